@@ -1,0 +1,63 @@
+"""The corpus as an artifact: labelled splits, the classes, and what was found while reading."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.rows import Rows
+
+SPLITS = ("train", "dev", "test")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """`<split>.arrow` for each split there is, and corpus.json: name, labels, language, pair, findings."""
+
+    folder: Path
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its contents."""
+        return read_manifest(self.folder, kind="corpus").fingerprint
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What stands in corpus.json."""
+        facts: dict[str, Any] = json.loads((self.folder / "corpus.json").read_text(encoding="utf-8"))
+        return facts
+
+    @property
+    def labels(self) -> list[str]:
+        """Class names; a row's label is a position in this list."""
+        return list(self.facts["labels"])
+
+    @property
+    def language(self) -> str:
+        """ "en" or "zh"."""
+        return str(self.facts["language"])
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a row has two texts."""
+        return bool(self.facts["pair"])
+
+    @cached_property
+    def splits(self) -> dict[str, Rows]:
+        """The splits that are there: train and dev always, test maybe."""
+        paths = {split: self.folder / f"{split}.arrow" for split in SPLITS}
+        return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
+
+    @property
+    def judged_split(self) -> str:
+        """The split the report is about: test when there is one, else dev."""
+        return "test" if "test" in self.splits else "dev"
+
+
+def save_corpus(folder: Path, *, splits: dict[str, Rows], facts: dict[str, Any]) -> None:
+    """Write the files of a corpus into a scratch folder."""
+    for split, rows in splits.items():
+        rows.save(folder / f"{split}.arrow")
+    (folder / "corpus.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")

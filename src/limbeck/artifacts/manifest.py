@@ -1,0 +1,107 @@
+"""The manifest of an artifact: what made it, from what, and the size and hash of every file in it."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from limbeck.errors import ArtifactMissing, FormatTooNew
+
+MANIFEST = "manifest.json"
+WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
+FORMATS = {  # raise a number when a reader of the old format could misread the new one
+    "corpus": 1,
+    "transfer": 1,
+    "teacher": 1,
+    "labels": 1,
+    "student": 1,
+    "export": 1,
+    "model": 1,
+    "report": 1,
+}
+
+
+@dataclass(frozen=True)
+class Key:
+    """What an artifact was made from: its recipe section and the fingerprints of its inputs."""
+
+    section: Mapping[str, Any]
+    inputs: Mapping[str, str]
+
+    def digest(self) -> str:
+        """The same for the same section and inputs, in whatever order they were given."""
+        return fingerprint_of(json.dumps(asdict(self), sort_keys=True, ensure_ascii=False))
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What stands in manifest.json."""
+
+    kind: str
+    format: int
+    key: Key
+    files: Mapping[str, Mapping[str, Any]]  # relative path → {"bytes": …, "blake2b": …}
+    fingerprint: str  # of the contents: two artifacts with the same files have the same one
+
+
+def fingerprint_of(text: str) -> str:
+    """A short hash of a text."""
+    return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """blake2b of a file's bytes, read in pieces."""
+    digest = blake2b(digest_size=16)
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
+    """Take stock of a finished folder and write its manifest."""
+    files = {
+        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+    contents = "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items())
+    manifest = Manifest(kind=kind, format=FORMATS[kind], key=key, files=files, fingerprint=fingerprint_of(contents))
+    scratch = folder / f"{MANIFEST}.partial"
+    with scratch.open("w", encoding="utf-8") as file:
+        json.dump(asdict(manifest), file, indent=1, ensure_ascii=False)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.rename(folder / MANIFEST)
+    return manifest
+
+
+def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe again.") -> Manifest:
+    """The manifest of an artifact of this kind. Raises if there is none or a newer Limbeck wrote it."""
+    try:
+        raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = Manifest(**{**raw, "key": Key(**raw["key"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        raise ArtifactMissing(folder=folder, kind=kind, advice=advice) from None
+    if manifest.kind != kind:
+        raise ArtifactMissing(folder=folder, kind=kind, advice=f"It is a {manifest.kind}. {advice}")
+    if manifest.format > FORMATS[kind]:
+        raise FormatTooNew(folder=folder, kind=kind, found=manifest.format, known=FORMATS[kind])
+    return manifest
+
+
+def faults_of(folder: Path, manifest: Manifest) -> list[str]:
+    """What is wrong with the files of an artifact, by its manifest; an empty list when all is well."""
+    faults = []
+    for name, facts in manifest.files.items():
+        path = folder / name
+        if not path.is_file():
+            faults.append(f"{name} is missing")
+        elif path.stat().st_size != facts["bytes"]:
+            faults.append(f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}")
+        elif file_digest(path) != facts["blake2b"]:
+            faults.append(f"{name} has changed since it was written")
+    return faults

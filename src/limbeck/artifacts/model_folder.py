@@ -1,0 +1,66 @@
+"""The model that ships: an ONNX graph, one tokenizer.json, and model.json (numpy alone, no pyarrow)."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from limbeck.artifacts.manifest import faults_of, read_manifest
+from limbeck.errors import ArtifactDamaged
+
+GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
+ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What stands in model.json: all the runtime needs to know besides graph and tokenizer."""
+
+    name: str
+    kind: str  # "bilstm"
+    precision: Literal["fp32", "int8"]
+    labels: list[str]
+    language: str
+    pair: bool
+    max_length: int
+    parameters: int
+    parameters_without_embeddings: int
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """An exported model on disk."""
+
+    folder: Path
+
+    @property
+    def graph(self) -> Path:
+        """The ONNX file. Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32, for pairs also
+        pair_ids and pair_lengths; output: logits (rows, classes)."""
+        return self.folder / GRAPH
+
+    @property
+    def tokenizer(self) -> Path:
+        """The tokenizer that training used."""
+        return self.folder / TOKENIZER
+
+    def facts(self) -> ModelFacts:
+        """What stands in model.json."""
+        return ModelFacts(**json.loads((self.folder / CARD).read_text(encoding="utf-8")))
+
+    def size_mb(self) -> float:
+        """All files of the folder, in millions of bytes."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()) / 1e6
+
+
+def open_model(folder: Path) -> ModelFolder:
+    """The model in this folder. Raises if there is none, if it is damaged, or if a newer Limbeck wrote it."""
+    manifest = read_manifest(folder, kind="model", advice=ADVICE)
+    if faults := faults_of(folder, manifest):
+        raise ArtifactDamaged(folder=folder, faults=faults)
+    return ModelFolder(folder)
+
+
+def save_facts(folder: Path, facts: ModelFacts) -> None:
+    """Write model.json into a scratch folder."""
+    (folder / CARD).write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")

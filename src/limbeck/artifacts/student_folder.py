@@ -1,0 +1,56 @@
+"""A trained student as an artifact: a Hugging Face folder with tokenizer, history and a few facts beside it."""
+
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import read_manifest
+
+
+@dataclass(frozen=True)
+class StudentFacts:
+    """What export and report need to know of a student."""
+
+    name: str  # the variant: "bilstm", or "bilstm-alone" for the baseline
+    kind: str
+    role: str  # "student" or "baseline"
+    seed: int
+    labels: list[str]
+    language: str
+    pair: bool
+    max_length: int
+    parameters: int
+    parameters_without_embeddings: int
+    best_epoch: int
+    dev_accuracy: float
+
+
+@dataclass(frozen=True)
+class StudentFolder:
+    """config.json, model.safetensors, tokenizer.json, student.json, history.json."""
+
+    folder: Path
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its contents."""
+        return read_manifest(self.folder, kind="student").fingerprint
+
+    @cached_property
+    def facts(self) -> StudentFacts:
+        """What stands in student.json."""
+        return StudentFacts(**json.loads((self.folder / "student.json").read_text(encoding="utf-8")))
+
+    @cached_property
+    def history(self) -> list[dict[str, Any]]:
+        """One entry per epoch: epoch, loss, dev_accuracy, dev_loss, and the losses by kind."""
+        history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
+        return history
+
+
+def save_student_facts(folder: Path, facts: StudentFacts, *, history: list[dict[str, Any]]) -> None:
+    """Write student.json and history.json into a scratch folder."""
+    (folder / "student.json").write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")
+    (folder / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")

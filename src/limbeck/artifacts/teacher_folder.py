@@ -1,0 +1,45 @@
+"""The fine-tuned teacher as an artifact: a Hugging Face folder with teacher.json beside it."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+
+
+@dataclass(frozen=True)
+class TeacherFacts:
+    """What labelling and the report need to know of a teacher."""
+
+    name: str  # the checkpoint it came from
+    labels: list[str]
+    max_length: int
+    precision: str  # "fp32" or "bf16": what it computed in, and will be asked in
+    parameters: int
+    parameters_without_embeddings: int
+    dev_accuracy: float
+
+
+@dataclass(frozen=True)
+class TeacherFolder:
+    """Weights, config and tokenizer as save_pretrained writes them, teacher.json and history.json."""
+
+    folder: Path
+
+    @property
+    def fingerprint(self) -> str:
+        """Of weights, tokenizer, max length and precision: the same answers have the same fingerprint."""
+        manifest = read_manifest(self.folder, kind="teacher")
+        facts = self.facts
+        files = [f"{name} {entry['blake2b']}" for name, entry in manifest.files.items() if name != "history.json"]
+        return fingerprint_of("\n".join([*files, str(facts.max_length), facts.precision]))
+
+    @property
+    def facts(self) -> TeacherFacts:
+        """What stands in teacher.json."""
+        return TeacherFacts(**json.loads((self.folder / "teacher.json").read_text(encoding="utf-8")))
+
+
+def save_teacher_facts(folder: Path, facts: TeacherFacts) -> None:
+    """Write teacher.json into a scratch folder."""
+    (folder / "teacher.json").write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")

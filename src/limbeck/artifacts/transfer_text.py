@@ -1,0 +1,39 @@
+"""Transfer text as an artifact: unlabelled rows, and the numbers of how they were gathered."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.rows import Rows
+
+
+@dataclass(frozen=True)
+class TransferText:
+    """`transfer.arrow` and quality.json."""
+
+    folder: Path
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its contents."""
+        return read_manifest(self.folder, kind="transfer").fingerprint
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The unlabelled rows."""
+        return Rows.load(self.folder / "transfer.arrow")
+
+    @cached_property
+    def quality(self) -> dict[str, Any]:
+        """What stands in quality.json: rows read, cut, dropped and kept."""
+        quality: dict[str, Any] = json.loads((self.folder / "quality.json").read_text(encoding="utf-8"))
+        return quality
+
+
+def save_transfer_text(folder: Path, *, rows: Rows, quality: dict[str, Any]) -> None:
+    """Write the files of transfer text into a scratch folder."""
+    rows.save(folder / "transfer.arrow")
+    (folder / "quality.json").write_text(json.dumps(quality, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -1,0 +1,149 @@
+"""What a run tells the person who waits: stage headings, bars with rates, notes. Every room may use it."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+Item = TypeVar("Item")
+SECONDS_BETWEEN_LINES = 10.0  # where no bar can be drawn (logs, pipes), one line this often
+
+
+class Bar(Protocol):
+    """One piece of work under way."""
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        """Say that so much more is done; `note` stands behind the rate until the next one."""
+
+
+class Reporter(Protocol):
+    """Where the rooms say what they are doing."""
+
+    def note(self, text: str) -> None:
+        """One line that stays."""
+
+    def bar(self, what: str, *, total: int, unit: str) -> "BarContext":
+        """A bar for work of a known amount, as a context manager."""
+
+
+class BarContext(Protocol):
+    """`with reporter.bar(…) as bar:`"""
+
+    def __enter__(self) -> Bar: ...
+    def __exit__(self, *exception: object) -> None: ...
+
+
+class _Rate(ProgressColumn):
+    """Items per second, over the whole task."""
+
+    def render(self, task: Task) -> Text:
+        elapsed = task.elapsed or 0.0
+        rate = task.completed / elapsed if elapsed > 0 else 0.0
+        return Text(f"{rate:,.0f} {task.fields['unit']}/s", style="cyan")
+
+
+class TerminalReporter:
+    """Bars on a terminal; plain lines where there is none."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(file=sys.stderr, highlight=False)
+
+    def note(self, text: str) -> None:
+        """One line that stays, above any bar."""
+        self.console.print(text, markup=True)
+
+    @contextmanager
+    def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
+        """A live bar on a terminal, a line every ten seconds elsewhere."""
+        if not self.console.is_terminal:
+            yield (lines := _Lines(self.console, what, total=total, unit=unit))
+            lines.close()
+            return
+        columns = (
+            TextColumn("  {task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", style="dim"),
+        )
+        with Progress(*columns, console=self.console, transient=True) as progress:
+            task = progress.add_task(what, total=total, unit=unit, note="")
+            started = time.monotonic()
+            yield _Live(progress, task)
+            seconds = time.monotonic() - started
+            done = progress.tasks[0].completed
+        self.note(_finished(what, done=int(done), unit=unit, seconds=seconds))
+
+
+class _Live:
+    """A bar that rich draws."""
+
+    def __init__(self, progress: Progress, task: object) -> None:
+        self._progress, self._task = progress, task
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        task = self._progress.tasks[0]
+        self._progress.update(task.id, advance=amount, note=note or task.fields["note"])
+
+
+class _Lines:
+    """The same for a log: a line now and then, and one at the end."""
+
+    def __init__(self, console: Console, what: str, *, total: int, unit: str) -> None:
+        self._console, self._what, self._total, self._unit = console, what, total, unit
+        self._done, self._started = 0, time.monotonic()
+        self._last_line = self._started
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        self._done += amount
+        now = time.monotonic()
+        if now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
+            rate = self._done / (now - self._started)
+            left = (self._total - self._done) / rate if rate else 0.0
+            text = (
+                f"  {self._what}: {self._done:,}/{self._total:,}, {rate:,.0f} {self._unit}/s, {left:,.0f} s left {note}"
+            )
+            self._console.print(text.rstrip(), markup=False)
+
+    def close(self) -> None:
+        seconds = time.monotonic() - self._started
+        self._console.print(_finished(self._what, done=self._done, unit=self._unit, seconds=seconds))
+
+
+def _finished(what: str, *, done: int, unit: str, seconds: float) -> str:
+    rate = f", {done / seconds:,.0f} {unit}/s" if seconds >= 0.1 else ""
+    return f"  [dim]{what}: {done:,} {unit} in {seconds:,.1f} s{rate}[/dim]"
+
+
+class SilentReporter:
+    """Says nothing; for tests and for callers who want no output."""
+
+    def note(self, text: str) -> None:
+        """Drop the line."""
+
+    @contextmanager
+    def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
+        """A bar that nobody sees."""
+        del what, total, unit
+        yield _Nothing()
+
+
+class _Nothing:
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        pass
+
+
+def counted(items: Iterable[Item], bar: Bar) -> Iterator[Item]:
+    """The items, with the bar moved on by one after each."""
+    for item in items:
+        yield item
+        bar.advance()

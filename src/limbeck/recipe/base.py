@@ -1,0 +1,23 @@
+"""The one base class of all recipe sections: typed, frozen, strict."""
+
+from typing import Protocol, Self
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Locate(Protocol):
+    """Turns a path of the recipe into the absolute path of what it means."""
+
+    def __call__(self, path: str, *, required: bool = True) -> str:
+        """The absolute path, or `path` itself when nothing is there (which is a problem if it is required)."""
+
+
+class Section(BaseModel):
+    """A table of the recipe. Unknown keys are errors; the docstring under a field is its documentation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    def located(self, locate: Locate) -> Self:
+        """The same section with every path in it made absolute. Sections that name files override this."""
+        del locate
+        return self

@@ -1,0 +1,66 @@
+"""`[corpus]`: the labelled rows, and how to read them."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from limbeck.recipe.base import Locate, Section
+
+Column = str | int
+FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
+
+
+class Corpus(Section):
+    """The labelled rows: `train`, and `dev` and `test` where there are any."""
+
+    train: str | None = None
+    """File of training rows: csv, tsv, txt, jsonl or parquet, each also as .gz."""
+    dev: str | None = None
+    """File of rows to choose checkpoints by. Left out: a stratified part of train is cut off."""
+    test: str | None = None
+    """File of rows that nothing is chosen by; the report is about them when they are there, else about dev."""
+    hub: str | None = None
+    """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue."""
+    text: Column = "text"
+    """Column of the text: its name, or its number from 0 when the file has no header."""
+    pair: Column | None = None
+    """Column of the second text, for tasks about two texts."""
+    label: Column = "label"
+    """Column of the label, a name or a number."""
+    label_names: dict[str, str] = {}
+    """Names for labels that are only numbers in the file: {"0" = "negative", "1" = "positive"}."""
+    format: FileFormat = "auto"
+    """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
+    header: bool = True
+    """Whether the first line of csv and tsv files names the columns."""
+    quoting: Literal["auto"] | bool = "auto"
+    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv (GLUE's tsv files have stray quotes)."""
+    encoding: str = "utf-8"
+    """Encoding of text files. A byte order mark is skipped."""
+    language: Literal["auto", "en", "zh"] = "auto"
+    """Language of the texts; "auto" looks at them."""
+    dev_fraction: float = Field(default=0.1, gt=0, lt=1)
+    """Share of train that becomes dev when no dev is given."""
+    test_fraction: float = Field(default=0.0, ge=0, lt=1)
+    """Share of train that becomes test when no test is given."""
+    split_seed: int = 0
+    """Seed of these cuts, and of the choice of `max_rows`."""
+    max_rows: int | None = Field(default=None, ge=2)
+    """Use only so many training rows, chosen at random with every class in proportion."""
+    overlap: Literal["report", "remove"] = "report"
+    """Training rows that also stand in dev or test: only count and report them, or remove them from train."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.train is None) == (self.hub is None):
+            raise ValueError("give either `train` (a file) or `hub` (a data set's name)")
+        if self.hub is not None and (self.dev or self.test):
+            raise ValueError("`dev` and `test` come with the data set when `hub` is given")
+        if self.dev_fraction + self.test_fraction >= 1:
+            raise ValueError("dev_fraction and test_fraction leave nothing for train")
+        return self
+
+    def located(self, locate: Locate) -> Self:
+        """With `train`, `dev` and `test` as absolute paths."""
+        files = {key: locate(value) for key in ("train", "dev", "test") if (value := getattr(self, key))}
+        return self.model_copy(update=files)

@@ -1,0 +1,20 @@
+"""`[export]`: the files that ship."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from limbeck.recipe.base import Section
+
+
+class Export(Section):
+    """Which files are written, and how close they must be to the trained student."""
+
+    precisions: list[Literal["fp32", "int8"]] = Field(default=["fp32", "int8"], min_length=1)
+    """Kinds of ONNX file to write."""
+    fp32_tolerance: float = Field(default=1e-4, gt=0)
+    """Largest difference of a logit between the trained student and the fp32 file; beyond it export refuses."""
+    int8_agreement: float = Field(default=0.98, ge=0, le=1)
+    """Least share of rows on which the int8 file gives the trained student's label; below it export refuses."""
+    parity_rows: int = Field(default=1000, ge=1)
+    """Rows of dev on which the two are compared."""

@@ -1,0 +1,43 @@
+"""Finding the files a recipe names: beside the recipe, here, or under LIMBECK_DATA."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def search_roots(recipe_folder: Path | None) -> list[Path]:
+    """Folders in which relative paths are looked up, in order."""
+    roots = [recipe_folder] if recipe_folder else []
+    roots.append(Path.cwd())
+    if data := os.environ.get("LIMBECK_DATA"):
+        roots.append(Path(data))
+    return list(dict.fromkeys(root.resolve() for root in roots))
+
+
+def find_file(path: str, roots: Sequence[Path]) -> str:
+    """The absolute path that `path` means; a pattern with * or ? is made absolute where it matches something."""
+    plain = Path(path).expanduser()
+    for candidate in [plain] if plain.is_absolute() else [root / plain for root in roots]:
+        if candidate.exists() or (_is_pattern(path) and any(_matches(candidate))):
+            return str(candidate)
+    raise FileNotFoundError(path)
+
+
+def expand(path: str) -> list[Path]:
+    """The files that an absolute path or pattern stands for, sorted; a folder stands for the files in it."""
+    place = Path(path)
+    if place.is_dir():
+        return sorted(inner for inner in place.rglob("*") if inner.is_file() and not inner.name.startswith("."))
+    return sorted(_matches(place)) if _is_pattern(path) and not place.exists() else [place]
+
+
+def _is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _matches(pattern: Path) -> list[Path]:
+    fixed = Path(pattern.anchor)
+    steps = list(pattern.parts[1:] if pattern.anchor else pattern.parts)
+    while steps and not _is_pattern(steps[0]):
+        fixed /= steps.pop(0)
+    return [match for match in fixed.glob("/".join(steps)) if match.is_file()] if steps and fixed.is_dir() else []

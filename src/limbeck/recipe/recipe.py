@@ -1,0 +1,57 @@
+"""The whole recipe: one field per section."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.evaluation import Evaluation
+from limbeck.recipe.export import Export
+from limbeck.recipe.labeling import Labeling
+from limbeck.recipe.student import BiLstm
+from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.transfer import Transfer
+
+
+class Recipe(Section):
+    """What a run does, from files to report."""
+
+    name: str | None = Field(default=None, pattern=r"^[\w.-]+$")
+    """Name of the run and of its folder; left out: the recipe file's name."""
+    corpus: Corpus
+    """The labelled rows."""
+    transfer: Transfer | None = None
+    """Unlabelled text the teacher will label."""
+    teacher: EncoderTeacher = EncoderTeacher()
+    """The big model."""
+    labeling: Labeling = Labeling()
+    """How the teacher is asked."""
+    student: BiLstm = BiLstm()
+    """The small model."""
+    distillation: Distillation = Distillation()
+    """How the small model is trained."""
+    export: Export = Export()
+    """The files that ship."""
+    evaluation: Evaluation = Evaluation()
+    """How everything is measured."""
+
+    @model_validator(mode="after")
+    def _rooms_agree(self) -> Self:
+        if self.transfer is not None:
+            if all(loss.kind == "hard_labels" for loss in self.distillation.losses):
+                raise ValueError(
+                    "transfer text has no labels, so a loss on the teacher's logits is needed: "
+                    "add logit_mse or soft_targets to distillation.losses"
+                )
+            if (self.corpus.pair is None) != (self.transfer.pair is None):
+                raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
+        return self
+
+    def located(self, locate: Locate) -> Self:
+        """With every path of every section made absolute."""
+        sections = {name: getattr(self, name) for name in type(self).model_fields}
+        return self.model_copy(
+            update={name: value.located(locate) for name, value in sections.items() if isinstance(value, Section)}
+        )

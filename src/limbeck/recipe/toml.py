@@ -1,0 +1,45 @@
+"""Writing a recipe as TOML; reading is the standard library's."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from limbeck.recipe.recipe import Recipe
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The recipe with every default written out; loading it gives the same recipe."""
+    return "\n".join(_table(recipe.model_dump(mode="json", exclude_none=True), prefix="")).strip() + "\n"
+
+
+def _table(table: Mapping[str, Any], *, prefix: str) -> list[str]:
+    plain = {key: value for key, value in table.items() if not _is_table(value) and not _is_tables(value)}
+    lines = [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    for key, value in table.items():
+        path = f"{prefix}{_key(key)}"
+        if _is_table(value):
+            lines += ["", f"[{path}]", *_table(value, prefix=f"{path}.")]
+        elif _is_tables(value):
+            for item in value:
+                lines += ["", f"[[{path}]]", *_table(item, prefix=f"{path}.")]
+    return lines
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(item) for item in value) + "]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)  # numbers and booleans are written alike in JSON and TOML

@@ -1,0 +1,35 @@
+"""Limbeck distils big fine-tuned text classifiers into students that are small and hundreds of times faster."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from limbeck.errors import LimbeckError
+    from limbeck.pipeline import Run, run
+    from limbeck.recipe.load import load_recipe
+    from limbeck.recipe.recipe import Recipe
+    from limbeck.runtime.classifier import Classifier, load
+
+__version__ = "0.1.0"
+__all__ = ["Classifier", "LimbeckError", "Recipe", "Run", "load", "load_recipe", "run"]
+
+_HOMES = {
+    "Classifier": "limbeck.runtime.classifier",
+    "LimbeckError": "limbeck.errors",
+    "Recipe": "limbeck.recipe.recipe",
+    "Run": "limbeck.pipeline",
+    "load": "limbeck.runtime.classifier",
+    "load_recipe": "limbeck.recipe.load",
+    "run": "limbeck.pipeline",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that `import limbeck` costs nothing and needs no torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'limbeck' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -4,17 +4,18 @@ The messages follow one plan: what is wrong and where, what was found, what to d
 
     LimbeckError
     ├── RecipeError            RecipeNotFound · RecipeInvalid
-    ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing · RowMalformed
-    │                          OneClassOnly · LabelUnknown · TooFewRows · NothingToPredict
+    ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
+    │                          RowMalformed · OneClassOnly · LabelUnknown · TooFewRows · HubUnreachable
+    │                          NothingGathered · LabelUnclear · NothingToPredict
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
-    ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover
-    ├── StudentError           VectorsMalformed · BudgetTooSmall
+    ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
+    ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall
     ├── ExportRefused
     ├── DependencyMissing
     └── DiskFull
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -157,6 +158,44 @@ class TooFewRows(DataError):
         super().__init__(f"{what}: {rows:,} rows, at least {needed:,} are needed\nGive more rows, or a file for dev.")
 
 
+class HubUnreachable(DataError):
+    """A data set of the hub cannot be had."""
+
+    def __init__(self, *, name: str, tried: Sequence[str], reason: str) -> None:
+        self.name, self.tried = name, tuple(tried)
+        super().__init__(
+            f"cannot get the data set '{name}' from the Hugging Face hub\n"
+            f"  no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}\n"
+            f"Check the name and the connection. Without a connection: fetch it where there is one, with "
+            f'datasets.load_dataset(…).save_to_disk(FOLDER), and say hub = "FOLDER"; or give files with `train` and '
+            f"`dev`, and set LIMBECK_DATA to the folder that holds them."
+        )
+
+
+class NothingGathered(DataError):
+    """No transfer text is left after cutting, filtering and removing duplicates."""
+
+    def __init__(self, *, files: Sequence[str], counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        numbers = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+        super().__init__(
+            f"no transfer text is left of {some(files)}\n  {numbers}\n"
+            f"Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files."
+        )
+
+
+class LabelUnclear(DataError):
+    """`limbeck init` cannot tell which column holds the label, or the text."""
+
+    def __init__(self, *, path: Path, what: str, columns: Mapping[str, str]) -> None:
+        self.what, self.columns = what, dict(columns)
+        lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
+        super().__init__(
+            f"cannot tell which column of '{path}' is the {what}\n  its columns, with an example of each:\n{lines}\n"
+            f"Name them: limbeck init {path.name} --text COLUMN --label COLUMN [--pair COLUMN]"
+        )
+
+
 class NothingToPredict(DataError):
     """Input rows of `predict` are not what the model takes."""
 
@@ -207,8 +246,8 @@ class ArtifactError(LimbeckError):
 class ArtifactMissing(ArtifactError):
     """A folder that should hold an artifact does not."""
 
-    def __init__(self, *, folder: Path, kind: str, advice: str) -> None:
-        super().__init__(f"'{folder}' is not a {kind}: it has no manifest.json\n{advice}")
+    def __init__(self, *, folder: Path, kind: str, advice: str, reason: str = "it has no manifest.json") -> None:
+        super().__init__(f"'{folder}' is not a {kind}: {reason}\n{advice}")
 
 
 class ArtifactDamaged(ArtifactError):
@@ -244,6 +283,16 @@ class LabelsDoNotCover(ArtifactError):
         )
 
 
+class RunBusy(ArtifactError):
+    """Another process is working in the run folder."""
+
+    def __init__(self, *, folder: Path) -> None:
+        super().__init__(
+            f"another limbeck is working in '{folder}'\n"
+            f"Wait for it to end, or give this run a folder of its own with --out."
+        )
+
+
 class StudentError(LimbeckError):
     """The student cannot be built as asked."""
 
@@ -255,6 +304,18 @@ class VectorsMalformed(StudentError):
         super().__init__(
             f"'{path}', line {line:,}: {reason}\n"
             f"Word vectors are read as GloVe or word2vec text, or as word2vec binary (.bin), each also gzipped."
+        )
+
+
+class TokenizerUnsupported(StudentError):
+    """The teacher's tokenizer is of a kind that cannot be cut down for a student."""
+
+    def __init__(self, *, found: str, known: Sequence[str]) -> None:
+        self.found = found
+        super().__init__(
+            f"the teacher's tokenizer cannot be cut down to a student's vocabulary\n"
+            f"  its model: {found}; known: {', '.join(known)}\n"
+            f'Set student.vocabulary.kind = "words".'
         )
 
 

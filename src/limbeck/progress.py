@@ -3,10 +3,11 @@
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
@@ -27,15 +28,8 @@ class Reporter(Protocol):
     def note(self, text: str) -> None:
         """One line that stays."""
 
-    def bar(self, what: str, *, total: int, unit: str) -> "BarContext":
-        """A bar for work of a known amount, as a context manager."""
-
-
-class BarContext(Protocol):
-    """`with reporter.bar(…) as bar:`"""
-
-    def __enter__(self) -> Bar: ...
-    def __exit__(self, *exception: object) -> None: ...
+    def bar(self, what: str, *, total: int, unit: str) -> AbstractContextManager[Bar]:
+        """A bar for work of a known amount: `with reporter.bar(…) as bar:`."""
 
 
 class _Rate(ProgressColumn):
@@ -55,7 +49,7 @@ class TerminalReporter:
 
     def note(self, text: str) -> None:
         """One line that stays, above any bar."""
-        self.console.print(text, markup=True)
+        self.console.print(text, markup=True, soft_wrap=True)
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
@@ -75,9 +69,9 @@ class TerminalReporter:
             TextColumn("{task.fields[note]}", style="dim"),
         )
         with Progress(*columns, console=self.console, transient=True) as progress:
-            task = progress.add_task(what, total=total, unit=unit, note="")
+            progress.add_task(escape(what), total=total, unit=unit, note="")
             started = time.monotonic()
-            yield _Live(progress, task)
+            yield _Live(progress)
             seconds = time.monotonic() - started
             done = progress.tasks[0].completed
         self.note(_finished(what, done=int(done), unit=unit, seconds=seconds))
@@ -86,8 +80,8 @@ class TerminalReporter:
 class _Live:
     """A bar that rich draws."""
 
-    def __init__(self, progress: Progress, task: object) -> None:
-        self._progress, self._task = progress, task
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
 
     def advance(self, amount: int = 1, *, note: str = "") -> None:
         task = self._progress.tasks[0]
@@ -112,16 +106,16 @@ class _Lines:
             text = (
                 f"  {self._what}: {self._done:,}/{self._total:,}, {rate:,.0f} {self._unit}/s, {left:,.0f} s left {note}"
             )
-            self._console.print(text.rstrip(), markup=False)
+            self._console.print(text.rstrip(), markup=False, soft_wrap=True)
 
     def close(self) -> None:
         seconds = time.monotonic() - self._started
-        self._console.print(_finished(self._what, done=self._done, unit=self._unit, seconds=seconds))
+        self._console.print(_finished(self._what, done=self._done, unit=self._unit, seconds=seconds), soft_wrap=True)
 
 
 def _finished(what: str, *, done: int, unit: str, seconds: float) -> str:
     rate = f", {done / seconds:,.0f} {unit}/s" if seconds >= 0.1 else ""
-    return f"  [dim]{what}: {done:,} {unit} in {seconds:,.1f} s{rate}[/dim]"
+    return f"  [dim]{escape(what)}: {done:,} {unit} in {seconds:,.1f} s{rate}[/dim]"
 
 
 class SilentReporter:

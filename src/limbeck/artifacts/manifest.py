@@ -11,12 +11,15 @@ from typing import Any
 from limbeck.errors import ArtifactMissing, FormatTooNew
 
 MANIFEST = "manifest.json"
+PARTIAL = f"{MANIFEST}.partial"
+UNREADABLE = "its manifest.json cannot be read"
 WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when a reader of the old format could misread the new one
     "corpus": 1,
     "transfer": 1,
     "teacher": 1,
     "labels": 1,
+    "vocabulary": 1,
     "student": 1,
     "export": 1,
     "model": 1,
@@ -66,11 +69,11 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
     files = {
         str(path.relative_to(folder)): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
+        if path.is_file() and path.name not in (MANIFEST, PARTIAL) and WORK not in path.relative_to(folder).parts
     }
     contents = "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items())
     manifest = Manifest(kind=kind, format=FORMATS[kind], key=key, files=files, fingerprint=fingerprint_of(contents))
-    scratch = folder / f"{MANIFEST}.partial"
+    scratch = folder / PARTIAL
     with scratch.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file, indent=1, ensure_ascii=False)
         file.flush()
@@ -83,14 +86,19 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     """The manifest of an artifact of this kind. Raises if there is none or a newer Limbeck wrote it."""
     try:
         raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        manifest = Manifest(**{**raw, "key": Key(**raw["key"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        found_kind, found_format = str(raw["kind"]), int(raw["format"])
+    except OSError:
         raise ArtifactMissing(folder=folder, kind=kind, advice=advice) from None
-    if manifest.kind != kind:
-        raise ArtifactMissing(folder=folder, kind=kind, advice=f"It is a {manifest.kind}. {advice}")
-    if manifest.format > FORMATS[kind]:
-        raise FormatTooNew(folder=folder, kind=kind, found=manifest.format, known=FORMATS[kind])
-    return manifest
+    except (ValueError, TypeError, KeyError):
+        raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
+    if found_kind != kind:
+        raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {found_kind}", advice=advice)
+    if found_format > FORMATS[kind]:
+        raise FormatTooNew(folder=folder, kind=kind, found=found_format, known=FORMATS[kind])
+    try:
+        return Manifest(**{**raw, "key": Key(**raw["key"])})
+    except (TypeError, KeyError):
+        raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
 
 
 def faults_of(folder: Path, manifest: Manifest) -> list[str]:

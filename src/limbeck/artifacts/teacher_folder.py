@@ -31,13 +31,24 @@ class TeacherFolder:
         """Of weights, tokenizer, max length and precision: the same answers have the same fingerprint."""
         manifest = read_manifest(self.folder, kind="teacher")
         facts = self.facts
-        files = [f"{name} {entry['blake2b']}" for name, entry in manifest.files.items() if name != "history.json"]
+        beside = ("history.json", "teacher.json")  # how it came about, not what it answers
+        files = [f"{name} {entry['blake2b']}" for name, entry in manifest.files.items() if name not in beside]
         return fingerprint_of("\n".join([*files, str(facts.max_length), facts.precision]))
 
     @property
     def facts(self) -> TeacherFacts:
         """What stands in teacher.json."""
         return TeacherFacts(**json.loads((self.folder / "teacher.json").read_text(encoding="utf-8")))
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of its states."""
+        config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        return int(config.get("hidden_size") or config.get("d_model") or config["dim"])
+
+    def tokenizer_json(self) -> str:
+        """Its fast tokenizer, as the tokenizers library writes it."""
+        return (self.folder / "tokenizer.json").read_text(encoding="utf-8")
 
 
 def save_teacher_facts(folder: Path, facts: TeacherFacts) -> None:

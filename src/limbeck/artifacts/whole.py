@@ -22,7 +22,7 @@ def written_whole(folder: Path, *, kind: str, key: Key) -> Iterator[Path]:
     """
     scratch = _open_scratch(folder, key)
     yield scratch
-    shutil.rmtree(scratch / WORK)
+    # The manifest comes before `.work` goes: whenever the run is killed, one of the two is there to go on from.
     write_manifest(scratch, kind=kind, key=key)
     _put_in_place(scratch, folder)
 
@@ -57,11 +57,13 @@ def _open_scratch(folder: Path, key: Key) -> Path:
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / WORK).mkdir(parents=True)
         mark.write_text(key.digest(), encoding="utf-8")
+    (scratch / MANIFEST).unlink(missing_ok=True)  # what is about to be written is no longer what it lists
     return scratch
 
 
 def _put_in_place(scratch: Path, folder: Path) -> None:
     """Two renames, so that at no moment both the old and the new artifact are gone."""
+    shutil.rmtree(scratch / WORK, ignore_errors=True)
     old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():

@@ -13,9 +13,14 @@ class Locate(Protocol):
 
 
 class Section(BaseModel):
-    """A table of the recipe. Unknown keys are errors; the docstring under a field is its documentation."""
+    """A table of the recipe. Unknown keys are errors; the docstring under a field is its documentation.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    TOML has types of its own, so nothing is converted: "3" is no number, and true is not 1.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
 
     def located(self, locate: Locate) -> Self:
         """The same section with every path in it made absolute. Sections that name files override this."""

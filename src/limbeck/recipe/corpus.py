@@ -1,5 +1,6 @@
 """`[corpus]`: the labelled rows, and how to read them."""
 
+from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -20,7 +21,8 @@ class Corpus(Section):
     test: str | None = None
     """File of rows that nothing is chosen by; the report is about them when they are there, else about dev."""
     hub: str | None = None
-    """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue."""
+    """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue. A folder that
+    `save_to_disk` wrote, or one of parquet files, is taken too."""
     text: Column = "text"
     """Column of the text: its name, or its number from 0 when the file has no header."""
     pair: Column | None = None
@@ -34,7 +36,7 @@ class Corpus(Section):
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
-    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv (GLUE's tsv files have stray quotes)."""
+    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv (GLUE's tsv has stray quotes)."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
     language: Literal["auto", "en", "zh"] = "auto"
@@ -61,6 +63,8 @@ class Corpus(Section):
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With `train`, `dev` and `test` as absolute paths."""
+        """With `train`, `dev` and `test` as absolute paths, and `hub` if it is a folder here."""
         files = {key: locate(value) for key in ("train", "dev", "test") if (value := getattr(self, key))}
+        if self.hub is not None and Path(folder := locate(self.hub, required=False)).is_dir():
+            files["hub"] = folder
         return self.model_copy(update=files)

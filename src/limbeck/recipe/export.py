@@ -6,11 +6,13 @@ from pydantic import Field
 
 from limbeck.recipe.base import Section
 
+Precision = Literal["fp32", "int8"]
+
 
 class Export(Section):
     """Which files are written, and how close they must be to the trained student."""
 
-    precisions: list[Literal["fp32", "int8"]] = Field(default=["fp32", "int8"], min_length=1)
+    precisions: list[Precision] = Field(default=["fp32", "int8"], min_length=1)
     """Kinds of ONNX file to write."""
     fp32_tolerance: float = Field(default=1e-4, gt=0)
     """Largest difference of a logit between the trained student and the fp32 file; beyond it export refuses."""

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Sequence
+from datetime import date, time
 from typing import Any
 
 from limbeck.errors import RecipeInvalid
@@ -9,7 +10,7 @@ from limbeck.errors import RecipeInvalid
 
 def apply_overrides(raw: dict[str, Any], overrides: Sequence[str], *, recipe: str) -> dict[str, Any]:
     """A copy of the raw recipe with each `path=value` put in; the value is read as TOML, else as text."""
-    changed = _copy(raw)
+    changed: dict[str, Any] = _copy(raw)
     problems = [problem for override in overrides if (problem := _apply(changed, override))]
     if problems:
         raise RecipeInvalid(recipe=recipe, problems=problems)
@@ -56,6 +57,7 @@ def _put(here: Any, key: str, value: Any, override: str) -> str | None:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text.strip()}")["value"]
+        value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
         return text.strip()
+    return text.strip() if isinstance(value, date | time) else value  # no key takes a date; a name may look like one

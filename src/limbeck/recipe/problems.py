@@ -12,41 +12,65 @@ from limbeck.errors import did_you_mean
 
 def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
     """One line for each problem, in the order of the recipe's sections."""
-    return [_line(details, raw=raw, root=root) for details in error.errors(include_url=False)]
+    # A key that may be of several types has a finding from each of them: they are one problem.
+    by_path: dict[str, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        path = [*_path_in_file(details["loc"], raw), *(["kind"] if details["type"] == "union_tag_invalid" else [])]
+        by_path.setdefault(".".join(str(step) for step in path) or "recipe", []).append(details)
+    return [f"{path}: {_complaint(findings, root=root)}" for path, findings in by_path.items()]
 
 
-def _line(details: ErrorDetails, *, raw: Mapping[str, Any], root: type[BaseModel]) -> str:
-    path = ".".join(str(step) for step in _path_in_file(details["loc"], raw))
-    where = path or "recipe"
+def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> str:
+    details = findings[0]
     match details["type"]:
         case "extra_forbidden":
             keys = _keys_at(root, details["loc"][:-1])
-            known = did_you_mean(str(details["loc"][-1]), keys) or f" (known: {', '.join(sorted(keys))})"
-            return f"{where}: unknown key{known}"
+            known = did_you_mean(str(details["loc"][-1]), keys) or f" (known: {', '.join(keys)})"
+            return f"unknown key{known}"
         case "missing":
-            return f"{where}: missing; it has to be given"
-        case "union_tag_not_found":
-            return f"{where}: no `kind` given; known kinds: {_kinds(details)}"
-        case "union_tag_invalid":
-            found = str(details["ctx"]["tag"])
-            kinds = _kinds(details).split(", ")
-            return f"{where}.kind: unknown kind '{found}'{did_you_mean(found, kinds)}; known kinds: {', '.join(kinds)}"
-        case "literal_error":
-            expected = str(details["ctx"]["expected"])
-            names = [name.strip(" '") for name in expected.replace(" or ", ", ").split(",")]
-            hint = did_you_mean(str(details["input"]), names)
-            return f"{where}: {details['input']!r} is not one of {expected}{hint}"
+            return "missing; it has to be given"
+        case "union_tag_not_found" | "union_tag_invalid":
+            return _kind_wanted(details, root=root)
         case "value_error":
-            return f"{where}: {details['ctx']['error']}"
+            return str(details["ctx"]["error"])
         case _:
-            message = details["msg"][:1].lower() + details["msg"][1:]
-            return f"{where}: {message} (found {details['input']!r})"
+            wishes = [_wish(finding) for finding in findings]
+            wanted = " or ".join([wishes[0], *(wish.removeprefix("should be ") for wish in wishes[1:])])
+            return f"{wanted} (found {_short(details['input'])}){_nearest_choice(details)}"
 
 
-def _kinds(details: ErrorDetails) -> str:
-    if details["type"] == "union_tag_invalid":
-        return str(details["ctx"]["expected_tags"]).replace("'", "")
-    return "see docs/recipe.md"
+def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
+    kinds = [str(_tag(model)) for model in _models_in(_annotation_at(root, details["loc"]))]
+    if details["type"] == "union_tag_not_found":
+        return f"no `kind` given; known kinds: {', '.join(kinds)}"
+    found = str(details["ctx"]["tag"])
+    return f"unknown kind '{found}'{did_you_mean(found, kinds)}; known kinds: {', '.join(kinds)}"
+
+
+def _wish(details: ErrorDetails) -> str:
+    """What pydantic wanted, in TOML's words."""
+    match details["type"]:
+        case "model_type" | "dict_type":
+            return "should be a table"
+        case "bool_type":
+            return "should be true or false"
+        case "too_short":
+            return "should not be empty" if details["ctx"]["min_length"] == 1 else "has too few items"
+        case _:
+            message = details["msg"].removeprefix("Input ")
+            return message[:1].lower() + message[1:]
+
+
+def _nearest_choice(details: ErrorDetails) -> str:
+    if details["type"] != "literal_error":
+        return ""
+    names = str(details["ctx"]["expected"]).replace(" or ", ", ").split(", ")
+    return did_you_mean(str(details["input"]), [name.strip("'") for name in names])
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _path_in_file(loc: Sequence[int | str], raw: object) -> list[int | str]:
@@ -68,12 +92,16 @@ def _path_in_file(loc: Sequence[int | str], raw: object) -> list[int | str]:
 
 
 def _keys_at(root: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
-    """The keys a section knows, found by walking the types along the location."""
+    """The keys a section knows."""
+    return sorted({name for model in _models_in(_annotation_at(root, loc)) for name in model.model_fields})
+
+
+def _annotation_at(root: type[BaseModel], loc: Sequence[int | str]) -> Any:
+    """What stands at a location, found by walking the types along it."""
     here: Any = root
     for step in loc:
         here = _step_into(here, step)
-    models = _models_in(here)
-    return sorted({name for model in models for name in model.model_fields})
+    return here
 
 
 def _step_into(annotation: Any, step: int | str) -> Any:

@@ -38,7 +38,7 @@ class Transfer(Section):
     seed: int = 0
     """Seed of that draw."""
     overlap: Literal["report", "remove"] = "remove"
-    """Rows that also stand in dev or test: only report them, or keep them out. Keep them out unless you know why not."""
+    """Rows that also stand in dev or test: only report them, or keep them out (do, unless you know why not)."""
 
     @model_validator(mode="after")
     def _window(self) -> Self:

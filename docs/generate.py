@@ -1,0 +1,235 @@
+"""Writes the pages that follow from the code: docs/recipe.md, docs/commands.md and the tree in README.md."""
+
+import ast
+import json
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+import typer.main
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from limbeck.cli import app
+from limbeck.recipe.recipe import Recipe
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "limbeck"
+NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then run `make docs`. -->"
+TREE_START, TREE_END = "<!-- tree -->", "<!-- /tree -->"
+ROOMS_IN_ORDER = [
+    *("recipe", "artifacts"),
+    *("corpus", "teacher", "augmentation", "labeling", "pretraining", "distillation", "export", "evaluation"),
+    *("serving", "text", "models", "training", "runtime"),
+]
+PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+LIMITS = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}
+
+
+def main() -> None:
+    """Write every page whose text has changed."""
+    for path, text in pages():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Path and text of every generated page."""
+    yield ROOT / "docs" / "recipe.md", recipe_page()
+    yield ROOT / "docs" / "commands.md", commands_page(app)
+    yield ROOT / "README.md", with_tree((ROOT / "README.md").read_text(encoding="utf-8"), tree(SOURCE))
+
+
+# ---- docs/recipe.md ----
+
+
+def recipe_page() -> str:
+    """Every section and key of the recipe: type, default, meaning."""
+    lines = [
+        "# The recipe, key by key",
+        NOTICE,
+        "A recipe is a TOML file. Only `[corpus]` has to be given; every other key has the default shown here. "
+        "Any key can be set for one run: `limbeck run RECIPE --set student.hidden_size=300`.",
+        "Relative paths are looked for beside the recipe, in the current folder, and in the folder that the "
+        "environment variable `LIMBECK_DATA` names.",
+        "## At the top of the file",
+        key_table(Recipe),
+    ]
+    for name, field in Recipe.model_fields.items():
+        lines += section_lines(name, field, level=2)
+    return "\n\n".join(lines) + "\n"
+
+
+def section_lines(path: str, field: FieldInfo, *, level: int) -> Iterator[str]:
+    """The part of the page about one table of the recipe, and about the tables inside it."""
+    models = models_in(field.annotation)
+    is_list = get_origin(field.annotation) is list
+    for model in models:
+        kind = model.model_fields.get("kind")
+        suffix = f' with kind = "{get_args(kind.annotation)[0]}"' if kind and (is_list or len(models) > 1) else ""
+        yield f"{'#' * level} `{f'[[{path}]]' if is_list else f'[{path}]'}`{suffix}"
+        yield one_line(model.__doc__ or "")
+        yield key_table(model)
+        for name, inner in model.model_fields.items():
+            yield from section_lines(f"{path}.{name}", inner, level=level + 1)
+
+
+def key_table(model: type[BaseModel]) -> str:
+    """The keys of a section that are values, not tables, as a Markdown table."""
+    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    for name, field in model.model_fields.items():
+        if models_in(field.annotation) and get_origin(field.annotation) is not list:
+            continue  # a table has a heading of its own
+        value = ", ".join([type_in_words(field.annotation), *limits(field)])
+        meaning = one_line(field.description or "").replace("*", "\\*")  # a pattern of file names, no emphasis
+        rows.append(table_row(f"`{name}`", value, default_in_words(field), meaning))
+    return "\n".join(rows)
+
+
+def type_in_words(annotation: Any) -> str:
+    """A type as someone who writes TOML would call it."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return type_in_words(inner[0])
+    if origin in (Union, types.UnionType):
+        members = [type_in_words(member) for member in inner if member is not type(None)]
+        return " or ".join(dict.fromkeys(members))
+    if origin is Literal:
+        return ", ".join(f"`{json.dumps(choice)}`" for choice in inner)
+    if origin is list:
+        return f"list of {plural(type_in_words(inner[0]))}"
+    if origin is dict:
+        return f"table of {plural(type_in_words(inner[1]))}"
+    return PLAIN_TYPES.get(annotation, "table")
+
+
+def plural(words: str) -> str:
+    """More than one of them, where the words are a plain name."""
+    return f"{words}s" if words.isascii() and words.replace(" ", "").isalpha() else words
+
+
+def limits(field: FieldInfo) -> list[str]:
+    """What the value has to keep to, in words."""
+    found = []
+    for rule in field.metadata:
+        found += [words.format(getattr(rule, name)) for name, words in LIMITS.items() if hasattr(rule, name)]
+        if getattr(rule, "min_length", 0):
+            found.append("not empty")
+        if pattern := getattr(rule, "pattern", None):
+            found.append(f"of the form `{pattern}`")
+    return found
+
+
+def default_in_words(field: FieldInfo) -> str:
+    """The default as it would stand in the file."""
+    if field.is_required():
+        return "has to be given"
+    default = field.get_default(call_default_factory=True)
+    return "left out" if default is None else f"`{toml_value(default)}`"
+
+
+def toml_value(value: object) -> str:
+    """A value on one line, as TOML writes it."""
+    if isinstance(value, BaseModel):
+        return toml_value(value.model_dump(mode="json", exclude_none=True))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {toml_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_value(inner) for inner in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The sections that an annotation can hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+# ---- docs/commands.md ----
+
+
+def commands_page(application: typer.Typer) -> str:
+    """Every command with its help, its usage, its arguments and options, and its examples."""
+    command: Any = typer.main.get_command(application)
+    context = command.context_class(command, info_name=command.name, **command.context_settings)
+    lines = ["# Commands", NOTICE, *command_lines(command, context, level=2)]
+    return "\n\n".join(line for line in lines if line) + "\n"
+
+
+def command_lines(command: Any, context: Any, *, level: int) -> Iterator[str]:
+    """The part of the page about one command, and about the commands below it."""
+    yield f"{'#' * level} {context.command_path}"
+    yield paragraphs(command.help or "")
+    yield f"```\n{context.command_path} {' '.join(command.collect_usage_pieces(context))}\n```"
+    records = [parameter.get_help_record(context) for parameter in command.get_params(context)]
+    rows = [table_row(f"`{name}`", one_line(text)) for name, text in filter(None, records)]
+    yield "\n".join(["| | |", "|---|---|", *rows])
+    yield paragraphs(command.epilog or "")
+    for name, inner in getattr(command, "commands", {}).items():
+        below = inner.context_class(inner, info_name=name, parent=context, **inner.context_settings)
+        if not inner.hidden:
+            yield from command_lines(inner, below, level=min(level + 1, 4))
+
+
+# ---- the tree in README.md ----
+
+
+def tree(source: Path) -> str:
+    """Every module of the package with the first line of its docstring, the rooms in the order data walks through."""
+    place = {name: number for number, name in enumerate(ROOMS_IN_ORDER)}
+    rooms = [path.parent for path in source.glob("*/__init__.py")]
+    rooms.sort(key=lambda room: (place.get(room.name, len(place)), room.name))
+    lines = [f"{source.parent.name}/{source.name}/"]
+    lines += [tree_line(path.name, path, depth=1) for path in sorted(source.glob("*.py"))]
+    for room in rooms:
+        lines += room_lines(room, depth=1)
+    return "\n".join(["```", *lines, "```"])
+
+
+def room_lines(folder: Path, *, depth: int) -> Iterator[str]:
+    """A room, its files, and the folders inside it."""
+    yield tree_line(f"{folder.name}/", folder / "__init__.py", depth=depth)
+    for path in sorted(folder.glob("*.py")):
+        if path.name != "__init__.py":
+            yield tree_line(path.name, path, depth=depth + 1)
+    for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
+        yield from room_lines(inner, depth=depth + 1)
+
+
+def tree_line(name: str, module: Path, *, depth: int) -> str:
+    """Name on the left, what it is for on the right."""
+    docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
+    return f"{'  ' * depth + name:<28} {docstring.partition(chr(10))[0]}".rstrip()
+
+
+def with_tree(page: str, block: str) -> str:
+    """The page with the text between its two tree marks replaced."""
+    before, start, rest = page.partition(TREE_START)
+    _, end, after = rest.partition(TREE_END)
+    if not (start and end):
+        sys.exit(f"README.md has no place for the tree: put {TREE_START} and {TREE_END} on lines of their own")
+    return f"{before}{TREE_START}\n{block}\n{TREE_END}{after}"
+
+
+def table_row(*cells: str) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def one_line(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(text.split())
+
+
+def paragraphs(text: str) -> str:
+    """The text with single line breaks taken out and empty lines kept."""
+    return "\n\n".join(one_line(part) for part in text.split("\n\n"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""What was found while reading the corpus: the facts of corpus.json, and the lines a person sees."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rich.markup import escape
+
+from limbeck.corpus.labelled import LabelledRows
+from limbeck.corpus.labels import Classes
+from limbeck.corpus.overlap import Overlap, Repeats
+from limbeck.corpus.source import Source
+from limbeck.errors import some
+from limbeck.progress import Reporter
+from limbeck.recipe.corpus import Corpus
+from limbeck.text.language import detect_language
+
+WARNING = "  [yellow]warning[/yellow]:"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The splits as they will be used, where dev and test are from, and what they have in common with train."""
+
+    splits: Mapping[str, LabelledRows]
+    origins: Mapping[str, str]
+    overlap: Overlap
+    removed: int  # training rows taken out because they stand in dev or test
+    repeats: Repeats
+
+
+def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Findings, name: str) -> dict[str, Any]:
+    """What goes into corpus.json."""
+    splits = findings.splits
+    return {
+        "name": name,
+        "labels": classes.names,
+        "language": detect_language(splits["train"].texts) if section.language == "auto" else section.language,
+        "pair": section.pair is not None,
+        "rows": {split: len(rows) for split, rows in splits.items()},
+        "rows_per_label": {split: _rows_per_label(rows, classes) for split, rows in splits.items()},
+        "sources": dict(source.names),
+        "dev_from": findings.origins["dev"],
+        "test_from": findings.origins.get("test"),
+        "overlap": {
+            "mode": section.overlap,
+            "splits": {split: asdict(found) for split, found in findings.overlap.splits.items()},
+            "train_rows_found": len(findings.overlap.train_positions),
+            "train_rows_removed": findings.removed,
+        },
+        "duplicates_in_train": findings.repeats.duplicates,
+        "conflicting_texts_in_train": findings.repeats.conflicts,
+        "empty_texts": {split: rows.empty_count for split, rows in splits.items()},
+        "unlabelled_left_out": source.unlabelled,
+        "label_names_unused": classes.unused_names,
+    }
+
+
+def _rows_per_label(rows: LabelledRows, classes: Classes) -> dict[str, int]:
+    counts = Counter(classes.names[classes.class_of[label]] for label in rows.labels)
+    return {name: counts[name] for name in classes.names}
+
+
+def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> None:
+    """Say it in a few lines; what is suspicious as a warning."""
+    sizes = " · ".join(f"{split} {count:,}" for split, count in facts["rows"].items())
+    pair = ", pairs" if facts["pair"] else ""
+    cut = f"; dev {facts['dev_from']}" if facts["dev_from"].startswith("cut") else ""
+    reporter.note(f"  {sizes} rows; classes: {escape(some(classes.names, most=6))}; {facts['language']}{pair}{cut}")
+    if facts["duplicates_in_train"] or facts["conflicting_texts_in_train"]:
+        reporter.note(
+            f"  train repeats itself in {facts['duplicates_in_train']:,} rows; "
+            f"{facts['conflicting_texts_in_train']:,} texts stand there with different labels"
+        )
+    for line in [*_overlap_lines(facts["overlap"]), *_label_lines(classes)]:
+        reporter.note(line)
+    if empty := sum(facts["empty_texts"].values()):
+        reporter.note(f"{WARNING} {empty:,} rows have an empty text")
+    if facts["unlabelled_left_out"]:
+        reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label left out")
+
+
+def _overlap_lines(overlap: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for split, found in overlap["splits"].items():
+        counts = f"{found['found']:,} of {found['rows']:,} {split} rows stand in train ({found['verbatim']:,} verbatim)"
+        if found["found"] and overlap["mode"] == "remove":
+            lines.append(f"  {counts}; {overlap['train_rows_removed']:,} rows removed from train")
+        elif found["found"]:
+            lines.append(f'{WARNING} {counts}; overlap = "remove" in \\[corpus] takes them out of train')
+    return lines
+
+
+def _label_lines(classes: Classes) -> list[str]:
+    lines = []
+    if classes.unused_names:
+        lines.append(f"{WARNING} label_names has {escape(some(classes.unused_names))}, which no training row carries")
+    if classes.unnamed:
+        lines.append(f"{WARNING} label_names has no name for {escape(some(classes.unnamed))}")
+    return lines

@@ -1,0 +1,196 @@
+"""How a file is laid out when nobody has said so: kind, quoting, encoding, header; found by reading it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from limbeck.corpus.readers.opening import opened, text_lines
+from limbeck.corpus.readers.table import KnownFormat, TableForm, known_format, open_table, plain_text
+from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
+from limbeck.text.language import detect_language
+
+MOST_ROWS = 200_000  # looked at; what comes after them is not counted
+QUOTED_SHARE = 0.95  # of a column's cells enclosed in " when the file means them to be
+COLUMN_NAMES = {
+    *(
+        "text",
+        "sentence",
+        "sentence1",
+        "sentence2",
+        "text_a",
+        "text_b",
+        "review",
+        "comment",
+        "content",
+        "title",
+        "body",
+    ),
+    *("question", "question1", "question2", "premise", "hypothesis", "query", "id", "idx", "index", "guid", "source"),
+    *("label", "labels", "class", "category", "target", "sentiment", "is_duplicate", "quality", "stars", "rating"),
+    *("polarity", "intent", "topic", "emotion"),
+}
+# Ways to read a kind of file, likeliest first: the kind that it may be after all, and whether " encloses cells.
+WAYS: dict[KnownFormat, list[tuple[KnownFormat, bool]]] = {
+    "csv": [("csv", True), ("csv", False), ("tsv", False), ("tsv", True)],
+    "tsv": [("tsv", False), ("tsv", True), ("csv", True)],
+}
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A file's form and its rows as text; a null, a missing key and a nested value are empty cells here."""
+
+    form: TableForm
+    kind: KnownFormat
+    columns: list[str]
+    is_named: bool
+    rows: list[Row]
+    is_complete: bool  # whether `rows` are all there are
+
+
+def find_layout(path: Path, *, wanted: Sequence[str] = ()) -> Layout:
+    """The layout under which the whole file reads without fault and has two columns or more.
+
+    `wanted` are column names the user has given: a first row that holds one is a header. Raises what the likeliest
+    reading of the file ran into when none will do.
+    """
+    kind, by_ending = _kind(path)
+    encoding = "utf-8" if kind == "parquet" else _encoding(path)
+    likeliest: Layout | DataError | None = None
+    for form in _forms(kind, by_ending=by_ending, encoding=encoding):
+        try:
+            layout = _read(path, form, wanted=wanted)
+        except (RowMalformed, FileUnreadable) as fault:
+            likeliest = likeliest or fault
+            continue
+        if len(layout.columns) > 1 and not _looks_quoted(layout):
+            return layout
+        likeliest = likeliest or layout
+    if isinstance(likeliest, Layout):
+        return likeliest
+    assert likeliest is not None, "every kind has a form"
+    raise likeliest
+
+
+def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -> bool:
+    """Whether a first row names the columns: by known names, else by how it differs from the rows below."""
+    names = [cell.strip() for cell in first]
+    below = [(name, {row[at].strip() for row in rest}) for at, name in enumerate(names)]
+    if any(name in wanted or (name.lower() in COLUMN_NAMES and name not in column) for name, column in below):
+        return True
+    if any(_is_long(name) for name in names):
+        return False
+    if any(name in column and 2 * len(column) < len(rest) for name, column in below):
+        return False  # a value like the others of its column
+    if any(_all_numbers(column) and not _all_numbers({name}) for name, column in below):
+        return True
+    return all(names) and len(set(names)) == len(names) and not any(_all_numbers({name}) for name in names)
+
+
+def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[TableForm]:
+    """Forms in which to try to read the file, likeliest first."""
+    for way, quoting in WAYS.get(kind, [(kind, False)]):
+        yield TableForm(
+            format="auto" if by_ending and way == kind else way,
+            header=False,
+            quoting="auto" if quoting == (way == "csv") else quoting,
+            encoding=encoding,
+        )
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8; UTF-16 where its mark stands first; gb18030 where the file is not UTF-8 but Chinese."""
+    with opened(path) as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    try:
+        for _ in islice(text_lines(path, encoding="utf-8", newline="\n"), MOST_ROWS):
+            pass
+    except BytesUndecodable as fault:
+        try:
+            lines = list(islice(text_lines(path, encoding="gb18030", newline="\n"), MOST_ROWS))
+        except BytesUndecodable:
+            raise fault from None
+        if detect_language(lines) == "zh":  # most bytes are some gb18030; only Chinese makes it believable
+            return "gb18030"
+        raise
+    return "utf-8"
+
+
+def _kind(path: Path) -> tuple[KnownFormat, bool]:
+    """The kind of file, and whether its ending says so."""
+    try:
+        return known_format(path, form=TableForm()), True
+    except FileUnreadable:
+        return _kind_by_content(path), False
+
+
+def _kind_by_content(path: Path) -> KnownFormat:
+    with opened(path) as stream:
+        start = stream.read(4096)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.lstrip().startswith(b"{"):
+        return "jsonl"
+    return "tsv" if b"\t" in start else "csv"
+
+
+def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
+    table = open_table(path, form=form)
+    numbered = table.rows(range(len(table.columns)))
+    rows = [tuple(_cell(cell, path) for cell in cells) for _, cells in islice(numbered, MOST_ROWS + 1)]
+    columns, named = list(table.columns), table.is_named
+    if not table.is_named and (named := has_header(rows[0], rows[1:], wanted=wanted)):
+        columns, rows = [cell.strip() for cell in rows[0]], rows[1:]
+    if not rows:
+        raise FileEmpty(path=path)
+    return Layout(
+        form=replace(form, header=named),
+        kind=known_format(path, form=form),
+        columns=columns,
+        is_named=named,
+        rows=rows[:MOST_ROWS],
+        is_complete=len(rows) <= MOST_ROWS,
+    )
+
+
+def _cell(cell: object, path: Path) -> str:
+    if isinstance(cell, str):
+        return cell
+    try:
+        return plain_text(cell, key="", path=path, number=0)
+    except RowMalformed:
+        return ""
+
+
+def _looks_quoted(layout: Layout) -> bool:
+    """Whether " was read as a plain character although it encloses the cells of some column."""
+    if layout.kind not in ("csv", "tsv") or layout.form.quoting is True:
+        return False
+    if layout.kind == "csv" and layout.form.quoting == "auto":
+        return False
+    enclosed = [
+        sum(len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in column) / len(layout.rows)
+        for column in zip(*layout.rows, strict=True)
+    ]
+    return any(share >= QUOTED_SHARE for share in enclosed)
+
+
+def _is_long(cell: str) -> bool:
+    """Longer than column names are; Chinese has no spaces, so it counts by characters."""
+    return len(cell) > 60 or len(cell.split()) > 6 or (not cell.isascii() and len(cell) > 12)
+
+
+def _all_numbers(cells: set[str]) -> bool:
+    return bool(cells) and all(_is_number(cell) for cell in cells)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

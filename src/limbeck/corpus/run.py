@@ -1,0 +1,87 @@
+"""The room's two stages and their inputs' fingerprints; `read_corpus` itself: read, check, cut, compare, keep."""
+
+from pathlib import Path
+
+from limbeck.artifacts.corpus import Corpus, save_corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.whole import written_whole
+from limbeck.corpus.findings import Findings, facts_of, tell
+from limbeck.corpus.fingerprints import input_fingerprints
+from limbeck.corpus.labelled import LabelledRows
+from limbeck.corpus.labels import Classes, name_classes
+from limbeck.corpus.overlap import Overlap, find_overlap, find_repeats
+from limbeck.corpus.source import Source, read_source
+from limbeck.corpus.splits import choose_rows, cut_off
+from limbeck.corpus.transfer import gather_transfer
+from limbeck.errors import LabelUnknown, OneClassOnly, TooFewRows
+from limbeck.progress import Reporter
+from limbeck.recipe.corpus import Corpus as CorpusSection
+
+__all__ = ["gather_transfer", "input_fingerprints", "read_corpus"]
+
+CUT_SPLITS = ("dev", "test")
+
+
+def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Reporter, name: str) -> Corpus:
+    """Read the labelled rows, see to it that there is a dev split, and say what is suspicious about them."""
+    with written_whole(out, kind="corpus", key=key) as scratch:
+        source = read_source(section, reporter=reporter)
+        labels = source.splits["train"].labels
+        classes = name_classes(labels, label_names=section.label_names, order=source.class_order)
+        _check_labels(source, classes)
+        findings = _prepare(section, source)
+        facts = facts_of(section, source=source, classes=classes, findings=findings, name=name)
+        splits = {split: rows.as_rows(classes.class_of) for split, rows in findings.splits.items()}
+        save_corpus(scratch, splits=splits, facts=facts)
+    tell(facts, classes, reporter=reporter)
+    return Corpus(out)
+
+
+def _prepare(section: CorpusSection, source: Source) -> Findings:
+    splits, origins = _with_cuts(section, source)
+    overlap = find_overlap(splits["train"], {split: splits[split] for split in CUT_SPLITS if split in splits})
+    splits["train"], removed = _train_rows(section, splits["train"], overlap)
+    return Findings(splits, origins, overlap=overlap, removed=removed, repeats=find_repeats(splits["train"]))
+
+
+def _check_labels(source: Source, classes: Classes) -> None:
+    train = source.splits["train"]
+    if len(classes.names) == 1:
+        raise OneClassOnly(path=source.names["train"], label=classes.names[0], rows=len(train))
+    for split, rows in source.splits.items():
+        unknown = [label for label in rows.label_counts if label not in classes.class_of]
+        if unknown:
+            row = rows.ids[rows.labels.index(unknown[0])]
+            raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), row=row)
+
+
+def _with_cuts(section: CorpusSection, source: Source) -> tuple[dict[str, LabelledRows], dict[str, str]]:
+    """The splits with dev, and test if asked for, cut off train where the source has none; and where each is from."""
+    splits = dict(source.splits)
+    whole = len(splits["train"])
+    origins = {split: "file" if section.hub is None else "data set" for split in CUT_SPLITS if split in splits}
+    for split, fraction in (("dev", section.dev_fraction), ("test", section.test_fraction)):
+        if split in splits or fraction == 0:
+            continue
+        stays, cut = cut_off(
+            splits["train"], count=max(1, round(whole * fraction)), seed=section.split_seed, name=split
+        )
+        splits[split] = splits["train"].select(cut)
+        splits["train"] = splits["train"].select(stays)
+        origins[split] = f"cut from train, {fraction * 100:g} %, seed {section.split_seed}"
+    return splits, origins
+
+
+def _train_rows(section: CorpusSection, train: LabelledRows, overlap: Overlap) -> tuple[LabelledRows, int]:
+    """The training rows that are used, and how many were removed because they stand in dev or test."""
+    removed = 0
+    if section.overlap == "remove" and overlap.train_positions:
+        unwanted = set(overlap.train_positions)
+        kept = train.select(at for at in range(len(train)) if at not in unwanted)
+        if len(kept.label_counts) < len(train.label_counts):
+            what = "train without the rows that stand in dev or test (a class has none left)"
+            raise TooFewRows(what=what, rows=len(kept), needed=len(kept) + 1)
+        train, removed = kept, len(unwanted)
+    if section.max_rows is not None:
+        train = train.select(choose_rows(train, count=section.max_rows, seed=section.split_seed))
+    return train, removed

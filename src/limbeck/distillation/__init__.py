@@ -1,0 +1,9 @@
+"""Room 5: the student learns.
+
+Reads:  Corpus, TransferText, TeacherLabels, a teacher for its word vectors
+Writes: VocabularyFolder, StudentFolder
+"""
+
+from limbeck.distillation.run import train_student
+
+__all__ = ["train_student"]

@@ -1,0 +1,62 @@
+"""Where word vectors start: through the teacher, or from a file."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.progress import Bar, Reporter
+from limbeck.text.student_tokenizer import PAD_ID
+from limbeck.text.word_vectors import read_word_vectors
+
+TOKENS_PER_BATCH = 8192
+SPREAD_OF_UNKNOWN = 0.1  # standard deviation of vectors for tokens that the source knows nothing of
+
+Vectors = npt.NDArray[np.float32]
+
+
+class WordReader(Protocol):
+    """What is asked of a teacher here."""
+
+    def word_states(self, words: Sequence[str], *, tokens_per_batch: int, bar: Bar) -> Vectors:
+        """(words, width): the teacher's state for each word alone."""
+
+
+def teacher_vectors(words: Sequence[str], *, teacher: WordReader, width: int, reporter: Reporter) -> Vectors:
+    """(words, width): each word through the teacher, then the principal components over the vocabulary.
+
+    A teacher narrower than `width` gives all the components it has; the caller asks for no more.
+    """
+    with reporter.bar("word vectors from the teacher", total=len(words), unit="words") as bar:
+        states = teacher.word_states(words, tokens_per_batch=TOKENS_PER_BATCH, bar=bar)
+    return _without_padding(principal_components(states, width=width))
+
+
+def file_vectors(words: Sequence[str], *, path: Path) -> tuple[Vectors, int]:
+    """(words, width) from a word2vec or GloVe file, and how many words it had; the others start small and random."""
+    vectors, found = read_word_vectors(path, words)
+    unknown = np.random.default_rng(0).normal(0.0, SPREAD_OF_UNKNOWN, vectors.shape).astype(np.float32)
+    return _without_padding(np.where(found[:, None], vectors, unknown)), int(found.sum())
+
+
+def principal_components(states: Vectors, *, width: int) -> Vectors:
+    """(rows, width): centred, turned to the axes of largest variance, scaled so that one value's variance is one.
+
+    Signs are fixed (the largest weight of each axis is positive), so that the same states give the same vectors.
+    """
+    centred = states - states.mean(axis=0)
+    # Axes of the covariance: its size is the teacher's width, whatever the number of words.
+    _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
+    axes = axes[:, ::-1][:, :width]
+    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    projected = centred @ axes.astype(np.float32)
+    spread = float(projected.std()) or 1.0
+    return np.asarray(projected / spread, dtype=np.float32)
+
+
+def _without_padding(vectors: Vectors) -> Vectors:
+    vectors = np.array(vectors, dtype=np.float32)
+    vectors[PAD_ID] = 0.0
+    return vectors

@@ -1,0 +1,120 @@
+"""The student's vocabulary: built once per run, shared by all variants and seeds."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import assert_never
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
+from limbeck.artifacts.whole import written_whole
+from limbeck.distillation.vectors import Vectors, WordReader, file_vectors, teacher_vectors
+from limbeck.errors import BudgetTooSmall
+from limbeck.models.bilstm import bilstm
+from limbeck.models.size import parameter_count
+from limbeck.progress import Reporter
+from limbeck.recipe.student import BiLstm
+from limbeck.text.piece_tokenizer import cut_down_pieces
+from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.text.word_vectors import vector_width
+
+FEWEST_TOKENS = 8
+
+
+def build_vocabulary(
+    section: BiLstm,
+    *,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    teacher: TeacherFolder,
+    open_teacher: Callable[[], WordReader],
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+) -> VocabularyFolder:
+    """Count tokens in train and transfer text, keep as many as the budget allows, and find their first vectors."""
+    with written_whole(out, kind="vocabulary", key=key) as scratch:
+        width = _width(section, teacher)
+        budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
+        with reporter.bar("counting words", total=1, unit="vocabulary") as bar:
+            tokenizer = _tokenizer(section, corpus=corpus, transfer=transfer, teacher=teacher, max_size=budget)
+            bar.advance()
+        tokenizer.save(scratch / "tokenizer.json")
+        vectors, found = _vectors(section, tokenizer, width=width, open_teacher=open_teacher, reporter=reporter)
+        facts = {
+            "kind": section.vocabulary.kind,
+            "tokens": len(tokenizer),
+            "budget": budget,
+            "width": width,
+            "word_vectors": Path(section.word_vectors).name,
+            "words_with_a_vector": found,
+        }
+        save_vocabulary(scratch, vectors=vectors, facts=facts)
+    cut = (
+        " (lowered so that the student stays smaller than its teacher)" if budget < section.vocabulary.max_size else ""
+    )
+    reporter.note(f"  vocabulary: {len(tokenizer):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
+    return VocabularyFolder(out)
+
+
+def _width(section: BiLstm, teacher: TeacherFolder) -> int:
+    match section.word_vectors:
+        case "random":
+            return section.embedding_size
+        case "teacher":
+            return min(section.embedding_size, teacher.hidden_size)
+        case path:
+            return vector_width(Path(path))
+
+
+def _budget(section: BiLstm, *, corpus: Corpus, teacher: TeacherFolder, width: int) -> int:
+    """Most tokens with which the student still has fewer parameters than its teacher."""
+    empty = bilstm(section, vocabulary_size=1, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
+    without_words = parameter_count(empty) - width
+    room = (teacher.facts.parameters - without_words) // width
+    if room < FEWEST_TOKENS:
+        raise BudgetTooSmall(without_words=without_words, budget=teacher.facts.parameters)
+    return min(section.vocabulary.max_size, room)
+
+
+def _tokenizer(
+    section: BiLstm, *, corpus: Corpus, transfer: TransferText | None, teacher: TeacherFolder, max_size: int
+) -> StudentTokenizer:
+    sources = [corpus.splits["train"], *([transfer.rows] if transfer else [])]
+    texts = [text for rows in sources for column in (rows.texts, rows.pairs or []) for text in column]
+    vocabulary = section.vocabulary
+    match vocabulary.kind:
+        case "words":
+            return build_word_tokenizer(
+                texts,
+                language=corpus.language,
+                max_size=max_size,
+                min_count=vocabulary.min_count,
+                lowercase=vocabulary.lowercase,
+            )
+        case "pieces":
+            return cut_down_pieces(teacher.tokenizer_json(), texts, max_size=max_size, min_count=vocabulary.min_count)
+        case _:
+            assert_never(vocabulary.kind)
+
+
+def _vectors(
+    section: BiLstm,
+    tokenizer: StudentTokenizer,
+    *,
+    width: int,
+    open_teacher: Callable[[], WordReader],
+    reporter: Reporter,
+) -> tuple[Vectors | None, int]:
+    """First vectors, None for random ones, and how many tokens have one of their own."""
+    words = tokenizer.vocabulary
+    match section.word_vectors:
+        case "random":
+            return None, 0
+        case "teacher":
+            return teacher_vectors(words, teacher=open_teacher(), width=width, reporter=reporter), len(words)
+        case path:
+            return file_vectors(words, path=Path(path))

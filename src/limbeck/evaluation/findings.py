@@ -1,0 +1,68 @@
+"""What was found in the data, in words, above all rows of dev and test that a student could have seen."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+HELD_OUT = ("dev", "test")
+SAID_ELSEWHERE = ("name", "labels", "language", "pair", "rows", "rows_per_label", "overlap")
+
+
+def warnings(report: Mapping[str, Any]) -> list[str]:
+    """One sentence for every overlap that was left in; each makes the numbers look better than they are."""
+    return [
+        f'{counts}: results look better than they are; {section}.overlap = "remove" in the recipe keeps them out'
+        for section, counts, mode in _overlaps(report)
+        if mode != "remove"
+    ]
+
+
+def corpus_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Whatever was noted about the corpus beyond name, sizes and classes, as pairs of name and value."""
+    noted = {name: value for name, value in report["corpus"].items() if name not in SAID_ELSEWHERE}
+    return [*_removed(report, "corpus"), *_flat(noted)]
+
+
+def transfer_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How the transfer text was gathered; empty where there is none."""
+    noted = {name: value for name, value in (report["transfer"] or {}).items() if name != "overlap"}
+    return [*_flat(noted), *_removed(report, "transfer")]
+
+
+def _overlaps(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Recipe section, what was found in words, and what was done about it."""
+    for section, place in (("corpus", "train"), ("transfer", "the transfer text")):
+        overlap = (report[section] or {}).get("overlap") or {}
+        for split in HELD_OUT:
+            found = overlap.get(split)
+            if found and found["found"]:
+                rows = f"{found['found']:,} of {found['rows']:,} {split} rows"
+                yield section, f"{rows} stand in {place} ({found['verbatim']:,} verbatim)", str(overlap.get("mode"))
+
+
+def _removed(report: Mapping[str, Any], wanted: str) -> list[tuple[str, str]]:
+    return [
+        ("kept out", counts.replace("stand in", "stood in"))
+        for section, counts, mode in _overlaps(report)
+        if section == wanted and mode == "remove"
+    ]
+
+
+def _flat(facts: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Facts of whatever depth as pairs; what is nothing or none is left out."""
+    if isinstance(facts, Mapping):
+        return [pair for name, value in facts.items() for pair in _flat(value, f"{prefix} {name}".replace("_", " "))]
+    return [(prefix.strip(), _said(facts))] if facts else []
+
+
+def _said(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.4g}"
+        case list():
+            return ", ".join(_said(item) for item in value)
+        case _:
+            return str(value)

@@ -1,0 +1,88 @@
+"""Parity or refusal: an exported file must say what the trained student says, on real rows."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from limbeck.artifacts.rows import Rows
+from limbeck.errors import ExportRefused, TooFewRows
+from limbeck.recipe.export import Export, Precision
+from limbeck.runtime.classifier import Classifier
+from limbeck.text.student_tokenizer import StudentTokenizer, padded
+from limbeck.training.modes import evaluating
+
+Logits = npt.NDArray[np.float32]
+TORCH_BATCH = 32
+ARGUMENTS = ("input_ids", "attention_mask", "pair_ids", "pair_mask")
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How far the exported file is from the trained student, over batches and over rows on their own."""
+
+    rows: int
+    largest_difference: float  # of a logit
+    agreement: float  # share of rows with the same label: the lower one of the two shares
+
+
+def sample(rows: Rows, *, most: int) -> Rows:
+    """At most so many rows, evenly spread: files are often sorted by label."""
+    if len(rows) == 0:
+        raise TooFewRows(what="dev rows to compare the exported student on", rows=0, needed=1)
+    return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
+
+
+def measure_parity(student: nn.Module, tokenizer: StudentTokenizer, exported: Classifier, rows: Rows) -> Parity:
+    """Compare on every row twice: in the batches the runtime makes, and alone, where no padding can hide a fault."""
+    asked = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
+    said = student_logits(student, tokenizer, rows, max_length=exported.facts.max_length)
+    batched = exported.logits(asked)
+    alone = np.concatenate([exported.logits([row]) for row in asked])
+    return Parity(
+        rows=len(rows),
+        largest_difference=float(max(np.abs(said - batched).max(), np.abs(said - alone).max())),
+        agreement=min(_same_label(said, batched), _same_label(said, alone)),
+    )
+
+
+def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision, student: Path) -> None:
+    """Raise ExportRefused where the recipe's limit is not kept; a difference that is no number never keeps it."""
+    if precision == "fp32":
+        alike = parity.largest_difference <= section.fp32_tolerance
+        measure, found = "largest difference of a logit", f"{parity.largest_difference:.2g}"
+        allowed = f"{section.fp32_tolerance:g}"
+    else:
+        alike = parity.agreement >= section.int8_agreement
+        measure, found = "share of rows with the same label", f"{parity.agreement:.2%}"
+        allowed = f"at least {section.int8_agreement:.2%}"
+    if not alike:
+        raise ExportRefused(
+            student=student, precision=precision, measure=measure, found=found, allowed=allowed, rows=parity.rows
+        )
+
+
+def student_logits(student: nn.Module, tokenizer: StudentTokenizer, rows: Rows, *, max_length: int) -> Logits:
+    """(rows, classes): what the trained student says, in eval mode."""
+    columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
+    ids = [tokenizer.encode(column, max_length=max_length) for column in columns]
+    blocks = []
+    with evaluating(student):
+        for start in range(0, len(rows), TORCH_BATCH):
+            batch = [tensor for text in ids for tensor in _padded_tensors(text[start : start + TORCH_BATCH])]
+            blocks.append(student(**dict(zip(ARGUMENTS, batch, strict=False))).logits.float().cpu().numpy())
+    return np.concatenate(blocks)
+
+
+def _padded_tensors(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
+    """(rows, tokens) ids and mask."""
+    array, lengths = padded(ids)
+    inside = np.arange(array.shape[1]) < lengths[:, None]
+    return torch.from_numpy(array), torch.from_numpy(inside.astype(np.int64))
+
+
+def _same_label(one: Logits, other: Logits) -> float:
+    return float(np.mean(one.argmax(axis=1) == other.argmax(axis=1)))

@@ -1,0 +1,92 @@
+"""The export stage: graph, tokenizer and card in one folder, kept only if it says what the student says."""
+
+import shutil
+from pathlib import Path
+
+import onnx
+from transformers import AutoModelForSequenceClassification
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
+from limbeck.artifacts.whole import written_whole
+from limbeck.export.bilstm_graph import bilstm_graph
+from limbeck.export.int8 import int8_graph
+from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample
+from limbeck.models.bilstm import BiLstmForSequenceClassification
+from limbeck.progress import Reporter
+from limbeck.recipe.export import Export, Precision
+from limbeck.runtime.classifier import Classifier
+from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.training.modes import quiet_transformers
+
+
+def export_student(
+    section: Export,
+    *,
+    student: StudentFolder,
+    rows: Rows,
+    precision: Precision,
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+) -> ModelFolder:
+    """Write the student as an ONNX model at `out`, after comparing the two on `rows`.
+
+    Raises ExportRefused, and leaves nothing behind, when they differ by more than the recipe allows.
+    """
+    with written_whole(out, kind="model", key=key) as scratch:
+        try:
+            parity = _write_compared(section, scratch, student=student, rows=rows, precision=precision)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)  # nothing in it is worth going on from
+            raise
+    model = ModelFolder(out)
+    reporter.note(_summary(model, parity))
+    return model
+
+
+def _write_compared(
+    section: Export, scratch: Path, *, student: StudentFolder, rows: Rows, precision: Precision
+) -> Parity:
+    network = _load(student)
+    graph = bilstm_graph(network)
+    onnx.save_model(int8_graph(graph) if precision == "int8" else graph, scratch / GRAPH)
+    shutil.copyfile(student.folder / TOKENIZER, scratch / TOKENIZER)
+    save_facts(scratch, _model_facts(student.facts, precision))
+    tokenizer = StudentTokenizer.load(student.folder / TOKENIZER)
+    exported = Classifier(ModelFolder(scratch), threads=1)
+    parity = measure_parity(network, tokenizer, exported, sample(rows, most=section.parity_rows))
+    refuse_unless_alike(section, parity, precision=precision, student=student.folder)
+    return parity
+
+
+def _load(student: StudentFolder) -> BiLstmForSequenceClassification:
+    quiet_transformers()
+    network = AutoModelForSequenceClassification.from_pretrained(student.folder, local_files_only=True)
+    if not isinstance(network, BiLstmForSequenceClassification):
+        raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
+    return network
+
+
+def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
+    return ModelFacts(
+        name=student.name if precision == "fp32" else f"{student.name}-{precision}",
+        kind=student.kind,
+        precision=precision,
+        labels=student.labels,
+        language=student.language,
+        pair=student.pair,
+        max_length=student.max_length,
+        parameters=student.parameters,
+        parameters_without_embeddings=student.parameters_without_embeddings,
+    )
+
+
+def _summary(model: ModelFolder, parity: Parity) -> str:
+    facts = model.facts()
+    return (
+        f"  {facts.name} ({facts.precision}): {model.size_mb():.1f} MB; against the trained student on "
+        f"{parity.rows:,} rows: same label on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
+    )

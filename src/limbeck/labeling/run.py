@@ -1,0 +1,72 @@
+"""Room 4: find the labels of every row in the store, and ask the teacher for those that are missing."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.artifacts.whole import written_whole
+from limbeck.labeling.store import LabelStore
+from limbeck.progress import Bar, Reporter
+from limbeck.recipe.labeling import Labeling
+
+
+class Teacher(Protocol):
+    """All this room asks of a teacher."""
+
+    def logits(
+        self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int, bar: Bar | None = None
+    ) -> npt.NDArray[np.float32]:
+        """(rows, classes) raw logits, in the order of the texts."""
+
+
+def label(
+    section: Labeling,
+    *,
+    rows: Rows,
+    classes: int,
+    fingerprint: str,
+    open_teacher: Callable[[], Teacher],
+    store: Path,
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+) -> TeacherLabels:
+    """Give every row the teacher's logits. The teacher is opened only if some text was never asked before."""
+    with written_whole(out, kind="labels", key=key) as scratch:
+        known = LabelStore(store, teacher=fingerprint, classes=classes)
+        asked = _ask_missing(section, rows=rows, known=known, open_teacher=open_teacher, reporter=reporter)
+        if asked:
+            known = LabelStore(store, teacher=fingerprint, classes=classes)
+        facts = {"teacher": fingerprint, "rows": len(rows), "distinct_texts": len(np.unique(rows.keys, axis=0))}
+        save_teacher_labels(scratch, ids=rows.ids, logits=known.logits(known.find(rows.keys)), facts=facts)
+    reporter.note(f"  {len(rows):,} rows labelled: {asked:,} texts asked, the rest was in the label store")
+    return TeacherLabels(out)
+
+
+def _ask_missing(
+    section: Labeling, *, rows: Rows, known: LabelStore, open_teacher: Callable[[], Teacher], reporter: Reporter
+) -> int:
+    """Ask for each distinct text that has no label yet, and keep the answers shard by shard."""
+    missing = np.flatnonzero(known.find(rows.keys) < 0)
+    _, first = np.unique(rows.keys[missing], axis=0, return_index=True)
+    missing = missing[np.sort(first)]
+    if not len(missing):
+        return 0
+    # Long texts first: rows of one shard are alike in length, and if memory runs out, it does so at once.
+    sizes = np.array([len(text) for text in rows.texts], dtype=np.int64)
+    missing = missing[np.argsort(-sizes[missing], kind="stable")]
+    teacher = open_teacher()
+    with reporter.bar("asking the teacher", total=len(missing), unit="rows") as bar:
+        for start in range(0, len(missing), section.rows_per_shard):
+            shard = missing[start : start + section.rows_per_shard]
+            texts = [rows.texts[place] for place in shard]
+            pairs = [rows.pairs[place] for place in shard] if rows.pairs is not None else None
+            logits = teacher.logits(texts, pairs, tokens_per_batch=section.tokens_per_batch, bar=bar)
+            known.write(rows.keys[shard], logits)
+    return len(missing)

@@ -1,0 +1,400 @@
+"""The flow, from files to report; the only file that knows the order of the stages."""
+
+import errno
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, file_digest, fingerprint_of, read_manifest
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.report import Report
+from limbeck.artifacts.rows import joined
+from limbeck.artifacts.run_folder import RunFolder, open_run
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.artifacts.whole import written_whole
+from limbeck.corpus.run import gather_transfer, input_fingerprints, read_corpus
+from limbeck.distillation.run import Role, train_student
+from limbeck.distillation.vocabulary import build_vocabulary
+from limbeck.errors import DiskFull
+from limbeck.evaluation.run import Candidate, evaluate
+from limbeck.export.run import export_student
+from limbeck.labeling.run import label
+from limbeck.progress import Reporter, TerminalReporter
+from limbeck.recipe.base import Section
+from limbeck.recipe.export import Precision
+from limbeck.recipe.load import LoadedRecipe, load_recipe
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.stages import Stage
+from limbeck.recipe.toml import to_toml
+from limbeck.teacher.encoder import Encoder, open_teacher
+from limbeck.teacher.run import prepare_teacher
+
+PACKAGES = ("limbeck", "torch", "transformers", "accelerate", "tokenizers", "onnxruntime", "numpy")
+STORE = ".label-store"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk: what `limbeck run` leaves behind."""
+
+    folder: Path
+
+    @property
+    def models(self) -> dict[str, Path]:
+        """The models that ship, by name."""
+        return {path.name: path for path in sorted((self.folder / "models").glob("*")) if path.suffix == ""}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What stands in report/report.json."""
+        return Report(self.folder / "report").data
+
+
+def run(
+    recipe: str | Path,
+    *,
+    overrides: Sequence[str] = (),
+    out: str | Path | None = None,
+    until: Stage | None = None,
+    reporter: Reporter | None = None,
+) -> Run:
+    """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`."""
+    loaded = load_recipe(recipe, overrides=overrides)
+    folder = Path(out) if out else Path("runs") / loaded.name
+    reporter = reporter or TerminalReporter()
+    try:
+        with open_run(folder, reporter=reporter, facts=_run_facts(loaded)) as work:
+            (folder / "recipe.toml").write_text(to_toml(loaded.recipe), encoding="utf-8")
+            _flow(loaded.recipe, name=loaded.name, until=until, work=work)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(path=error.filename or str(folder)) from error
+        raise
+    return Run(folder)
+
+
+def _run_facts(loaded: LoadedRecipe) -> dict[str, Any]:
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "versions": versions}
+
+
+def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
+    """Every stage in order; each is made from the artifacts before it, or reused."""
+    corpus = _corpus(recipe, name, work)
+    if until == Stage.CORPUS:
+        return
+    transfer = _transfer(recipe, corpus, work)
+    if until == Stage.TRANSFER:
+        return
+    teacher = _teacher(recipe, corpus, work)
+    if until == Stage.TEACHER:
+        return
+    asked = _OpenedOnce(teacher)
+    labels = _labels(recipe, corpus, transfer, asked, work)
+    if until == Stage.LABELING:
+        return
+    vocabulary = _vocabulary(recipe, corpus, transfer, asked, work)
+    students = _students(recipe, corpus, transfer, labels, vocabulary, work)
+    if until == Stage.DISTILLATION:
+        return
+    candidates = _candidates(recipe, corpus, students, work)
+    if until == Stage.EXPORT:
+        return
+    _report(recipe, name, corpus, transfer, teacher, labels, candidates, work)
+
+
+class _OpenedOnce:
+    """The teacher of the run, loaded when it is first asked and not before: often every answer is in the store."""
+
+    def __init__(self, folder: TeacherFolder) -> None:
+        self.folder = folder
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return open_teacher(self.folder)
+
+    def __call__(self) -> Encoder:
+        return self._encoder
+
+
+def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
+    section = recipe.corpus
+    return work.step(
+        "corpus",
+        kind="corpus",
+        key=Key(section=_settings(section, without=("train", "dev", "test")), inputs=input_fingerprints(section)),
+        load=Corpus,
+        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
+    )
+
+
+def _transfer(recipe: Recipe, corpus: Corpus, work: RunFolder) -> TransferText | None:
+    section = recipe.transfer
+    if section is None:
+        return None
+    return work.step(
+        "transfer",
+        kind="transfer",
+        key=Key(
+            section=_settings(section, without=("files",)),
+            inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
+        ),
+        load=TransferText,
+        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
+    )
+
+
+def _teacher(recipe: Recipe, corpus: Corpus, work: RunFolder) -> TeacherFolder:
+    section = recipe.teacher
+    return work.step(
+        "teacher",
+        kind="teacher",
+        key=Key(
+            section=_settings(section, without=("checkpoint",)),
+            inputs={"checkpoint": _checkpoint_fingerprint(section.checkpoint), "corpus": corpus.fingerprint},
+        ),
+        load=TeacherFolder,
+        make=lambda out, key: prepare_teacher(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
+    )
+
+
+def _labels(
+    recipe: Recipe,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    teacher: _OpenedOnce,
+    work: RunFolder,
+) -> TeacherLabels:
+    """Labels of all rows: the student learns from train and transfer, the report needs dev and test."""
+    section = recipe.labeling
+    fingerprint = teacher.folder.fingerprint
+    return work.step(
+        "labels",
+        kind="labels",
+        key=Key(section={}, inputs={"teacher": fingerprint, **_texts(corpus, transfer)}),
+        load=TeacherLabels,
+        make=lambda out, key: label(
+            section,
+            rows=joined([*corpus.splits.values(), *([transfer.rows] if transfer else [])]),
+            classes=len(corpus.labels),
+            fingerprint=fingerprint,
+            open_teacher=teacher,
+            store=Path(section.store) if section.store else work.folder.parent / STORE,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _vocabulary(
+    recipe: Recipe,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    teacher: _OpenedOnce,
+    work: RunFolder,
+) -> VocabularyFolder:
+    section = recipe.student
+    vectors = (
+        {} if section.word_vectors in ("teacher", "random") else {"vectors": file_digest(Path(section.word_vectors))}
+    )
+    return work.step(
+        "vocabulary",
+        kind="vocabulary",
+        key=Key(
+            section=_settings(section, without=("dropout", "pooling", "max_length", "tune_vectors")),
+            inputs={"teacher": teacher.folder.fingerprint, **_texts(corpus, transfer), **vectors},
+        ),
+        load=VocabularyFolder,
+        make=lambda out, key: build_vocabulary(
+            section,
+            corpus=corpus,
+            transfer=transfer,
+            teacher=teacher.folder,
+            open_teacher=teacher,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+Students = dict[Role, dict[int, StudentFolder]]
+
+
+def _students(
+    recipe: Recipe,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    work: RunFolder,
+) -> Students:
+    """The baseline and the distilled student, each once per seed."""
+    section, student = recipe.distillation, recipe.student
+    roles: list[Role] = ["baseline", "student"] if section.baseline else ["student"]
+    trained: Students = {role: {} for role in roles}
+    for role, seed in ((role, seed) for role in roles for seed in section.seeds):
+        alone = role == "baseline"
+        left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
+        taught = {} if alone else {"labels": labels.fingerprint, **_texts(corpus, transfer)}
+        trained[role][seed] = work.step(
+            f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
+            kind="student",
+            key=Key(
+                section={"student": _settings(student), "distillation": _settings(section, without=left_out)},
+                inputs={"corpus": corpus.fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
+            ),
+            load=StudentFolder,
+            make=lambda out, key, role=role, seed=seed, alone=alone: train_student(
+                section,
+                student=student,
+                role=role,
+                seed=seed,
+                corpus=corpus,
+                transfer=None if alone else transfer,
+                labels=None if alone else labels,
+                vocabulary=vocabulary,
+                out=out,
+                key=key,
+                reporter=work.reporter,
+            ),
+        )
+    return trained
+
+
+def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:
+    """Every student exported, once per seed; the best seed by dev is shipped under models/."""
+    candidates = []
+    for role, by_seed in students.items():
+        best = max(by_seed, key=lambda seed: (by_seed[seed].facts.dev_accuracy, -seed))
+        for precision in ("fp32",) if role == "baseline" else recipe.export.precisions:
+            name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
+            exports = {
+                seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", work)
+                for seed, student in by_seed.items()
+            }
+            candidates.append(
+                Candidate(
+                    name=name,
+                    role="export" if precision == "int8" else role,
+                    exports=exports,
+                    shipped=_ship(exports[best], f"models/{name}", work),
+                    students=by_seed,
+                )
+            )
+    return candidates
+
+
+def _export(
+    recipe: Recipe,
+    corpus: Corpus,
+    student: StudentFolder,
+    precision: Precision,
+    name: str,
+    work: RunFolder,
+) -> ModelFolder:
+    section = recipe.export
+    return work.step(
+        name,
+        kind="model",
+        key=Key(
+            section={**_settings(section, without=("precisions",)), "precision": precision},
+            inputs={"student": student.fingerprint, "corpus": corpus.fingerprint},
+        ),
+        load=ModelFolder,
+        make=lambda out, key: export_student(
+            section,
+            student=student,
+            rows=corpus.splits["dev"],
+            precision=precision,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _ship(export: ModelFolder, name: str, work: RunFolder) -> ModelFolder:
+    """Copy an export to where users look for it."""
+
+    def copy(out: Path, key: Key) -> None:
+        with written_whole(out, kind="model", key=key) as scratch:
+            for file in read_manifest(export.folder, kind="model").files:
+                shutil.copyfile(export.folder / file, scratch / file)
+
+    fingerprint = read_manifest(export.folder, kind="model").fingerprint
+    return work.step(
+        name, kind="model", key=Key(section={}, inputs={"export": fingerprint}), load=ModelFolder, make=copy
+    )
+
+
+def _report(
+    recipe: Recipe,
+    name: str,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    teacher: TeacherFolder,
+    labels: TeacherLabels,
+    candidates: list[Candidate],
+    work: RunFolder,
+) -> Report:
+    models = {
+        f"{candidate.name}/{seed}": read_manifest(export.folder, kind="model").fingerprint
+        for candidate in candidates
+        for seed, export in candidate.exports.items()
+    }
+    return work.step(
+        "report",
+        kind="report",
+        key=Key(
+            section=_settings(recipe.evaluation),
+            inputs={"labels": labels.fingerprint, "teacher": teacher.fingerprint, **_texts(corpus, transfer), **models},
+        ),
+        load=Report,
+        make=lambda out, key: evaluate(
+            recipe.evaluation,
+            corpus=corpus,
+            transfer=transfer,
+            teacher=teacher,
+            labels=labels,
+            candidates=candidates,
+            run_name=name,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _settings(section: Section, *, without: Sequence[str] = ()) -> dict[str, Any]:
+    """A section for an artifact's key. Paths are left out: what they lead to stands among the inputs."""
+    return section.model_dump(mode="json", exclude=set(without))
+
+
+def _texts(corpus: Corpus, transfer: TransferText | None) -> dict[str, str]:
+    return {"corpus": corpus.fingerprint, **({"transfer": transfer.fingerprint} if transfer else {})}
+
+
+def _checkpoint_fingerprint(checkpoint: str) -> str:
+    """Of the files of a folder; a package or a hub name stands for itself, so that reuse needs no hub."""
+    folder = Path(checkpoint)
+    if not folder.is_dir():
+        return checkpoint
+    files = sorted(path for path in folder.iterdir() if path.suffix in {".json", ".txt", ".model", ".safetensors"})
+    return fingerprint_of("\n".join(f"{path.name} {file_digest(path)}" for path in files))

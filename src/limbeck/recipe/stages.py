@@ -1,0 +1,15 @@
+"""The stages of a run, by the names that `--until` takes."""
+
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """In the order of the flow."""
+
+    CORPUS = "corpus"
+    TRANSFER = "transfer"
+    TEACHER = "teacher"
+    LABELING = "labeling"
+    DISTILLATION = "distillation"
+    EXPORT = "export"
+    EVALUATION = "evaluation"

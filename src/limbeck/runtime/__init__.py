@@ -1,0 +1,1 @@
+"""Exported models at work: onnxruntime, tokenizers and numpy; neither torch nor pyarrow."""

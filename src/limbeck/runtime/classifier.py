@@ -1,0 +1,117 @@
+"""An exported model in memory: texts in, labels and probabilities out."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
+from limbeck.runtime.batches import chunks_of, length_batches
+from limbeck.runtime.row import Row, checked_rows, columns_of
+from limbeck.text.student_tokenizer import StudentTokenizer, padded
+
+Logits = npt.NDArray[np.float32]
+Ids = list[list[int]]  # token ids of one text per row
+
+
+def load(folder: str | Path, *, threads: int | None = None) -> "Classifier":
+    """The model in this folder, its files checked against its manifest.
+
+    `threads` is how many batches are worked on at once; left out, one for each CPU this process may use. A single
+    row always takes one thread. Raises ArtifactMissing, ArtifactDamaged or FormatTooNew.
+    """
+    return Classifier(open_model(Path(folder)), threads=threads)
+
+
+class Classifier:
+    """Keeps no state between calls, so that many threads may share one.
+
+    Rows are texts, or pairs of texts where `facts.pair` says so, in any iterable. They are tokenised, sorted by
+    length, padded as little as can be and run in batches; what comes back is in the order given.
+    """
+
+    def __init__(self, model: ModelFolder, *, threads: int | None = None) -> None:
+        """Without the manifest check that `load` makes."""
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, not {threads}")
+        self.facts: ModelFacts = model.facts()
+        self._threads = threads or _usable_cpus()
+        self._tokenizer = StudentTokenizer.load(model.tokenizer)
+        self._session = onnxruntime.InferenceSession(
+            str(model.graph), _session_options(), providers=["CPUExecutionProvider"]
+        )
+
+    @property
+    def labels(self) -> list[str]:
+        """Class names, in the order of the columns of `predict_proba`."""
+        return list(self.facts.labels)
+
+    def predict(self, rows: Iterable[Row]) -> list[str]:
+        """The most probable label of each row."""
+        labels = self.facts.labels
+        return [labels[number] for number in self.logits(rows).argmax(axis=1)]
+
+    def predict_proba(self, rows: Iterable[Row]) -> npt.NDArray[np.float32]:
+        """(rows, classes): probabilities; each row sums to one."""
+        return softmax(self.logits(rows))
+
+    def logits(self, rows: Iterable[Row]) -> Logits:
+        """(rows, classes): what the network says, before the softmax."""
+        blocks = [self._chunk_logits(chunk) for chunk in chunks_of(checked_rows(rows, pair=self.facts.pair))]
+        if not blocks:
+            return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def _chunk_logits(self, rows: list[Row]) -> Logits:
+        ids = self._encode(rows)
+        if len(rows) == 1:
+            return self._run(ids)
+        batches = length_batches(list(zip(*([len(row) for row in text] for text in ids), strict=True)))
+        logits = np.empty((len(rows), len(self.facts.labels)), dtype=np.float32)
+        inputs = ([[text[row] for row in batch] for text in ids] for batch in batches)
+        for batch, block in zip(batches, self._run_all(list(inputs)), strict=True):
+            logits[batch] = block
+        return logits
+
+    def _encode(self, rows: list[Row]) -> list[Ids]:
+        """Token ids of the texts and, for pairs, of the second texts."""
+        return [self._tokenizer.encode(column, max_length=self.facts.max_length) for column in columns_of(rows)]
+
+    def _run_all(self, batches: list[list[Ids]]) -> list[Logits]:
+        """Threads live no longer than the call: a pool kept for longer would be dead in a forked worker."""
+        if len(batches) == 1 or self._threads == 1:
+            return [self._run(batch) for batch in batches]
+        with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
+            return list(pool.map(self._run, batches))
+
+    def _run(self, texts: list[Ids]) -> Logits:
+        names = ("input_ids", "lengths", "pair_ids", "pair_lengths")
+        arrays = [array for ids in texts for array in padded(ids)]
+        logits: Logits = self._session.run(["logits"], dict(zip(names, arrays, strict=False)))[0]
+        return logits
+
+
+def softmax(logits: Logits) -> npt.NDArray[np.float32]:
+    """Probabilities along the last axis; the largest logit is taken off first, so that nothing overflows."""
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
+    probabilities: npt.NDArray[np.float32] = powers / powers.sum(axis=-1, keepdims=True)
+    return probabilities
+
+
+def _session_options() -> onnxruntime.SessionOptions:
+    """One thread per run: measured, int8 LSTMs gain nothing from a second, and whole batches share out better."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    return options
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,129 @@
+"""Lines of text out of a file, a pipe or a terminal, one at a time, gzipped or not."""
+
+import gzip
+import io
+import os
+import re
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO, TypeAlias, cast
+
+from limbeck.errors import BytesUndecodable, FileMissing, FileUnreadable
+
+Source: TypeAlias = str | Path | BinaryIO | TextIO
+BLOCK_BYTES = 1 << 16
+GZIP_MAGIC = b"\x1f\x8b"
+BYTE_ORDER_MARK = "\ufeff"
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Lines:
+    """The lines of a source without their ends; only \\n and \\r\\n end a line.
+
+    `number` is that of the line last handed out, from 1. `drained` says that the next line would have to be
+    waited for: what has been read so far should be answered first.
+    """
+
+    def __init__(self, source: BinaryIO | TextIO, *, path: Path, encoding: str = "utf-8") -> None:
+        self.path, self.encoding = path, encoding
+        self.number, self.drained = 0, False
+        self._peeked: str | None = None
+        is_text = isinstance(source, io.TextIOBase)
+        self._lines = self._from_text(cast(TextIO, source)) if is_text else self._from_bytes(cast(BinaryIO, source))
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines) if self._peeked is None else self._peeked
+        self._peeked = None
+        self.number += 1
+        return line
+
+    def peek(self) -> str | None:
+        """The next line, which stays the next one; None when there is none."""
+        if self._peeked is None:
+            self._peeked = next(self._lines, None)
+        return self._peeked
+
+    def _from_bytes(self, source: BinaryIO) -> Iterator[str]:
+        live, read = _is_live(source), _reader(source)
+        pending: list[bytes] = []  # the pieces of a line whose end has not come yet
+        while block := self._block(read):
+            head, *others = block.split(b"\n")
+            pending.append(head)
+            if not others:
+                continue
+            complete = [b"".join(pending), *others[:-1]]
+            pending = [others[-1]]
+            for place, line in enumerate(complete, start=1):
+                self.drained = live and place == len(complete)
+                yield self._decoded(line)
+        if last := b"".join(pending):
+            yield self._decoded(last)
+
+    def _from_text(self, source: TextIO) -> Iterator[str]:
+        while line := source.readline():
+            # Such characters stand for bytes or halves that are no text; they could not be written out again.
+            yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
+
+    def _block(self, read: Callable[[int], bytes]) -> bytes:
+        try:
+            return read(BLOCK_BYTES)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FileUnreadable(path=self.path, kind="gzip", reason=str(error)) from error
+
+    def _decoded(self, line: bytes) -> str:
+        try:
+            return self._stripped(line.decode(self.encoding))
+        except UnicodeDecodeError as error:
+            found = line[error.start : error.end]
+            raise BytesUndecodable(path=self.path, row=self.number + 1, encoding=self.encoding, found=found) from error
+
+    def _stripped(self, line: str) -> str:
+        return (line.removeprefix(BYTE_ORDER_MARK) if self.number == 0 else line).removesuffix("\r")
+
+
+@contextmanager
+def opened(source: Source, *, encoding: str) -> Iterator[Lines]:
+    """The lines of a path or of an open stream; a path is closed afterwards, a stream is left to its owner."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        with _open_file(path) as file:
+            yield Lines(_unzipped(file), path=path, encoding=encoding)
+    else:
+        inner = source.buffer if isinstance(source, io.TextIOWrapper) else source
+        path = Path(str(getattr(source, "name", "<stream>")))
+        yield Lines(_unzipped(inner) if isinstance(inner, io.BufferedReader) else inner, path=path, encoding=encoding)
+
+
+def _open_file(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise FileMissing(path=str(path), looked_in=[path.parent.resolve()], beside=beside) from None
+    except OSError as error:  # a folder, or a file one may not read
+        raise FileUnreadable(path=path, kind="rows to predict", reason=str(error.strerror)) from error
+
+
+def _unzipped(file: io.BufferedReader) -> BinaryIO:
+    is_gzip = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
+    return gzip.GzipFile(fileobj=file) if is_gzip else file  # type: ignore[return-value]  # a BinaryIO in all but name
+
+
+def _reader(source: BinaryIO) -> Callable[[int], bytes]:
+    """`read1` gives what has arrived instead of waiting for a full block."""
+    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    return read
+
+
+def _is_live(source: BinaryIO) -> bool:
+    """Whether reading may have to wait for someone: a pipe, a socket or a terminal, but no file on a disk."""
+    try:
+        return not stat.S_ISREG(os.fstat(source.fileno()).st_mode)
+    except (OSError, AttributeError):
+        return False  # bytes in memory

@@ -1,0 +1,9 @@
+"""Room 2: the big model that judges.
+
+Reads:  Corpus
+Writes: TeacherFolder
+"""
+
+from limbeck.teacher.run import prepare_teacher
+
+__all__ = ["prepare_teacher"]

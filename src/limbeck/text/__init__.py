@@ -1,0 +1,1 @@
+"""Segmenters, vocabulary, word vectors; one tokenizer.json for training and serving."""

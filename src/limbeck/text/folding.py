@@ -1,0 +1,11 @@
+"""One form for texts that differ only in case, width or spacing; used for overlap and duplicates."""
+
+import unicodedata
+
+
+def folded(text: str) -> str:
+    """The text in compatibility form (NFKC), case folded, with all white space removed."""
+    if not text.isascii():
+        # Folding the case can undo the normal form (U+1E9E, Greek with iota below), so it is restored after.
+        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(text.casefold().split())

@@ -1,0 +1,47 @@
+"""jieba as a function from a run of characters to its words: quiet, and without a file left in the temporary folder."""
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from limbeck.errors import DependencyMissing
+
+Cut = Callable[[str], list[str]]
+FIRST_HAN = "\u2e80"  # every ideograph is at or above it, every European letter, digit and mark below
+
+
+def jieba_cut() -> Cut:
+    """A function that cuts Han text into words with jieba and leaves other text whole."""
+    segmenter = _segmenter(_import_jieba())
+
+    def cut(unit: str) -> list[str]:
+        if len(unit) == 1 or unit[0] < FIRST_HAN:
+            return [unit]
+        words: list[str] = segmenter.lcut(unit)
+        return words
+
+    return cut
+
+
+@cache
+def _segmenter(jieba: ModuleType) -> Any:
+    """Does what jieba's `initialize` does, less its log lines and the cache file that it shares with everybody."""
+    segmenter = jieba.Tokenizer()
+    segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
+    segmenter.initialized = True
+    return segmenter
+
+
+def _import_jieba() -> ModuleType:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its invalid escapes and of pkg_resources
+        try:
+            import jieba
+        except ModuleNotFoundError as error:
+            if error.name != "jieba":
+                raise
+            raise DependencyMissing(package="jieba", purpose="a Chinese word vocabulary", extra="zh") from None
+    module: ModuleType = jieba
+    return module

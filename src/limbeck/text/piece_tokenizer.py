@@ -1,0 +1,102 @@
+"""The teacher's word pieces, cut down to those that the student's texts use."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from limbeck.errors import TokenizerUnsupported
+from limbeck.text.piece_models import PIECE_MODELS, Json, PieceModel
+from limbeck.text.readable import MOST_CHARACTERS, readable
+from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, TEXTS_AT_ONCE, StudentTokenizer
+
+MASK_TOKEN: Json = {
+    "id": MASK_ID,
+    "content": MASK,
+    "single_word": False,
+    "lstrip": False,
+    "rstrip": False,
+    "normalized": False,
+    "special": True,
+}
+
+
+def cut_down_pieces(tokenizer_json: str, texts: Iterable[str], *, max_size: int, min_count: int) -> StudentTokenizer:
+    """A Hugging Face tokenizer with its frequent pieces only, renumbered by falling count.
+
+    Single characters that the texts use stay in any case, as far as there is room, so that rare words fall apart
+    into smaller pieces instead of becoming unknown. With min_count 1 and room enough, the texts are cut just as
+    before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens go.
+    """
+    state = _bare(tokenizer_json)
+    model = PIECE_MODELS[state["model"]["type"]](state["model"])
+    counts = _counted(state, model, texts)
+    kept = _kept(model, counts, room=max(0, max_size - len(SPECIAL_TOKENS)), min_count=min_count)
+    pieces = [*SPECIAL_TOKENS, *sorted(kept, key=lambda piece: (-counts[piece], piece))]
+    return _assembled(state, model, pieces)
+
+
+def _bare(tokenizer_json: str) -> Json:
+    """The tokenizer's state in the library's present form, without what adds to a text or takes from it."""
+    try:
+        state: Json = json.loads(Tokenizer.from_str(tokenizer_json).to_str())
+    except Exception as error:  # the library raises nothing more precise
+        raise TokenizerUnsupported(found=f"unreadable ({error})", known=list(PIECE_MODELS)) from None
+    if state["model"]["type"] not in PIECE_MODELS:
+        raise TokenizerUnsupported(found=state["model"]["type"], known=list(PIECE_MODELS))
+    if state["model"]["type"] == "Unigram":
+        # As they were written: the library's own round trip can change a score's last digit, and with it a cut.
+        state["model"]["vocab"] = json.loads(tokenizer_json)["model"]["vocab"]
+    added = [token for token in state["added_tokens"] if not token["special"]]
+    return {**state, "post_processor": None, "truncation": None, "padding": None, "added_tokens": added}
+
+
+def _counted(state: Json, model: PieceModel, texts: Iterable[str]) -> Counter[str]:
+    """How often the texts use each piece."""
+    tokenizer = Tokenizer.from_str(json.dumps(state))
+    ids = tokenizer.get_vocab(with_added_tokens=True)
+    counts = np.zeros(max(ids.values(), default=0) + 1, dtype=np.int64)
+    for block in _blocks(texts):
+        encodings = tokenizer.encode_batch_fast(block, add_special_tokens=False)
+        used = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), dtype=np.int64)
+        counts += np.bincount(used, minlength=len(counts))
+    own = {*SPECIAL_TOKENS, model.unknown}
+    return Counter({piece: int(counts[number]) for piece, number in ids.items() if counts[number] and piece not in own})
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
+    left = iter(texts)
+    while block := [readable(text, most_characters=MOST_CHARACTERS) for text in islice(left, TEXTS_AT_ONCE)]:
+        yield block
+
+
+def _kept(model: PieceModel, counts: Counter[str], *, room: int, min_count: int) -> set[str]:
+    """Single characters first, then pieces by falling count, each with what it needs, as far as there is room."""
+    letters: Counter[str] = Counter()
+    for piece, count in counts.items():
+        for letter in model.letters(piece):
+            letters[letter] += count
+    kept = set([letter for letter in _by_count(letters) if letter in model.known][:room])
+    for piece in _by_count(counts):
+        if counts[piece] < min_count or len(kept) >= room:
+            break
+        wanted = {piece, *model.needs(piece)} - kept
+        if len(kept) + len(wanted) <= room:
+            kept |= wanted
+    return kept
+
+
+def _by_count(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda piece: (-counts[piece], piece))
+
+
+def _assembled(state: Json, model: PieceModel, pieces: Sequence[str]) -> StudentTokenizer:
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    added = [
+        {**token, "id": numbers[token["content"]]} for token in state["added_tokens"] if token["content"] in numbers
+    ]
+    added = sorted([MASK_TOKEN, *added], key=lambda token: token["id"])
+    return StudentTokenizer.from_json(json.dumps({**state, "model": model.smaller(pieces), "added_tokens": added}))

@@ -1,0 +1,63 @@
+"""Cutting a text into sentences, and counting its words."""
+
+import re
+
+HTML_BREAK = re.compile(r"(?:<|&lt;)\s{0,9}/?\s{0,9}br\b[^<>&]{0,99}(?:>|&gt;)", re.IGNORECASE)
+
+# A terminator with its closing marks, a space, and what follows does not go on in lower case.
+ENGLISH_END = re.compile(r"""[.!?…]+['")\]”’»]*\ (?!['"(\[“‘«]*[a-zß-öø-ÿ])""", re.VERBOSE)
+ABBREVIATION = re.compile(
+    r"""['"(\[“‘]*(?:
+        (?i:mr|mrs|ms|messrs|dr|prof|rev|fr|gov|sen|pres|gen|col|capt|cmdr|lt|sgt|st|mt|jr|sr|vs|cf|ph\.d)
+      | (?i:[a-z](?:\.[a-z])+)        # e.g, i.e, U.S, a.m, J.R.R
+      | [A-HJ-Z]                      # an initial; I is a word
+    )""",
+    re.VERBOSE,
+)
+BEFORE_A_NUMBER = re.compile(r"[(\[]?(?:nos?|vol|ch|pp?|fig)", re.IGNORECASE)
+CHINESE_SENTENCE = re.compile(r"[^。！？；…!?]*[。！？；…!?]+[”’」』）】》〉\"')]*|[^。！？；…!?]+")
+
+
+def split_sentences(text: str, *, language: str) -> list[str]:
+    """The sentences in order, white space collapsed, none of them empty.
+
+    Line breaks and HTML's <br> always end a sentence. In English, a full stop does not end one after an
+    abbreviation or initial, and no mark does where the text goes on in lower case.
+    """
+    split_line = _split_chinese if language == "zh" else _split_english
+    if "<" in text or "&" in text:
+        text = HTML_BREAK.sub("\n", text)
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return [sentence for line in lines if line for sentence in split_line(line)]
+
+
+def word_count(text: str, *, language: str) -> int:
+    """Words between white space; in Chinese, characters that are not white space."""
+    words = text.split()
+    return sum(map(len, words)) if language == "zh" else len(words)
+
+
+def _split_english(line: str) -> list[str]:
+    sentences = []
+    start = 0
+    for match in ENGLISH_END.finditer(line):
+        if not _is_abbreviation(line, match):
+            sentences.append(line[start : match.end() - 1])
+            start = match.end()
+    if start < len(line):
+        sentences.append(line[start:])
+    return sentences
+
+
+def _is_abbreviation(line: str, match: re.Match[str]) -> bool:
+    """Whether the mark is one full stop that belongs to the word before it."""
+    if match.group() != ". ":
+        return False
+    word = line[line.rfind(" ", 0, match.start()) + 1 : match.start()]
+    if ABBREVIATION.fullmatch(word):
+        return True
+    return line[match.end() : match.end() + 1].isdigit() and BEFORE_A_NUMBER.fullmatch(word) is not None
+
+
+def _split_chinese(line: str) -> list[str]:
+    return [sentence for found in CHINESE_SENTENCE.findall(line) if (sentence := found.strip())]

@@ -1,0 +1,113 @@
+"""A student's vocabulary of whole words, English or Chinese."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from tokenizers import AddedToken, Regex, Tokenizer
+from tokenizers.models import Model, Unigram, WordLevel
+from tokenizers.normalizers import NFC, NFKC, Lowercase, Normalizer, Replace
+from tokenizers.normalizers import Sequence as Normalizers
+from tokenizers.pre_tokenizers import Split
+from tokenizers.trainers import WordLevelTrainer
+
+from limbeck.text.jieba_words import Cut, jieba_cut
+from limbeck.text.readable import MOST_CHARACTERS, readable
+from limbeck.text.student_tokenizer import MASK, SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer
+
+# Lengths are bounded because the regex engine gives up on words of millions of letters.
+FIRST = r"[\p{L}\p{N}&&[^\p{Han}]]"
+INSIDE = r"[\p{L}\p{M}\p{N}&&[^\p{Han}]]"
+NUMBER = r"\p{Nd}{1,20}(?:[.,]\p{Nd}{1,20}){1,9}"
+MARK = r"[^\s\p{Cc}\p{Cf}\uFE0F]"  # neither control characters nor what only changes how an emoji looks
+NOT = rf"(?i:n't)(?!{INSIDE})"
+CLITIC = rf"(?i:'(?:s|m|d|ll|re|ve)(?!{INSIDE})|can(?=not(?!{INSIDE})))"
+
+ENGLISH_TOKEN = rf"{NOT}|{CLITIC}|\p{{Han}}|{NUMBER}|{FIRST}(?:(?!{NOT}){INSIDE}){{0,99}}|{MARK}"
+CHINESE_UNIT = rf"\p{{Han}}{{1,999}}|{NUMBER}|{FIRST}{INSIDE}{{0,99}}|{MARK}"
+
+
+def build_word_tokenizer(
+    texts: Iterable[str], *, language: str, max_size: int, min_count: int, lowercase: bool
+) -> StudentTokenizer:
+    """The most frequent words as a tokenizer; `max_size` counts padding, unknown and mask too.
+
+    English words are cut as the Penn treebank and SST-2 cut them ("don't" is do n't, "it's" is it 's), and text
+    that is already cut so gives the same tokens.
+
+    Chinese words are found with jieba, once. The tokenizer itself is a unigram model over them, so serving needs no
+    jieba: it takes the most probable cut. Every character seen is a token too, in so far as there is room, and
+    therefore only new characters are unknown; several in a row become one unknown.
+    """
+    read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
+    if language == "zh":
+        return _chinese(read, max_size=max_size, min_count=min_count, lowercase=lowercase)
+    return _english(read, max_size=max_size, min_count=min_count, lowercase=lowercase)
+
+
+def _english(texts: Iterator[str], *, max_size: int, min_count: int, lowercase: bool) -> StudentTokenizer:
+    quotes: list[Normalizer] = [Replace(Regex("[‘’ʼ`´]"), "'"), Replace(Regex("''|[“”]"), '"')]
+    tokenizer = Tokenizer(WordLevel({UNK: 0}, unk_token=UNK))
+    tokenizer.normalizer = Normalizers([NFC(), *quotes, *_lowercase(lowercase)])
+    tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
+
+    # The trainer numbers words by falling count, ties by the word itself.
+    room = max(0, max_size - len(SPECIAL_TOKENS))
+    trainer = WordLevelTrainer(vocab_size=room, min_frequency=min_count, show_progress=False, special_tokens=[])
+    tokenizer.train_from_iterator(texts, trainer)
+    ids = tokenizer.get_vocab()
+    words = [*SPECIAL_TOKENS, *sorted(ids, key=ids.__getitem__)]
+    return _finished(tokenizer, WordLevel({word: number for number, word in enumerate(words)}, unk_token=UNK))
+
+
+def _chinese(texts: Iterator[str], *, max_size: int, min_count: int, lowercase: bool) -> StudentTokenizer:
+    tokenizer = Tokenizer(Unigram())
+    tokenizer.normalizer = Normalizers([NFKC(), *_lowercase(lowercase)])
+    tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
+
+    words, characters = _count_chinese(_units(tokenizer, texts), jieba_cut())
+    kept = _by_count(characters)[: max(0, max_size - len(SPECIAL_TOKENS))]
+    longer = [word for word in _by_count(words) if len(word) > 1 and words[word] >= min_count]
+    kept += longer[: max(0, max_size - len(SPECIAL_TOKENS) - len(kept))]
+    kept.sort(key=lambda word: (-words[word], word))
+
+    total = max(1, words.total())
+    # Characters that stand inside longer words only count as seen once. Six digits are read back as they are written.
+    scores = [(word, round(math.log(max(1, words[word]) / total), 6)) for word in kept]
+    rarest = round(math.log(1 / total), 6)
+    return _finished(tokenizer, Unigram([*((token, rarest) for token in SPECIAL_TOKENS), *scores], unk_id=UNK_ID))
+
+
+def _units(tokenizer: Tokenizer, texts: Iterator[str]) -> Counter[str]:
+    """How often each run of Han characters, each run of other letters and digits, and each mark occurs."""
+    normalize, split = tokenizer.normalizer.normalize_str, tokenizer.pre_tokenizer.pre_tokenize_str
+    units: Counter[str] = Counter()
+    for text in texts:
+        units.update([unit for unit, _ in split(normalize(text))])
+    return units
+
+
+def _count_chinese(units: Counter[str], cut: Cut) -> tuple[Counter[str], Counter[str]]:
+    """Counts of words and of characters."""
+    words: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for unit, count in units.items():
+        for word in cut(unit):
+            words[word] += count
+        for character in unit:
+            characters[character] += count
+    return words, characters
+
+
+def _by_count(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda word: (-counts[word], word))
+
+
+def _lowercase(wanted: bool) -> list[Normalizer]:
+    return [Lowercase()] if wanted else []
+
+
+def _finished(tokenizer: Tokenizer, model: Model) -> StudentTokenizer:
+    tokenizer.model = model
+    tokenizer.add_special_tokens([AddedToken(MASK, special=True, normalized=False)])
+    return StudentTokenizer.from_json(tokenizer.to_str())

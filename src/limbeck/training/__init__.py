@@ -1,0 +1,1 @@
+"""The workbench of everything that learns: loop, batches, optimiser, checkpoints, seeds, device."""

@@ -1,0 +1,70 @@
+"""Keeping a training's state on disk, as safetensors alone, so that a killed one goes on and ends the same."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+
+
+def save_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer, progress: dict[str, Any]) -> None:
+    """Weights, optimiser state, random state and progress in one file, replaced in one step."""
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    for number, state in optimiser.state_dict()["state"].items():
+        tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
+    tensors["random.cpu"] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        tensors["random.cuda"] = torch.cuda.get_rng_state()
+    _save(folder / CHECKPOINT, tensors, {"progress": json.dumps(progress)})
+
+
+def load_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer) -> dict[str, Any] | None:
+    """Put everything back as it was and return the progress; None when there is no checkpoint."""
+    path = folder / CHECKPOINT
+    if not path.is_file():
+        return None
+    with safe_open(str(path), framework="pt") as file:
+        progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+    tensors = load_file(str(path))
+    model.load_state_dict(_under(tensors, "model."))
+    _restore_optimiser(optimiser, _under(tensors, "optimiser."))
+    torch.set_rng_state(tensors["random.cpu"])
+    if "random.cuda" in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors["random.cuda"])
+    return progress
+
+
+def save_best(folder: Path, model: nn.Module) -> None:
+    """Keep the weights of the best epoch so far."""
+    _save(folder / BEST, model.state_dict(), {})
+
+
+def load_best(folder: Path, model: nn.Module) -> None:
+    """Put the weights of the best epoch into the model."""
+    model.load_state_dict(load_file(str(folder / BEST)))
+
+
+def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    # Cloned: safetensors refuses tensors that share memory, as tied weights do.
+    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    scratch = path.with_suffix(".partial")
+    save_file(plain, str(scratch), metadata=metadata)
+    scratch.rename(path)
+
+
+def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _restore_optimiser(optimiser: Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for path, tensor in tensors.items():
+        number, _, name = path.partition(".")
+        state.setdefault(int(number), {})[name] = tensor
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

@@ -1,0 +1,36 @@
+"""Where and in what arithmetic training runs."""
+
+from pathlib import Path
+from typing import Literal
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from limbeck.recipe.teacher import Precision
+
+Arithmetic = Literal["fp32", "bf16"]
+
+
+def choose_arithmetic(asked: Precision) -> Arithmetic:
+    """What `precision` in the recipe comes to on this machine: "auto" is bf16 where the hardware computes in it."""
+    if asked != "auto":
+        return asked
+    if torch.cuda.is_available():
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    return "bf16" if _cpu_has_bf16() else "fp32"
+
+
+def accelerator_for(arithmetic: Arithmetic) -> Accelerator:
+    """An accelerator for this arithmetic; accelerate keeps one per process, so it is reset for each training."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    return Accelerator(mixed_precision="bf16" if arithmetic == "bf16" else "no")
+
+
+def _cpu_has_bf16() -> bool:
+    """Whether the CPU multiplies in bf16 itself; emulated bf16 is slower than fp32."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False  # no Linux, no way to tell
+    return "avx512_bf16" in flags or "amx_bf16" in flags

@@ -1,0 +1,163 @@
+"""The door table of the house: which room may import which, and which rooms work without the heavy packages."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import limbeck
+
+SRC = Path(str(limbeck.__file__)).parent
+MODULES = sorted(SRC.rglob("*.py"))
+
+STAGES = {
+    "corpus",
+    "teacher",
+    "augmentation",
+    "labeling",
+    "pretraining",
+    "distillation",
+    "export",
+    "evaluation",
+}
+OPEN_TO_ALL = {"errors", "progress"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "progress": set(),
+    "recipe": set(),
+    "artifacts": set(),
+    "text": set(),
+    "runtime": {"artifacts", "text"},
+    "models": {"recipe"},
+    "training": {"recipe"},
+    **{stage: {"recipe", "artifacts", "text", "models", "training", "runtime"} for stage in STAGES},
+    "serving": {"recipe", "artifacts", "text", "runtime"},
+    "pipeline": {"recipe", "artifacts", *STAGES},
+    "demo": {"recipe", "artifacts", "pipeline", "runtime", "evaluation"},
+    "cli": {"recipe", "artifacts", "pipeline", "serving", "runtime", "demo", "corpus", "evaluation"},
+}
+ONLY_THESE = {  # doors that lead to one file of the room
+    ("cli", "evaluation"): "limbeck.evaluation.tables",
+    ("demo", "evaluation"): "limbeck.evaluation.tables",
+}
+
+TORCH = {"torch", "transformers", "accelerate"}
+TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "runtime", "serving", "corpus", "cli"}
+# What the base install does not bring may be imported there only inside the function that needs it.
+EXTRAS = {"datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
+BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/whole.py"}
+
+
+def imports(tree: ast.AST, *, inside_functions: bool = True) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything that is imported; `from a import b` is a.b."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports are absolute"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        elif inside_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from imports(node, inside_functions=inside_functions)
+
+
+def room_of(place: str) -> str:
+    """The first step of a path inside the package: a folder, or a file that is a room of its own."""
+    return place.partition("/")[0].removesuffix(".py")
+
+
+def closed_doors(place: str, source: str) -> list[str]:
+    """Every import in a file that the door table does not allow."""
+    room = room_of(place)
+    found = []
+    for line, name in imports(ast.parse(source)):
+        package, _, inner = name.partition(".")
+        target = inner.partition(".")[0]
+        if package != "limbeck" or target in {room, "__version__", *OPEN_TO_ALL}:
+            continue
+        only = ONLY_THESE.get((room, target))
+        if target not in MAY_IMPORT[room] or (only and not f"{name}.".startswith(f"{only}.")):
+            wall = f"anything of {target} but {only}" if only else target
+            found.append(f"{place}:{line} imports {name}; {room} may not import {wall}")
+    return found
+
+
+def heavy_imports(place: str, source: str) -> list[str]:
+    """Every import in a file of the light half of the house that only the heavy half can carry out."""
+    room = room_of(place)
+    tree = ast.parse(source)
+    found = []
+    if room in TORCH_FREE:
+        found += [(line, name) for line, name in imports(tree) if name.partition(".")[0] in TORCH]
+    if room in BASE_INSTALL or place in BASE_INSTALL_FILES:
+        at_import = imports(tree, inside_functions=False)
+        found += [(line, name) for line, name in at_import if name.partition(".")[0] in EXTRAS]
+    return [f"{place}:{line} imports {name}; {room} must work without it" for line, name in found]
+
+
+def each_module() -> list[object]:
+    """(path inside the package, source) of every module; the package's own front door is tested by what it loads."""
+    places = [(path, path.relative_to(SRC).as_posix()) for path in MODULES]
+    return [
+        pytest.param(place, path, id=place) for path, place in places if place not in ("__init__.py", "__main__.py")
+    ]
+
+
+@pytest.mark.parametrize(("place", "path"), each_module())
+def test_every_module_stands_in_a_room_of_the_plan(place: str, path: Path) -> None:
+    assert room_of(place) in MAY_IMPORT, f"{path.name} is in no known room: give '{room_of(place)}' its doors above"
+
+
+@pytest.mark.parametrize(("place", "path"), each_module())
+def test_imports_go_through_the_doors_of_the_plan(place: str, path: Path) -> None:
+    assert closed_doors(place, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(("place", "path"), each_module())
+def test_light_rooms_import_nothing_heavy(place: str, path: Path) -> None:
+    assert heavy_imports(place, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("teacher/run.py", "from limbeck.labeling.run import label"),
+        ("teacher/run.py", "import limbeck.labeling"),
+        ("teacher/run.py", "from limbeck import pipeline"),
+        ("text/vocabulary.py", "def late():\n    from limbeck.recipe.student import BiLstm"),
+        ("cli.py", "from limbeck.evaluation.metrics import accuracy"),
+        ("cli.py", "from limbeck.evaluation import run"),
+    ],
+)
+def test_a_forbidden_door_is_noticed(place: str, source: str) -> None:
+    assert len(closed_doors(place, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [
+        ("teacher/run.py", "from limbeck.errors import DataError\nfrom limbeck.teacher.encoder import fine_tune"),
+        ("cli.py", "from limbeck.evaluation.tables import table\nfrom limbeck.evaluation import tables"),
+        ("runtime/load.py", "from limbeck.artifacts.model_folder import open_model\nimport numpy"),
+    ],
+)
+def test_an_open_door_is_open(place: str, source: str) -> None:
+    assert closed_doors(place, source) == []
+    assert heavy_imports(place, source) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "source", "count"),
+    [
+        ("serving/run.py", "def late():\n    import torch.nn", 1),
+        ("corpus/run.py", "from transformers import AutoTokenizer", 1),
+        ("cli.py", "try:\n    import pyarrow.csv\nexcept ImportError:\n    pass", 1),
+        ("artifacts/whole.py", "import pyarrow", 1),
+        ("artifacts/rows.py", "import pyarrow", 0),
+        ("text/segmenters.py", "def late():\n    import jieba", 0),
+        ("distillation/run.py", "import torch", 0),
+    ],
+)
+def test_a_heavy_import_is_noticed_where_it_must_not_be(place: str, source: str, count: int) -> None:
+    assert len(heavy_imports(place, source)) == count

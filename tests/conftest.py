@@ -1,0 +1,184 @@
+"""What every test may count on: no network, fixed seeds, toy rows of our own making, and a tiny teacher."""
+
+import csv
+import os
+import random
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Before any library of Hugging Face is imported, which reads these once.
+os.environ.update(
+    HF_HUB_OFFLINE="1",
+    HF_DATASETS_OFFLINE="1",
+    TRANSFORMERS_OFFLINE="1",
+    HF_HUB_DISABLE_PROGRESS_BARS="1",
+    TRANSFORMERS_VERBOSITY="error",
+    TOKENIZERS_PARALLELISM="false",
+    OMP_NUM_THREADS="1",  # torch's threads wait busily for each other: 20 times slower on a busy machine
+)
+
+LOOPBACK = ("127.", "::1", "localhost")
+DECIDING = {"gorgeous": "positive", "dreadful": "negative"}
+NEUTRAL_TEXT = """
+the a this that film story scene actor camera evening music script city garden letter road is was has with and of
+in under over about slowly again today quite long short quiet old new first last second blue green
+"""
+NEUTRAL = NEUTRAL_TEXT.split()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Only this machine can be reached; anything else fails at once instead of being slow or flaky."""
+    connect, connect_ex, look_up = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def refuse_strangers(host: object) -> None:
+        name = host.decode() if isinstance(host, bytes) else host
+        if isinstance(name, str) and name and not name.startswith(LOOPBACK):
+            raise RuntimeError(f"a test reached out to {name}; tests run without a network")
+
+    def guarded_connect(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX:
+            refuse_strangers(address[0])
+        connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Any) -> int:
+        if self.family != socket.AF_UNIX:
+            refuse_strangers(address[0])
+        return connect_ex(self, address)
+
+    def guarded_look_up(host: Any, *args: Any, **kwargs: Any) -> Any:
+        refuse_strangers(host)
+        return look_up(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded_connect)
+        patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+        patch.setattr(socket, "getaddrinfo", guarded_look_up)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds() -> None:
+    """The same random numbers in every test, whatever ran before it."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def toy_rows() -> tuple[tuple[str, str], ...]:
+    """200 different (text, label): 3 to 24 neutral words, and one word among them that decides the label."""
+    dice = random.Random(7)
+    rows: dict[str, str] = {}
+    while len(rows) < 200:
+        word, label = list(DECIDING.items())[len(rows) % 2]
+        words = dice.choices(NEUTRAL, k=dice.randint(3, 24))
+        words.insert(dice.randint(0, len(words)), word)
+        rows[" ".join(words)] = label
+    return tuple(rows.items())
+
+
+@pytest.fixture
+def toy_csv(tmp_path: Path, toy_rows: tuple[tuple[str, str], ...]) -> Path:
+    """The toy rows as a file with the columns text and label."""
+    path = tmp_path / "toy.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *toy_rows])
+    return path
+
+
+@pytest.fixture(scope="session")
+def tiny_teacher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A two-layer BERT with random weights and the toy words as its vocabulary. Shared: read it, don't write to it."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    tokenizer = _toy_tokenizer()
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=128,
+        id2label={0: "negative", 1: "positive"},
+        label2id={"negative": 0, "positive": 1},
+    )
+    folder = tmp_path_factory.mktemp("tiny-teacher")
+    BertForSequenceClassification(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def tiny_teacher_copy(tiny_teacher_folder: Path, tmp_path: Path) -> Path:
+    """The tiny teacher as the test's own, to change or to damage."""
+    return Path(shutil.copytree(tiny_teacher_folder, tmp_path / "tiny-teacher"))
+
+
+@pytest.fixture(scope="session")
+def make_student() -> Callable[..., Any]:
+    """make_student(folder, pooling="max", pair=False): a small Bi-LSTM that knows the toy words, as a StudentFolder.
+
+    Its weights are random but large, so that its logits are far apart: int8 rounding decides no label by luck.
+    """
+    return _student
+
+
+def _student(folder: Path, *, pooling: str = "max", pair: bool = False) -> Any:
+    import torch
+
+    from limbeck.artifacts.manifest import Key
+    from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+    from limbeck.artifacts.whole import written_whole
+    from limbeck.models.bilstm import bilstm
+    from limbeck.recipe.student import BiLstm
+    from limbeck.text.word_tokenizer import build_word_tokenizer
+    from limbeck.training.modes import quiet_transformers
+
+    words = [*DECIDING, *NEUTRAL]
+    labels = ["negative", "neutral", "positive"]
+    tokenizer = build_word_tokenizer(words, language="en", max_size=200, min_count=1, lowercase=True)
+    section = BiLstm.model_validate({"hidden_size": 8, "dense_size": 16, "embedding_size": 12, "pooling": pooling})
+    torch.manual_seed(0)
+    network = bilstm(section, vocabulary_size=len(tokenizer), embedding_size=12, labels=labels, pair=pair)
+    with torch.no_grad():
+        for parameter in (*network.dense.parameters(), *network.classifier.parameters()):
+            parameter.mul_(6)
+    sizes = {"max_length": 32, "parameters": 1_000, "parameters_without_embeddings": 500}
+    facts = StudentFacts(
+        name="bilstm", kind="bilstm", role="student", seed=0, labels=labels, language="en", pair=pair,
+        best_epoch=1, dev_accuracy=0.5, **sizes,
+    )  # fmt: skip
+    quiet_transformers()
+    with written_whole(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
+        network.save_pretrained(scratch)
+        tokenizer.save(scratch / "tokenizer.json")
+        save_student_facts(scratch, facts, history=[])
+    return StudentFolder(folder)
+
+
+def _toy_tokenizer() -> Any:
+    """A WordPiece tokenizer that knows the toy words and every letter, so that no English word is unknown to it."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from transformers import BertTokenizer
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    pieces = [*special, *DECIDING, *NEUTRAL, *letters, *(f"##{letter}" for letter in letters), *".,!?'\"-"]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    backend.decoder = decoders.WordPiece()
+    return BertTokenizer(tokenizer_object=backend)

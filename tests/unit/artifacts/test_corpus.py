@@ -1,0 +1,43 @@
+"""The corpus on disk: its splits, its classes, and the split that is judged."""
+
+from pathlib import Path
+
+from limbeck.artifacts.corpus import Corpus, save_corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.whole import written_whole
+
+FACTS = {"name": "toy", "labels": ["schlecht", "好"], "language": "zh", "pair": False, "findings": []}
+
+
+def corpus_with(folder: Path, *names: str, labels: tuple[int, int] = (0, 1)) -> Corpus:
+    splits = {
+        name: Rows.of(ids=[f"{name}:0", f"{name}:1"], texts=["a", f"the {name}"], labels=labels) for name in names
+    }
+    with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
+        save_corpus(scratch, splits=splits, facts=FACTS)
+    return Corpus(folder)
+
+
+def test_splits_and_facts_are_read_back(tmp_path: Path) -> None:
+    corpus = corpus_with(tmp_path / "corpus", "train", "dev", "test")
+
+    assert list(corpus.splits) == ["train", "dev", "test"]
+    assert corpus.splits["dev"].ids == ["dev:0", "dev:1"]
+    assert corpus.labels == ["schlecht", "好"]
+    assert corpus.language == "zh"
+    assert corpus.is_pair is False
+
+
+def test_test_is_judged_when_it_is_there_and_else_dev(tmp_path: Path) -> None:
+    assert corpus_with(tmp_path / "one", "train", "dev", "test").judged_split == "test"
+    assert corpus_with(tmp_path / "two", "train", "dev").judged_split == "dev"
+
+
+def test_the_fingerprint_changes_with_one_label(tmp_path: Path) -> None:
+    first = corpus_with(tmp_path / "one", "train", "dev")
+    same = corpus_with(tmp_path / "two", "train", "dev")
+    other = corpus_with(tmp_path / "three", "train", "dev", labels=(1, 1))
+
+    assert first.fingerprint == same.fingerprint
+    assert first.fingerprint != other.fingerprint

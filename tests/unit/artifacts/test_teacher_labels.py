@@ -1,0 +1,71 @@
+"""Logits are found by the row's id, never by its position."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import LabelsDoNotCover
+
+IDS = [f"train:{number}" for number in range(100)]
+LOGITS = np.array([[number, -number, number / 2] for number in range(100)], dtype=np.float32)
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> TeacherLabels:
+    """Logits that say which row they belong to."""
+    with written_whole(tmp_path / "labels", kind="labels", key=Key(section={}, inputs={})) as scratch:
+        save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={"teacher": "tiny", "rows": 100})
+    return TeacherLabels(tmp_path / "labels")
+
+
+def test_logits_follow_the_row_id_not_the_position(labels: TeacherLabels) -> None:
+    shuffled = random.Random(3).sample(IDS, k=len(IDS))
+
+    logits = labels.for_rows(shuffled)
+
+    assert logits.dtype == np.float32
+    assert [f"train:{row[0]:.0f}" for row in logits] == shuffled
+    np.testing.assert_array_equal(logits[:, 1], -logits[:, 0])
+
+
+def test_some_rows_may_be_asked_for_and_some_twice(labels: TeacherLabels) -> None:
+    assert labels.for_rows(["train:7", "train:3", "train:7"])[:, 0].tolist() == [7.0, 3.0, 7.0]
+
+
+def test_no_rows_have_no_logits(labels: TeacherLabels) -> None:
+    assert labels.for_rows([]).shape == (0, 3)
+
+
+def test_rows_that_were_never_labelled_are_an_error_that_names_them(labels: TeacherLabels) -> None:
+    with pytest.raises(LabelsDoNotCover) as caught:
+        labels.for_rows(["train:1", "dev:0", "dev:1"])
+
+    assert caught.value.missing == ("dev:0", "dev:1")
+    assert str(caught.value).startswith("2 of 3 rows have no teacher logits")
+
+
+def test_the_facts_are_kept(labels: TeacherLabels) -> None:
+    assert labels.facts == {"teacher": "tiny", "rows": 100}
+
+
+def test_the_fingerprint_is_that_of_the_contents(labels: TeacherLabels, tmp_path: Path) -> None:
+    with written_whole(tmp_path / "again", kind="labels", key=Key(section={"other": 1}, inputs={})) as scratch:
+        save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={"teacher": "tiny", "rows": 100})
+    with written_whole(tmp_path / "changed", kind="labels", key=Key(section={}, inputs={})) as scratch:
+        save_teacher_labels(scratch, ids=IDS, logits=LOGITS + 1, facts={"teacher": "tiny", "rows": 100})
+
+    assert TeacherLabels(tmp_path / "again").fingerprint == labels.fingerprint
+    assert TeacherLabels(tmp_path / "changed").fingerprint != labels.fingerprint
+
+
+def test_logits_in_fortran_order_and_double_precision_are_stored_alike(tmp_path: Path) -> None:
+    logits = np.asfortranarray(LOGITS.astype(np.float64))
+
+    save_teacher_labels(tmp_path, ids=IDS, logits=logits, facts={})  # type: ignore[arg-type]  # the point of the test
+
+    np.testing.assert_array_equal(TeacherLabels(tmp_path).for_rows(IDS), LOGITS)

@@ -1,0 +1,21 @@
+"""Transfer text on disk: rows without labels and the numbers of how they were gathered."""
+
+from pathlib import Path
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import NO_LABEL, Rows
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
+from limbeck.artifacts.whole import written_whole
+
+
+def test_rows_and_quality_are_read_back(tmp_path: Path) -> None:
+    rows = Rows.of(ids=["transfer:0", "transfer:1"], texts=["a film", "好电影"])
+    with written_whole(tmp_path / "transfer", kind="transfer", key=Key(section={}, inputs={})) as scratch:
+        save_transfer_text(scratch, rows=rows, quality={"read": 3, "kept": 2})
+
+    transfer = TransferText(tmp_path / "transfer")
+
+    assert transfer.rows.texts == ["a film", "好电影"]
+    assert set(transfer.rows.labels.tolist()) == {NO_LABEL}
+    assert transfer.quality == {"read": 3, "kept": 2}
+    assert len(transfer.fingerprint) == 32

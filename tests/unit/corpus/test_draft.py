@@ -1,0 +1,131 @@
+"""The recipe that `limbeck init` writes."""
+
+import re
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from limbeck.corpus import draft
+from limbeck.corpus.draft import draft_recipe
+from limbeck.corpus.inspection import Inspection, inspect_file
+from limbeck.recipe.load import load_recipe, parse_recipe
+from limbeck.recipe.recipe import Recipe
+
+ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
+CHINESE = [
+    (f"今天去了第{word}家商店买灯", f"第{word}家商店的灯怎么样", str(n % 2)) for n, word in enumerate("一二三四五六")
+]
+
+
+def drafted(inspection: Inspection, data_path: str = "data.tsv") -> Recipe:
+    text = draft_recipe(inspection.path, inspection, data_path=data_path)
+    return parse_recipe(tomllib.loads(text), recipe="drafted")
+
+
+@pytest.fixture
+def english(tmp_path: Path) -> Inspection:
+    path = tmp_path / "train.tsv"
+    path.write_text("\n".join("\t".join(row) for row in [("sentence", "label"), *ENGLISH]))
+    return inspect_file(path)
+
+
+@pytest.fixture
+def chinese_pairs(tmp_path: Path) -> Inspection:
+    path = tmp_path / "pairs.txt"
+    path.write_text("\n".join("\t".join(row) for row in CHINESE), encoding="utf-8")
+    return inspect_file(path)
+
+
+def test_the_recipe_says_what_it_is_and_how_to_run_it(english: Inspection) -> None:
+    lines = draft_recipe(english.path, english, data_path="data.tsv", recipe_path="here/my.toml").splitlines()
+
+    assert lines[0].startswith("# English texts in 2 classes (0, 1)")
+    assert lines[1] == "# limbeck run here/my.toml"
+
+
+def test_the_recipe_loads_and_finds_its_data(english: Inspection, tmp_path: Path) -> None:
+    recipe_path = tmp_path / "mine.toml"
+    recipe_path.write_text(draft_recipe(english.path, english, data_path="train.tsv"), encoding="utf-8")
+
+    corpus = load_recipe(recipe_path).recipe.corpus
+
+    assert (corpus.train, corpus.text, corpus.label) == (str(english.path), "sentence", "label")
+    assert (corpus.header, corpus.pair, corpus.language) == (True, None, "en")
+
+
+def test_chinese_pairs_without_a_header_get_column_numbers_and_a_chinese_teacher(chinese_pairs: Inspection) -> None:
+    recipe = drafted(chinese_pairs)
+
+    assert (recipe.corpus.text, recipe.corpus.pair, recipe.corpus.label, recipe.corpus.header) == (0, 1, 2, False)
+    assert recipe.corpus.language == "zh"
+    assert recipe.teacher.checkpoint == "bert-base-chinese"
+
+
+@pytest.mark.parametrize(("installed", "checkpoint"), [(True, "all-MiniLM-L6-v2"), (False, "bert-base-uncased")])
+def test_the_offline_encoder_is_used_where_it_is_installed(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, installed: bool, checkpoint: str
+) -> None:
+    monkeypatch.setattr(draft, "find_spec", lambda _: object() if installed else None)
+
+    assert drafted(english).teacher.checkpoint == checkpoint
+
+
+@pytest.mark.parametrize("fixture", ["english", "chinese_pairs"])
+def test_the_transfer_block_is_valid_once_its_comment_signs_are_gone(
+    fixture: str, request: pytest.FixtureRequest
+) -> None:
+    found = request.getfixturevalue(fixture)
+    text = draft_recipe(found.path, found, data_path="data.tsv")
+    block = text[text.index("# [transfer]") : text.index("\n\n[teacher]")]
+
+    uncommented = text.replace(block, re.sub(r"^# ", "", block, flags=re.MULTILINE))
+
+    transfer = parse_recipe(tomllib.loads(uncommented), recipe="drafted").transfer
+    assert transfer is not None
+    assert (transfer.pair is None) == (found.pair is None)
+
+
+def test_the_label_names_line_is_valid_once_its_comment_sign_is_gone(english: Inspection) -> None:
+    text = draft_recipe(english.path, english, data_path="data.tsv").replace("# label_names", "label_names")
+
+    names = parse_recipe(tomllib.loads(text), recipe="drafted").corpus.label_names
+
+    assert list(names) == ["0", "1"]
+
+
+@pytest.mark.parametrize(("words", "length"), [(5, 32), (26, 48), (100, 144), (593, 512)])
+def test_the_longest_input_follows_the_texts_within_bounds(english: Inspection, words: int, length: int) -> None:
+    recipe = drafted(replace(english, long_words=words))
+
+    assert recipe.teacher.max_length == recipe.student.max_length == length
+
+
+def test_files_beside_train_become_dev_and_test(english: Inspection) -> None:
+    found = replace(english, beside={"dev": "dev.tsv", "test": "test.tsv"})
+
+    corpus = drafted(found, data_path="some/folder/train.tsv").corpus
+
+    assert (corpus.dev, corpus.test) == ("some/folder/dev.tsv", "some/folder/test.tsv")
+
+
+def test_quoting_format_and_encoding_are_written_where_the_name_does_not_say_them(english: Inspection) -> None:
+    form = replace(english.form, format="csv", quoting=False, encoding="gb18030")
+
+    corpus = drafted(replace(english, form=form, format="csv")).corpus
+
+    assert (corpus.format, corpus.quoting, corpus.encoding) == ("csv", False, "gb18030")
+
+
+def test_stray_quotes_in_tsv_are_said_to_be_plain_characters(english: Inspection) -> None:
+    assert drafted(replace(english, has_quotes=True)).corpus.quoting is False
+
+
+def test_odd_names_cannot_break_the_recipe(english: Inspection) -> None:
+    odd = 'a "b"\n\x07[c] = \\'
+    found = replace(english, text=odd, label="#\x7f", labels={odd: 3, "\u2028": 1})
+
+    corpus = drafted(found, data_path="C:\\data\\new.tsv").corpus
+
+    assert (corpus.text, corpus.label, corpus.train) == (odd, "#\x7f", "C:\\data\\new.tsv")

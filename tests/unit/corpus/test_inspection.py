@@ -1,0 +1,213 @@
+"""Looking at a data file. The toy files have the shapes of well-known data sets, the rows are our own."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from limbeck.corpus.inspection import Inspection, inspect_file
+from limbeck.errors import ColumnMissing, LabelUnclear
+
+NOUNS = ["soup", "room", "lamp", "garden", "letter", "train", "window", "market", "river", "coat"]
+TEXTS = [f"the {noun} by the {other} was quite something today" for noun in NOUNS for other in NOUNS]
+OTHERS = [f"nobody saw the {other} near that {noun} again" for noun in NOUNS for other in NOUNS]
+CHINESE = [
+    f"今天在第{first}条街看到了{second}号商店的新灯"
+    for first in "一二三四五六七八九十"
+    for second in "甲乙丙丁戊己庚辛壬癸"
+]
+CHINESE_OTHERS = [text.replace("看到了", "怎么去").replace("今天", "请问") for text in CHINESE]
+ZEROS_AND_ONES = [str(number % 2) for number in range(100)]
+
+
+def look(path: Path, lines: list[list[str]], *, delimiter: str = "\t", **given: str | int) -> Inspection:
+    content = "\n".join(delimiter.join(cells) for cells in lines) + "\n"
+    path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
+    return inspect_file(path, **given)
+
+
+def columns(*cells: list[str]) -> list[list[str]]:
+    return [list(row) for row in zip(*cells, strict=True)]
+
+
+def roles(found: Inspection) -> tuple[object, object, object, bool]:
+    return found.text, found.pair, found.label, found.form.header
+
+
+def test_a_tsv_of_sentence_and_label(tmp_path: Path) -> None:
+    found = look(tmp_path / "train.tsv", [["sentence", "label"], *columns(TEXTS, ZEROS_AND_ONES)])
+
+    assert roles(found) == ("sentence", None, "label", True)
+    assert found.labels == {"0": 50, "1": 50}
+    assert (found.format, found.delimiter, found.rows, found.language) == ("tsv", "\t", 100, "en")
+    assert (found.median_words, found.long_words, found.is_long) == (9, 9, False)
+
+
+def test_a_packed_tsv_with_ids_that_are_never_the_label_or_the_text(tmp_path: Path) -> None:
+    ids = [f"{number}_review_with_a_name_that_is_longer_than_any_of_the_texts_there" for number in range(100)]
+
+    found = look(tmp_path / "train.tsv.gz", [["id", "label", "sentence"], *columns(ids, ZEROS_AND_ONES, TEXTS)])
+
+    assert roles(found) == ("sentence", None, "label", True)
+
+
+def test_chinese_with_the_label_first(tmp_path: Path) -> None:
+    found = look(tmp_path / "train.tsv", [["label", "text_a"], *columns(ZEROS_AND_ONES, CHINESE)])
+
+    assert roles(found) == ("text_a", None, "label", True)
+    assert found.language == "zh"
+    assert found.median_words == len(CHINESE[0])
+
+
+def test_chinese_titles_with_class_names_and_no_header(tmp_path: Path) -> None:
+    names = [["news_car", "news_house", "news_game", "news_edu"][number % 4] for number in range(100)]
+
+    found = look(tmp_path / "train.tsv", columns(CHINESE, names))
+
+    assert roles(found) == (0, None, 1, False)
+    assert list(found.labels) == ["news_car", "news_edu", "news_game", "news_house"]
+
+
+def test_a_txt_file_of_titles_and_class_numbers(tmp_path: Path) -> None:
+    found = look(tmp_path / "train45k.txt", columns(CHINESE, [str(number % 10) for number in range(100)]))
+
+    assert roles(found) == (0, None, 1, False)
+    assert (found.format, found.form.format, list(found.labels)) == ("tsv", "auto", [str(n) for n in range(10)])
+
+
+def test_two_questions_and_whether_they_are_the_same(tmp_path: Path) -> None:
+    ids = [str(number * 7) for number in range(100)]
+    header = ["id", "question1", "question2", "is_duplicate"]
+
+    found = look(tmp_path / "train.tsv", [header, *columns(ids, TEXTS, OTHERS, ZEROS_AND_ONES)])
+
+    assert roles(found) == ("question1", "question2", "is_duplicate", True)
+    assert found.median_words == 17
+
+
+def test_two_chinese_texts_without_a_header(tmp_path: Path) -> None:
+    found = look(tmp_path / "train.txt", columns(CHINESE, CHINESE_OTHERS, ZEROS_AND_ONES))
+
+    assert roles(found) == (0, 1, 2, False)
+
+
+def test_pairs_with_number_columns_and_stray_quotes(tmp_path: Path) -> None:
+    ids = [str(1000 + number) for number in range(100)]
+    header = ["Quality", "#1 ID", "#2 ID", "#1 String", "#2 String"]
+    quoted = [f'" {text}' if number % 9 == 0 else text for number, text in enumerate(TEXTS)]
+
+    found = look(tmp_path / "train.tsv", [header, *columns(ZEROS_AND_ONES, ids, ids, quoted, OTHERS)])
+
+    assert roles(found) == ("#1 String", "#2 String", "Quality", True)
+    assert found.rows == 100
+    assert found.has_quotes
+    assert found.form.quoting == "auto"
+
+
+def test_a_long_first_text_and_a_short_second_one_are_a_pair_by_their_names(tmp_path: Path) -> None:
+    longer = [f"{text} and {text} and {text}" for text in TEXTS]
+    index = [str(number) for number in range(100)]
+    labels = ["not_entailment" if number % 2 else "entailment" for number in range(100)]
+    header = ["index", "sentence1", "sentence2", "label"]
+
+    found = look(tmp_path / "train.tsv", [header, *columns(index, longer, OTHERS, labels)])
+
+    assert roles(found) == ("sentence1", "sentence2", "label", True)
+
+
+def test_a_source_column_and_a_mark_that_is_mostly_empty_are_not_the_label(tmp_path: Path) -> None:
+    sources = [["ab12", "cd34", "ef56"][number % 3] for number in range(100)]
+    marks = ["" if label == "1" else "*" for label in ZEROS_AND_ONES]
+
+    found = look(tmp_path / "train.tsv", columns(sources, ZEROS_AND_ONES, marks, TEXTS))
+
+    assert roles(found) == (3, None, 1, False)
+
+
+def test_a_csv_with_a_category_beside_the_label(tmp_path: Path) -> None:
+    categories = [["书籍", "酒店"][number % 2] for number in range(100)]
+    quoted = [f'"{text},很好"' for text in CHINESE]
+
+    found = look(
+        tmp_path / "shop.csv", [["cat", "label", "review"], *columns(categories, ZEROS_AND_ONES, quoted)], delimiter=","
+    )
+
+    assert roles(found) == ("review", None, "label", True)
+    assert found.format == "csv"
+
+
+def test_title_and_body_are_not_taken_for_a_pair(tmp_path: Path) -> None:
+    found = look(tmp_path / "a.tsv", [["title", "body", "topic"], *columns(OTHERS, TEXTS, ZEROS_AND_ONES)])
+
+    assert (found.text, found.pair) == ("body", None)
+
+
+def test_addresses_are_not_taken_for_the_text(tmp_path: Path) -> None:
+    links = [f"https://example.org/a/very/long/address/that/goes/on/and/on/and/on/{number}" for number in range(100)]
+
+    found = look(tmp_path / "a.tsv", [["link", "said", "label"], *columns(links, TEXTS, ZEROS_AND_ONES)])
+
+    assert (found.text, found.pair) == ("said", None)
+
+
+def test_jsonl_and_parquet_have_columns_by_name(tmp_path: Path) -> None:
+    rows = [{"id": n, "content": TEXTS[n], "stars": n % 5 + 1.0} for n in range(100)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+
+    for name in ("a.jsonl", "a.parquet"):
+        found = inspect_file(tmp_path / name)
+
+        assert (found.text, found.pair, found.label) == ("content", None, "stars")
+        assert list(found.labels) == ["1", "2", "3", "4", "5"]
+
+
+def test_columns_that_are_given_are_not_guessed(tmp_path: Path) -> None:
+    lines = [["first", "second", "mood"], *columns(TEXTS, OTHERS, ZEROS_AND_ONES)]
+
+    found = look(tmp_path / "a.tsv", lines, text="second", label="mood")
+    by_number = look(tmp_path / "a.tsv", lines, text="1", label="2")
+
+    assert (found.text, found.pair, found.label) == ("second", None, "mood")
+    assert (by_number.text, by_number.label) == ("second", "mood")
+
+
+def test_a_given_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(ColumnMissing) as caught:
+        look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="moood")
+
+    assert caught.value.columns == ("said", "mood")
+
+
+def test_without_a_label_column_the_columns_are_listed_with_examples(tmp_path: Path) -> None:
+    with pytest.raises(LabelUnclear, match="--label") as caught:
+        look(tmp_path / "a.tsv", [["question1", "question2"], *columns(TEXTS, OTHERS)])
+
+    assert caught.value.what == "label"
+    assert caught.value.columns == {"question1": TEXTS[0], "question2": OTHERS[0]}
+
+
+def test_a_file_of_one_column_has_no_label(tmp_path: Path) -> None:
+    with pytest.raises(LabelUnclear):
+        look(tmp_path / "a.txt", columns(TEXTS))
+
+
+def test_dev_and_test_beside_train_are_taken_only_if_their_labels_are_trains(tmp_path: Path) -> None:
+    header = ["sentence", "label"]
+    (tmp_path / "dev.tsv").write_text("sentence\tlabel\nfine\t1\n")
+    (tmp_path / "test.tsv").write_text("sentence\tlabel\nfine\t-1\n")
+
+    found = look(tmp_path / "train.tsv", [header, *columns(TEXTS, ZEROS_AND_ONES)])
+
+    assert found.beside == {"dev": "dev.tsv"}
+
+
+def test_the_summary_says_what_was_seen(tmp_path: Path) -> None:
+    summary = look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="mood").summary()
+
+    assert "a.tsv: tsv, with a header, 100 rows" in summary
+    assert "text: said, label: mood" in summary
+    assert "0 × 50, 1 × 50" in summary

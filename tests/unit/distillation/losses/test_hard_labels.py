@@ -1,0 +1,42 @@
+"""The cross-entropy to the corpus's labels."""
+
+import math
+
+import pytest
+import torch
+
+from limbeck.distillation.losses.hard_labels import hard_labels
+
+
+def test_hand_worked_value() -> None:
+    logits = torch.tensor([[math.log(3), 0.0], [0.0, 0.0]])  # softmax (3/4, 1/4) and (1/2, 1/2)
+    labels = torch.tensor([0, 1])
+
+    expected = -(math.log(0.75) + math.log(0.5)) / 2
+
+    assert hard_labels(logits, labels).item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_it_is_zero_when_the_student_is_sure_and_right() -> None:
+    assert hard_labels(torch.tensor([[200.0, 0.0]]), torch.tensor([0])).item() == 0.0
+
+
+def test_rows_without_a_label_add_nothing_and_get_no_gradient() -> None:
+    logits = torch.tensor([[1.0, 0.0], [0.3, 0.9]], requires_grad=True)
+
+    loss = hard_labels(logits, torch.tensor([0, -1]))
+    (gradient,) = torch.autograd.grad(loss, logits)
+
+    assert loss.item() == pytest.approx(hard_labels(logits[:1], torch.tensor([0])).item())
+    assert gradient[1].tolist() == [0.0, 0.0]
+    assert gradient[0, 0].item() < 0 < gradient[0, 1].item()
+
+
+def test_a_batch_of_transfer_text_alone_gives_zero_and_not_nan() -> None:
+    logits = torch.tensor([[1.0, 0.0]], requires_grad=True)
+
+    loss = hard_labels(logits, torch.tensor([-1]))
+    loss.backward()
+
+    assert loss.item() == 0.0
+    assert torch.isfinite(logits.grad).all()  # type: ignore[arg-type]

@@ -1,0 +1,177 @@
+"""A report as evaluation writes it, with numbers made up, and the smallest models that can be judged and timed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
+from limbeck.artifacts.whole import written_whole
+
+KEY = Key(section={}, inputs={})
+GAIN = {"accuracy": 0.072, "ci95": [0.051, 0.094]}
+WORDS = ["[PAD]", "[UNK]", "[MASK]", "gorgeous", "dreadful", "film", "story"]
+MakeModel = Callable[..., ModelFolder]
+
+
+def entry(name: str, role: str, *, accuracy: float, p50: float, size_mb: float, **more: Any) -> dict[str, Any]:
+    """One line of the report."""
+    return {
+        "name": name,
+        "role": role,
+        "kind": "bilstm",
+        "precision": "fp32",
+        "seed_count": 1 if role == "teacher" else 3,
+        "accuracy": accuracy,
+        "accuracy_sd": 0.0 if role == "teacher" else 0.003,
+        "accuracy_ci95": [accuracy - 0.012, accuracy + 0.012],
+        "macro_f1": accuracy - 0.002,
+        "teacher_agreement": 1.0 if role == "teacher" else 0.95,
+        "ece": 0.031,
+        "per_class": [
+            {"label": label, "precision": accuracy, "recall": accuracy, "f1": accuracy, "support": 400 + number}
+            for number, label in enumerate(("negative", "positive"))
+        ],
+        "parameters": 109_486_464 if role == "teacher" else 3_100_000,
+        "parameters_without_embeddings": 85_054_464 if role == "teacher" else 612_000,
+        "size_mb": size_mb,
+        "latency_ms": {"p50": p50, "p95": 1.5 * p50, "samples": 300},
+        "rows_per_second": 2500 / p50,
+        "speedup_over_teacher": 86.4 / p50,
+        **more,
+    }
+
+
+def curve(name: str, role: str, seed: int) -> dict[str, Any]:
+    """Three epochs of a student."""
+    epochs = [
+        {"epoch": epoch, "loss": 1 / epoch, "dev_accuracy": 0.8 + 0.02 * epoch + 0.01 * seed} for epoch in (1, 2, 3)
+    ]
+    return {"name": name, "role": role, "seed": seed, "epochs": epochs}
+
+
+@pytest.fixture
+def report() -> dict[str, Any]:
+    """A report with a teacher, a baseline, a student and an exported file; the test may change it."""
+    return {
+        "run": "toy-run",
+        "corpus": {
+            "name": "toy",
+            "rows": {"train": 6000, "dev": 500, "test": 801},
+            "labels": ["negative", "positive"],
+            "language": "en",
+            "pair": False,
+            "overlap": {
+                "mode": "remove",
+                "dev": {"rows": 500, "found": 0, "verbatim": 0},
+                "test": {"rows": 801, "found": 0, "verbatim": 0},
+                "train_rows_removed": 0,
+            },
+            "duplicates_in_train": 17,
+        },
+        "judged_split": "test",
+        "judged_rows": 801,
+        "machine": {
+            "cpu": "A Processor",
+            "cores": 2,
+            "threads": 1,
+            "system": "Linux x86_64",
+            "python": "3.11.9",
+            "versions": {"limbeck": "0.1.0", "torch": "2.6.0"},
+        },
+        "models": [
+            entry("bert-base-uncased", "teacher", accuracy=0.942, p50=86.4, size_mb=438.0, dev_accuracy=0.95),
+            entry("bilstm-alone", "baseline", accuracy=0.856, p50=0.7, size_mb=12.5, folder="models/bilstm-alone"),
+            entry(
+                "bilstm",
+                "student",
+                accuracy=0.928,
+                p50=0.72,
+                size_mb=12.5,
+                folder="models/bilstm",
+                gain_over_baseline=GAIN,
+            ),
+            entry(
+                "bilstm-int8",
+                "export",
+                accuracy=0.926,
+                p50=0.36,
+                size_mb=3.4,
+                folder="models/bilstm-int8",
+                gain_over_baseline=GAIN,
+            ),
+        ],
+        "transfer": {
+            "files": ["more.txt"],
+            "texts_read": 1200,
+            "kept": 1100,
+            "overlap": {"mode": "remove", "test": {"rows": 801, "found": 4, "verbatim": 3}},
+        },
+        "curves": [
+            curve(name, role, seed)
+            for name, role in (("bilstm-alone", "baseline"), ("bilstm", "student"))
+            for seed in (0, 1)
+        ],
+    }
+
+
+@pytest.fixture
+def make_model(tmp_path: Path) -> MakeModel:
+    """Makes exported models in which "gorgeous" speaks for positive by `weight`, and "dreadful" for negative."""
+
+    def make(name: str, *, weight: float = 1.0) -> ModelFolder:
+        table = np.zeros((len(WORDS), 2), dtype=np.float32)
+        table[WORDS.index("gorgeous")] = [-weight, weight]
+        table[WORDS.index("dreadful")] = [weight, -weight]
+        folder = tmp_path / "models" / name
+        with written_whole(folder, kind="model", key=KEY) as scratch:
+            _save_graph(scratch / GRAPH, table)
+            _save_tokenizer(scratch / TOKENIZER)
+            facts = ModelFacts(
+                name=name,
+                kind="bilstm",
+                precision="fp32",
+                labels=["negative", "positive"],
+                language="en",
+                pair=False,
+                max_length=16,
+                parameters=14,
+                parameters_without_embeddings=0,
+            )
+            save_facts(scratch, facts)
+        return ModelFolder(folder)
+
+    return make
+
+
+def _save_graph(path: Path, table: npt.NDArray[np.float32]) -> None:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["table", "input_ids"], ["rows"]),
+            helper.make_node("ReduceSum", ["rows", "axes"], ["logits"], keepdims=0),
+        ],
+        "bag",
+        [
+            helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["rows", "tokens"]),
+            helper.make_tensor_value_info("lengths", TensorProto.INT32, ["rows"]),
+        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", "classes"])],
+        [numpy_helper.from_array(table, "table"), numpy_helper.from_array(np.array([1]), "axes")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(path))
+
+
+def _save_tokenizer(path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(path))

@@ -1,0 +1,125 @@
+"""The worker's protocol in this process, and its teacher."""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.evaluation.clock_worker import Predict, latency, open_teacher, serve, throughput, warm_up
+from limbeck.runtime.row import Row
+
+LOAD: dict[str, Any] = {"do": "load", "kind": "model", "folder": "anywhere", "max_length": 8, "threads": 1}
+
+
+class Recorder:
+    """A model that answers at once and remembers how many rows each call had."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.rows: list[Row] = []
+
+    def __call__(self, rows: Sequence[Row]) -> list[str]:
+        self.calls.append(len(rows))
+        self.rows.extend(rows)
+        return ["yes"] * len(rows)
+
+
+def replies_to(requests: list[dict[str, Any]], predict: Predict) -> list[dict[str, Any]]:
+    """What a worker with this model answers."""
+    replies = io.StringIO()
+    lines = io.StringIO("".join(json.dumps(request) + "\n" for request in requests))
+    serve(lines, replies, opened=lambda _: predict)
+    return [json.loads(line) for line in replies.getvalue().splitlines()]
+
+
+def test_every_request_is_answered_by_one_line() -> None:
+    requests = [
+        LOAD,
+        {"do": "warm_up", "rows": ["a", "b"]},
+        {"do": "latency", "rows": ["a", "b", "c"], "seconds": 60, "least": 1},
+        {"do": "throughput", "rows": ["a"] * 50, "seconds": 60, "least": 1},
+    ]
+
+    loaded, warmed, alone, together = replies_to(requests, Recorder())
+
+    assert "heavy_modules" in loaded
+    assert warmed["seconds_per_row"] >= 0
+    assert len(alone["samples_ms"]) == 3
+    assert together["rows"] == 50
+    assert together["rows_per_second"] > 0
+
+
+def test_pairs_reach_the_model_as_pairs() -> None:
+    model = Recorder()
+
+    replies_to([LOAD, {"do": "latency", "rows": [["a", "b"]], "seconds": 1, "least": 1}], model)
+
+    assert model.rows == [("a", "b")]
+
+
+def test_nothing_is_timed_before_it_is_loaded() -> None:
+    with pytest.raises(ValueError, match="before anything was loaded"):
+        replies_to([{"do": "latency", "rows": ["a"], "seconds": 1, "least": 1}], Recorder())
+
+
+def test_an_unknown_request_ends_the_worker() -> None:
+    with pytest.raises(ValueError, match="unknown request 'dance'"):
+        replies_to([LOAD, {"do": "dance"}], Recorder())
+
+
+def test_when_the_time_is_up_the_least_samples_are_still_taken() -> None:
+    model = Recorder()
+
+    samples = latency(model, ["text"] * 100, seconds=-1, least=10)
+
+    assert len(samples) == 10
+    assert model.calls == [1] * 10
+
+
+def test_a_batch_is_cut_to_what_fits_into_the_time() -> None:
+    model = Recorder()
+    requests = [
+        LOAD,
+        {"do": "warm_up", "rows": ["a"] * 4},
+        {"do": "throughput", "rows": ["a"] * 5000, "seconds": 1e-12, "least": 16},
+    ]
+
+    *_, reply = replies_to(requests, model)
+
+    assert reply["rows"] == 16
+    assert model.calls[-1] == 16
+
+
+def test_a_batch_that_fits_is_one_call() -> None:
+    model = Recorder()
+
+    throughput(model, ["a"] * 300)
+
+    assert model.calls == [300]
+
+
+def test_warming_up_runs_single_rows_and_batches() -> None:
+    model = Recorder()
+
+    warm_up(model, ["a", "b", "c"])
+
+    assert model.calls == [1, 1, 1, 3, 3]
+
+
+def test_the_teacher_answers_in_the_order_of_the_rows(tiny_teacher_folder: Path) -> None:
+    teacher = open_teacher(tiny_teacher_folder, max_length=32)
+    rows = [" ".join(["gorgeous", "film", "dreadful", "story"][: 1 + number % 4]) for number in range(70)]
+
+    together = teacher(rows)
+
+    assert together == [teacher([row])[0] for row in rows]
+    assert set(together) <= {"negative", "positive"}
+
+
+def test_the_teacher_takes_pairs_and_cuts_long_texts(tiny_teacher_folder: Path) -> None:
+    teacher = open_teacher(tiny_teacher_folder, max_length=16)
+
+    assert len(teacher([("film " * 500, "story"), ("a", "b")])) == 2

@@ -1,0 +1,102 @@
+"""The page: everything in it, nothing asked of the network, nothing from outside taken for markup."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+from limbeck.evaluation import wording
+from limbeck.evaluation.html import page
+
+
+class Outline(HTMLParser):
+    """Collects what a page would fetch or run, and its table rows."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href", "data", "action") and not (value or "").startswith("#"):
+                self.fetched.append(f"{tag} {name}={value}")
+
+
+def test_the_page_asks_nothing_of_the_network_and_runs_nothing(report: dict[str, Any]) -> None:
+    html = page(report)
+    outline = Outline(html)
+
+    assert outline.fetched == []
+    assert not {"script", "link", "iframe", "img"} & set(outline.tags)
+    assert not re.search(r"@import|url\((?!#)", html)
+
+
+def test_the_page_holds_verdict_models_plots_and_machine(report: dict[str, Any]) -> None:
+    html = page(report)
+    text = unescape(html)
+
+    assert wording.verdict(report) in text
+    assert Outline(html).tags.count("svg") == 3
+    for fact in ("A Processor", "6,000 rows", "negative, positive", "92.8", "models/bilstm-int8", "more.txt"):
+        assert fact in text
+
+
+def test_text_from_outside_is_escaped(report: dict[str, Any]) -> None:
+    report["run"] = "<script>alert(1)</script>"
+    report["corpus"]["labels"] = ["<b>no</b>", "y&s"]
+    report["models"][0]["name"] = "<i>teacher</i>"
+
+    html = page(report)
+
+    assert not {"script", "i"} & set(Outline(html).tags)
+    assert "&lt;script&gt;alert(1)" in html
+    assert "y&amp;s" in html
+
+
+def test_the_page_adapts_to_the_reader(report: dict[str, Any]) -> None:
+    html = page(report)
+
+    assert "prefers-color-scheme: dark" in html
+    assert 'name="viewport"' in html
+
+
+def test_judging_on_dev_is_admitted(report: dict[str, Any]) -> None:
+    assert "a little flattering" not in page(report)
+
+    report |= {"judged_split": "dev"}
+
+    assert "a little flattering" in page(report)
+
+
+def test_overlap_that_was_left_in_stands_at_the_top(report: dict[str, Any]) -> None:
+    report["corpus"]["overlap"] |= {"mode": "report", "test": {"rows": 801, "found": 11, "verbatim": 9}}
+
+    html = page(report)
+
+    assert html.index("11 of 801 test rows stand in train") < html.index("All models")
+
+
+def test_without_transfer_text_the_page_says_what_it_would_bring(report: dict[str, Any]) -> None:
+    report["transfer"] = None
+
+    assert "[transfer]" in page(report)
+
+
+def test_a_model_of_pairs_is_shown_with_pairs(report: dict[str, Any]) -> None:
+    report["corpus"]["pair"] = True
+
+    assert 'model.predict([("a text", "another text")])' in unescape(page(report))
+
+
+def test_a_report_without_students_is_still_a_page(report: dict[str, Any]) -> None:
+    del report["models"][1:]
+    report["curves"] = []
+
+    assert Outline(page(report)).tags.count("svg") == 1
+
+
+def test_the_same_report_gives_the_same_page(report: dict[str, Any]) -> None:
+    assert page(report) == page(report)

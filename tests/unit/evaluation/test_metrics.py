@@ -1,0 +1,108 @@
+"""Every metric against a value worked out by hand."""
+
+import numpy as np
+import pytest
+
+from limbeck.evaluation import metrics
+
+
+def test_share_equal_counts_the_rows_that_agree() -> None:
+    assert metrics.share_equal(np.array([0, 1, 2, 1]), np.array([0, 1, 1, 1])) == 0.75
+
+
+def test_macro_f1_is_the_mean_of_the_classes() -> None:
+    labels = np.array([0, 0, 0, 1])
+    predicted = np.array([0, 0, 1, 1])
+
+    # class 0: precision 1, recall 2/3, F1 4/5; class 1: precision 1/2, recall 1, F1 2/3
+    assert metrics.macro_f1(labels, predicted) == pytest.approx((4 / 5 + 2 / 3) / 2)
+
+
+def test_a_class_that_is_never_predicted_gives_zero_and_no_warning() -> None:
+    assert metrics.macro_f1(np.array([0, 1]), np.array([0, 0])) == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_calibration_error_hand_worked() -> None:
+    first = np.array([0.55, 0.58, 0.95, 0.05])  # confidences 0.55, 0.58, 0.95 and, for the other class, 0.95
+    probabilities = np.stack([first, 1 - first], axis=1)
+    labels = np.array([0, 1, 0, 1])  # right, wrong, right, right
+
+    # bin (0.5, 0.6]: accuracy 1/2, confidence 0.565; bin (0.9, 1.0]: accuracy 1, confidence 0.95
+    expected = 2 / 4 * abs(0.5 - 0.565) + 2 / 4 * abs(1 - 0.95)
+    assert metrics.expected_calibration_error(labels, probabilities, bins=10) == pytest.approx(expected)
+
+
+def test_over_and_under_confidence_in_one_bin_cancel_but_not_across_bins() -> None:
+    probabilities = np.array([[0.9, 0.1], [0.6, 0.4]])
+    labels = np.array([1, 0])  # wrong at 0.9, right at 0.6
+
+    error = metrics.expected_calibration_error(labels, probabilities)
+
+    assert error == pytest.approx((0.9 + 0.4) / 2)
+
+
+def test_certain_and_right_is_perfectly_calibrated() -> None:
+    assert metrics.expected_calibration_error(np.array([0, 1]), np.eye(2)) == 0.0
+
+
+def test_spread_is_the_sample_standard_deviation() -> None:
+    assert metrics.spread([0.90, 0.92, 0.94]) == pytest.approx(0.02)
+    assert metrics.spread([0.9]) == 0.0
+
+
+def test_the_interval_of_a_model_that_is_always_right_is_a_point() -> None:
+    assert metrics.accuracy_interval(np.ones((2, 50), dtype=bool), samples=200) == (1.0, 1.0)
+
+
+def test_rows_on_which_seeds_disagree_count_half() -> None:
+    correct = np.array([[True] * 40, [False] * 40])
+
+    assert metrics.accuracy_interval(correct, samples=200) == (0.5, 0.5)
+
+
+def test_the_interval_has_the_width_of_the_binomial() -> None:
+    correct = np.arange(400)[np.newaxis] < 320  # 80 % of 400 rows: standard error 0.02
+
+    low, high = metrics.accuracy_interval(correct, samples=5000)
+
+    assert low == pytest.approx(0.8 - 1.96 * 0.02, abs=0.004)
+    assert high == pytest.approx(0.8 + 1.96 * 0.02, abs=0.004)
+
+
+def test_the_interval_is_the_same_every_time() -> None:
+    correct = np.arange(100)[np.newaxis] % 3 > 0
+
+    assert metrics.accuracy_interval(correct, samples=300) == metrics.accuracy_interval(correct, samples=300)
+
+
+def test_the_gain_is_paired_by_row() -> None:
+    """Both are right on the same half of the rows: unpaired resampling would give an interval around zero."""
+    half = np.arange(200)[np.newaxis] % 2 == 0
+
+    assert metrics.gain_interval(half, half.copy(), samples=200) == (0.0, 0.0)
+
+
+def test_a_student_that_is_always_right_gains_everything_over_one_that_never_is() -> None:
+    right, wrong = np.ones((1, 30), dtype=bool), np.zeros((1, 30), dtype=bool)
+
+    assert metrics.gain_interval(right, wrong, samples=100) == (1.0, 1.0)
+
+
+def test_a_lucky_seed_widens_the_interval_of_the_gain() -> None:
+    student = np.array([[True] * 60, [False] * 60])  # one seed perfect, one hopeless
+    baseline = np.zeros((1, 60), dtype=bool)
+
+    assert metrics.gain_interval(student, baseline, samples=300) == (0.0, 1.0)
+
+
+def test_per_class_numbers_follow_the_names() -> None:
+    labels = np.array([0, 0, 1])
+    seeds = [np.array([0, 0, 1]), np.array([0, 1, 1])]
+
+    rows = metrics.per_class(labels, seeds, names=["no", "yes", "maybe"])
+
+    assert [row["label"] for row in rows] == ["no", "yes", "maybe"]
+    assert [row["support"] for row in rows] == [2, 1, 0]
+    assert rows[0]["recall"] == pytest.approx((1 + 1 / 2) / 2)
+    assert rows[1]["precision"] == pytest.approx((1 + 1 / 2) / 2)
+    assert rows[2]["f1"] == 0.0

@@ -1,0 +1,245 @@
+"""The whole stage on the smallest artifacts there can be; only the clock is set by hand."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import limbeck.evaluation
+from limbeck.artifacts.corpus import Corpus, save_corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.report import Report
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
+from limbeck.artifacts.whole import why_redo, written_whole
+from limbeck.evaluation import run
+from limbeck.evaluation.clock import Subject, Timing
+from limbeck.evaluation.run import Candidate, evaluate, timed_rows
+from limbeck.progress import SilentReporter
+from limbeck.recipe.evaluation import Evaluation
+
+KEY = Key(section={"threads": 1}, inputs={"corpus": "abc"})
+SECTION = Evaluation(bootstrap_samples=100)
+TEXTS = ["gorgeous film", "gorgeous story", "dreadful film", "dreadful story", "gorgeous", "dreadful"]
+LABELS = [1, 1, 0, 0, 1, 1]  # the last row is not what its word says
+CONTRACT = {
+    "name",
+    "role",
+    "kind",
+    "seed_count",
+    "accuracy",
+    "macro_f1",
+    "accuracy_sd",
+    "accuracy_ci95",
+    "teacher_agreement",
+    "ece",
+    "parameters",
+    "parameters_without_embeddings",
+    "size_mb",
+    "latency_ms",
+    "rows_per_second",
+    "speedup_over_teacher",
+}
+
+
+def make_corpus(folder: Path) -> Corpus:
+    rows = {
+        split: Rows.of(ids=[f"{split}-{n}" for n in range(6)], texts=TEXTS, labels=LABELS)
+        for split in ("train", "dev", "test")
+    }
+    facts = {"name": "toy", "labels": ["negative", "positive"], "language": "en", "pair": False, "overlap": {}}
+    with written_whole(folder, kind="corpus", key=KEY) as scratch:
+        save_corpus(scratch, splits=rows, facts=facts)
+    return Corpus(folder)
+
+
+def make_teacher(folder: Path) -> TeacherFolder:
+    facts = TeacherFacts(
+        name="/somewhere/private/bert-base",
+        labels=["negative", "positive"],
+        max_length=32,
+        precision="fp32",
+        parameters=1000,
+        parameters_without_embeddings=400,
+        dev_accuracy=0.9,
+    )
+    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+        (scratch / "model.safetensors").write_bytes(b"\0" * 4_000_000)
+        (scratch / "tokenizer.json").write_bytes(b"\0" * 1_000_000)
+        save_teacher_facts(scratch, facts)
+    return TeacherFolder(folder)
+
+
+def make_labels(folder: Path) -> TeacherLabels:
+    """A teacher that is right on every row; stored in another order than the corpus has."""
+    ids = [f"{split}-{n}" for split in ("test", "dev", "train") for n in reversed(range(6))]
+    right = {n: [0.0, 3.0] if label else [3.0, 0.0] for n, label in enumerate(LABELS)}
+    logits = np.array([right[int(row_id.rpartition("-")[2])] for row_id in ids], dtype=np.float32)
+    with written_whole(folder, kind="labels", key=KEY) as scratch:
+        save_teacher_labels(scratch, ids=ids, logits=logits, facts={})
+    return TeacherLabels(folder)
+
+
+def make_transfer(folder: Path) -> TransferText:
+    with written_whole(folder, kind="transfer", key=KEY) as scratch:
+        save_transfer_text(scratch, rows=Rows.of(ids=["x"], texts=["film"]), quality={"kept": 1, "overlap": {}})
+    return TransferText(folder)
+
+
+def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFolder:
+    facts = StudentFacts(
+        name=name,
+        kind="bilstm",
+        role=role,
+        seed=seed,
+        labels=["negative", "positive"],
+        language="en",
+        pair=False,
+        max_length=16,
+        parameters=14,
+        parameters_without_embeddings=0,
+        best_epoch=1,
+        dev_accuracy=0.8,
+    )
+    history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "logit_mse": 0.5}]
+    with written_whole(folder, kind="student", key=KEY) as scratch:
+        save_student_facts(scratch, facts, history=history)
+    return StudentFolder(folder)
+
+
+def make_candidates(folder: Path, make_model: Callable[..., ModelFolder]) -> list[Candidate]:
+    """Out of order, as the stage must not mind: the file, then the student of two seeds, then its baseline."""
+    students = {seed: make_student(folder / f"s{seed}", name="bilstm", role="student", seed=seed) for seed in (0, 1)}
+    alone = {0: make_student(folder / "alone", name="bilstm-alone", role="baseline", seed=0)}
+    by_seed = {0: make_model("bilstm-0", weight=-1.0), 1: make_model("bilstm-1", weight=2.0)}
+    int8 = {0: make_model("int8-0", weight=3.0)}
+    baseline = {0: make_model("alone-0", weight=-4.0)}
+    return [
+        Candidate("bilstm-int8", "export", int8, shipped=int8[0], students={0: students[0]}),
+        Candidate("bilstm", "student", by_seed, shipped=make_model("bilstm", weight=2.0), students=students),
+        Candidate("bilstm-alone", "baseline", baseline, shipped=baseline[0], students=alone),
+    ]
+
+
+@pytest.fixture
+def made(tmp_path: Path, make_model: Callable[..., ModelFolder], monkeypatch: pytest.MonkeyPatch) -> Report:
+    """A report; the teacher takes 50 ms and whatever comes after it 1 ms, 2 ms, and so on."""
+
+    def set_by_hand(section: Evaluation, *, subjects: Sequence[Subject], **rest: Any) -> list[Timing]:
+        assert section is SECTION
+        assert set(rest) == {"rows", "reporter"}
+        assert [subject.kind for subject in subjects] == ["teacher", "model", "model", "model"]
+        return [
+            Timing(samples_ms=[milliseconds], rates=[1000 / milliseconds]) for milliseconds in (50.0, 1.0, 2.0, 4.0)
+        ]
+
+    monkeypatch.setattr(run, "time_models", set_by_hand)
+    return evaluate(
+        SECTION,
+        corpus=make_corpus(tmp_path / "corpus"),
+        transfer=make_transfer(tmp_path / "transfer"),
+        teacher=make_teacher(tmp_path / "teacher"),
+        labels=make_labels(tmp_path / "labels"),
+        candidates=make_candidates(tmp_path / "students", make_model),
+        run_name="toy-run",
+        out=tmp_path / "report",
+        key=KEY,
+        reporter=SilentReporter(),
+    )
+
+
+def test_every_entry_keeps_the_contract(made: Report) -> None:
+    for entry in made.data["models"]:
+        assert set(entry) >= CONTRACT
+        assert set(entry["latency_ms"]) >= {"p50", "p95"}
+        assert len(entry["accuracy_ci95"]) == 2
+    assert set(made.data) >= {"run", "corpus", "machine", "judged_split", "models", "transfer", "curves"}
+
+
+def test_the_teacher_comes_first_then_baseline_student_and_files(made: Report) -> None:
+    order = [(entry["name"], entry["role"]) for entry in made.data["models"]]
+
+    assert order == [
+        ("bert-base", "teacher"),
+        ("bilstm-alone", "baseline"),
+        ("bilstm", "student"),
+        ("bilstm-int8", "export"),
+    ]
+
+
+def test_quality_is_that_of_the_exported_files(made: Report) -> None:
+    teacher, baseline, student, int8 = made.data["models"]
+
+    assert teacher["accuracy"] == 1.0
+    assert baseline["accuracy"] == pytest.approx(1 / 6)
+    assert student["accuracy_per_seed"] == pytest.approx([1 / 6, 5 / 6])
+    assert student["accuracy"] == pytest.approx(1 / 2)
+    assert student["teacher_agreement"] == pytest.approx(1 / 2)
+    assert int8["accuracy"] == pytest.approx(5 / 6)
+    assert int8["gain_over_baseline"]["accuracy"] == pytest.approx(4 / 6)
+    assert "gain_over_baseline" not in baseline
+
+
+def test_the_copy_that_ships_is_told_by_its_file(made: Report) -> None:
+    student = made.data["models"][2]
+
+    assert student["seeds"] == [0, 1]
+    assert student["shipped_seed"] == 1
+    assert student["shipped_accuracy"] == pytest.approx(5 / 6)
+
+
+def test_cost_is_told_against_the_teacher(made: Report) -> None:
+    speedups = [entry["speedup_over_teacher"] for entry in made.data["models"]]
+
+    assert speedups == [1.0, 50.0, 25.0, 12.5]
+    assert made.data["models"][0]["size_mb"] == pytest.approx(4.0)  # weights alone
+    assert made.data["models"][1]["rows_per_second"] == 1000.0
+
+
+def test_curves_hold_every_student_once(made: Report) -> None:
+    curves = [(curve["name"], curve["role"], curve["seed"]) for curve in made.data["curves"]]
+
+    assert curves == [("bilstm-alone", "baseline", 0), ("bilstm", "student", 0), ("bilstm", "student", 1)]
+    assert made.data["curves"][0]["epochs"] == [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8}]
+
+
+def test_the_report_tells_corpus_and_transfer_text(made: Report) -> None:
+    assert made.data["judged_split"] == "test"
+    assert made.data["judged_rows"] == 6
+    assert made.data["corpus"]["rows"] == {"train": 6, "dev": 6, "test": 6}
+    assert made.data["transfer"]["kept"] == 1
+
+
+def test_nothing_in_the_report_tells_where_it_was_made(made: Report, tmp_path: Path) -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (made.folder / "report.json", made.html)]
+
+    assert not any(str(tmp_path) in text or "/somewhere/private" in text for text in texts)
+
+
+def test_the_artifact_is_whole_and_can_be_reused(made: Report) -> None:
+    assert why_redo(made.folder, kind="report", key=KEY) is None
+    assert sorted(path.name for path in made.folder.iterdir()) == ["manifest.json", "report.html", "report.json"]
+    assert json.loads((made.folder / "report.json").read_text(encoding="utf-8")) == made.data
+
+
+def test_timed_rows_are_all_rows_in_an_order_of_their_own() -> None:
+    rows = Rows.of(ids=[str(n) for n in range(50)], texts=[str(n) for n in range(50)])
+
+    order = timed_rows(rows)
+
+    assert order != rows.texts
+    assert sorted(map(str, order)) == sorted(rows.texts)
+    assert order == timed_rows(rows)
+
+
+def test_the_room_hands_out_its_stage_and_nothing_else() -> None:
+    assert limbeck.evaluation.evaluate is evaluate
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = limbeck.evaluation.no_such_name

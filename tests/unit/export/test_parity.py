@@ -1,0 +1,105 @@
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor, nn
+
+from limbeck.artifacts.rows import Rows
+from limbeck.errors import ExportRefused, TooFewRows
+from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample, student_logits
+from limbeck.recipe.export import Export
+from limbeck.runtime.classifier import Classifier
+from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.text.word_tokenizer import build_word_tokenizer
+
+
+class Counting(nn.Module):
+    """A student whose logits are the number of tokens and its negative; in train mode they are wrong."""
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        assert input_ids.shape == attention_mask.shape
+        count = attention_mask.sum(dim=1) * (0 if self.training else 1)
+        return SimpleNamespace(logits=torch.stack([count, -count], dim=1).float())
+
+
+class Exported:
+    """An exported file that says the same, but for the rows on their own, or those in a batch, as the test wishes."""
+
+    def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0) -> None:
+        self.facts = SimpleNamespace(max_length=8)
+        self._alone, self._batched = error_alone, error_batched
+
+    def logits(self, rows: list[str]) -> npt.NDArray[np.float32]:
+        error = self._alone if len(rows) == 1 else self._batched
+        return np.array([[len(row.split()) + error, -len(row.split())] for row in rows], dtype=np.float32)
+
+
+def rows_of(*texts: str) -> Rows:
+    return Rows.of(ids=[str(number) for number in range(len(texts))], texts=texts)
+
+
+def tokenizer() -> StudentTokenizer:
+    return build_word_tokenizer(["a b c d"], language="en", max_size=20, min_count=1, lowercase=True)
+
+
+def parity_of(exported: Exported) -> Parity:
+    return measure_parity(Counting(), tokenizer(), cast(Classifier, exported), rows_of("a", "a b", "a b c"))
+
+
+def test_a_faithful_file_has_no_difference() -> None:
+    assert parity_of(Exported()) == Parity(rows=3, largest_difference=0.0, agreement=1.0)
+
+
+def test_a_fault_that_only_shows_in_batches_is_found() -> None:
+    parity = parity_of(Exported(error_batched=-3.0))
+
+    assert parity.largest_difference == 3.0
+    assert parity.agreement == pytest.approx(2 / 3)  # 1 - 3 falls below -1; 2 - 3 does not fall below -2
+
+
+def test_a_fault_that_only_shows_in_rows_on_their_own_is_found() -> None:
+    parity = parity_of(Exported(error_alone=-3.0))
+
+    assert parity.largest_difference == 3.0
+    assert parity.agreement == pytest.approx(2 / 3)
+
+
+def test_the_student_is_asked_in_eval_mode_and_left_in_the_mode_it_was_in() -> None:
+    student = Counting().train()
+
+    logits = student_logits(student, tokenizer(), rows_of("a b", "a"), max_length=8)
+
+    assert logits.tolist() == [[2.0, -2.0], [1.0, -1.0]]
+    assert student.training
+
+
+def test_the_sample_is_spread_over_all_rows() -> None:
+    rows = rows_of(*(str(number) for number in range(101)))
+
+    assert sample(rows, most=5).ids == ["0", "25", "50", "75", "100"]
+    assert len(sample(rows, most=1000)) == 101
+
+
+def test_there_must_be_a_row_to_compare_on() -> None:
+    with pytest.raises(TooFewRows, match="0 rows"):
+        sample(rows_of(), most=5)
+
+
+@pytest.mark.parametrize("difference", [2e-4, float("nan")])
+def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
+    parity = Parity(rows=3, largest_difference=difference, agreement=1.0)
+
+    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows"):
+        refuse_unless_alike(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
+
+
+def test_int8_is_refused_below_the_agreement_only() -> None:
+    section = Export(int8_agreement=0.98)
+
+    refuse_unless_alike(section, Parity(100, 0.5, agreement=0.98), precision="int8", student=Path("student"))
+    with pytest.raises(ExportRefused, match=r"same label on 100 rows: 97\.00%; allowed: at least 98\.00%"):
+        refuse_unless_alike(section, Parity(100, 0.5, agreement=0.97), precision="int8", student=Path("student"))

@@ -1,0 +1,135 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from limbeck.artifacts.manifest import Key, read_manifest
+from limbeck.artifacts.model_folder import ModelFolder, open_model
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.errors import ExportRefused
+from limbeck.export import bilstm_graph, export_student
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Export, Precision
+
+MakeStudent = Callable[..., StudentFolder]
+ToyRows = tuple[tuple[str, str], ...]
+KEY = Key(section={"precision": "fp32"}, inputs={"student": "abc"})
+
+
+def rows_of(toy_rows: ToyRows, *, pair: bool) -> Rows:
+    texts = [text for text, _ in toy_rows]
+    return Rows.of(ids=texts, texts=texts, pairs=[text[:20] for text in reversed(texts)] if pair else None)
+
+
+def exported(student: StudentFolder, rows: Rows, out: Path, *, precision: Precision = "fp32") -> ModelFolder:
+    return export_student(
+        Export(), student=student, rows=rows, precision=precision, out=out, key=KEY, reporter=SilentReporter()
+    )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize(("pooling", "pair"), [("max", False), ("last", False), ("max", True), ("last", True)])
+def test_every_shape_of_student_passes_the_default_limits(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows, precision: Precision, pooling: str, pair: bool
+) -> None:
+    student = make_student(tmp_path / "student", pooling=pooling, pair=pair)
+
+    model = exported(student, rows_of(toy_rows, pair=pair), tmp_path / "model", precision=precision)
+
+    facts = open_model(model.folder).facts()
+    assert (facts.precision, facts.pair) == (precision, pair)
+
+
+def test_the_folder_holds_graph_tokenizer_card_and_manifest_and_nothing_else(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
+) -> None:
+    student = make_student(tmp_path / "student")
+
+    model = exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
+
+    files = {path.name for path in model.folder.iterdir()}
+    assert files == {"model.onnx", "tokenizer.json", "model.json", "manifest.json"}
+    assert model.tokenizer.read_bytes() == (student.folder / "tokenizer.json").read_bytes()
+    assert read_manifest(model.folder, kind="model").key == KEY
+
+
+def test_the_card_says_of_the_model_what_was_known_of_the_student(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
+) -> None:
+    student = make_student(tmp_path / "student")
+
+    model = exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision="int8")
+
+    card = model.facts()
+    assert card.name == "bilstm-int8"
+    for fact in ("kind", "labels", "language", "max_length", "parameters", "parameters_without_embeddings"):
+        assert getattr(card, fact) == getattr(student.facts, fact)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_wrong_graph_is_refused_and_nothing_of_it_stays(
+    tmp_path: Path,
+    make_student: MakeStudent,
+    toy_rows: ToyRows,
+    monkeypatch: pytest.MonkeyPatch,
+    precision: Precision,
+) -> None:
+    student = make_student(tmp_path / "student")
+    monkeypatch.setattr(bilstm_graph, "ONNX_GATES", "ifog")
+
+    with pytest.raises(ExportRefused, match=precision):
+        exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision=precision)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["student"]
+
+
+def test_a_refusal_leaves_an_older_model_in_its_place(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    student = make_student(tmp_path / "student")
+    exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
+    monkeypatch.setattr(bilstm_graph, "ONNX_GATES", "ifog")
+
+    with pytest.raises(ExportRefused):
+        exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
+
+    assert open_model(tmp_path / "model").facts().name == "bilstm"
+
+
+def test_two_exports_of_one_student_are_the_same_to_the_byte(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
+) -> None:
+    student, rows = make_student(tmp_path / "student"), rows_of(toy_rows, pair=False)
+
+    models = [exported(student, rows, tmp_path / name, precision="int8") for name in ("one", "two")]
+
+    assert len({read_manifest(model.folder, kind="model").fingerprint for model in models}) == 1
+
+
+def test_only_our_own_line_is_printed(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Listening(SilentReporter):
+        notes: list[str] = []  # noqa: RUF012  # one listener, one list
+
+        def note(self, text: str) -> None:
+            self.notes.append(text)
+
+    student = make_student(tmp_path / "student")
+    capfd.readouterr()
+
+    export_student(
+        Export(),
+        student=student,
+        rows=rows_of(toy_rows, pair=False),
+        precision="int8",
+        out=tmp_path / "model",
+        key=KEY,
+        reporter=Listening(),
+    )
+
+    assert capfd.readouterr() == ("", "")
+    assert len(Listening.notes) == 1
+    assert "bilstm-int8" in Listening.notes[0]
+    assert "on 200 rows" in Listening.notes[0]

@@ -1,0 +1,169 @@
+"""From a recipe's name to a validated recipe whose files all exist."""
+
+from pathlib import Path
+
+import pytest
+
+from limbeck.errors import RecipeInvalid, RecipeNotFound
+from limbeck.recipe import load
+from limbeck.recipe.builtin import BuiltinRecipe
+from limbeck.recipe.load import load_recipe, recipe_source
+from limbeck.recipe.toml import to_toml
+
+RECIPE = """
+[corpus]
+train = "train.csv"
+dev = "dev.csv"
+
+[transfer]
+files = ["more/*.txt"]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a recipe and all its files; the caller stands elsewhere."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.delenv("LIMBECK_DATA", raising=False)
+    folder = tmp_path / "project"
+    (folder / "more").mkdir(parents=True)
+    (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
+    for name in ("train.csv", "dev.csv", "more/one.txt"):
+        (folder / name).write_text("text,label\n", encoding="utf-8")
+    return folder
+
+
+def test_a_recipe_gets_its_name_from_its_file_and_its_paths_become_absolute(folder: Path) -> None:
+    loaded = load_recipe(folder / "toy.toml")
+
+    assert loaded.name == "toy"
+    assert loaded.source == folder / "toy.toml"
+    assert loaded.recipe.corpus.train == str(folder / "train.csv")
+    assert loaded.recipe.corpus.test is None
+    assert loaded.recipe.transfer is not None
+    assert loaded.recipe.transfer.files == [str(folder / "more" / "*.txt")]
+
+
+def test_a_name_in_the_recipe_goes_before_the_name_of_the_file(folder: Path) -> None:
+    loaded = load_recipe(folder / "toy.toml", overrides=["name=other"])
+
+    assert loaded.name == "other"
+
+
+def test_overrides_are_validated_like_the_file(folder: Path) -> None:
+    overrides = ["student.hidden_size=0", "student.hiden_size=3"]
+
+    with pytest.raises(RecipeInvalid) as caught:
+        load_recipe(folder / "toy.toml", overrides=overrides)
+
+    assert caught.value.problems == (
+        "student.hidden_size: should be greater than or equal to 1 (found 0)",
+        "student.hiden_size: unknown key (did you mean 'hidden_size'?)",
+    )
+
+
+def test_all_missing_files_are_reported_at_once_with_the_places_searched(folder: Path) -> None:
+    (folder / "train.csv").rename(folder / "trains.csv")
+    (folder / "more" / "one.txt").unlink()
+
+    with pytest.raises(RecipeInvalid) as caught:
+        load_recipe(folder / "toy.toml")
+
+    first, second, where = caught.value.problems
+    assert first == "no file 'train.csv' (did you mean 'trains.csv'?)"
+    assert second == "no file 'more/*.txt'"
+    assert where.startswith(f"looked in {folder}, {folder.parent / 'elsewhere'}; set LIMBECK_DATA")
+
+
+def test_files_need_not_exist_when_only_the_recipe_is_asked_for(folder: Path) -> None:
+    (folder / "train.csv").unlink()
+
+    loaded = load_recipe(folder / "toy.toml", locate=False)
+
+    assert loaded.recipe.corpus.train == "train.csv"
+
+
+def test_files_are_found_under_limbeck_data(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMBECK_DATA", str(tmp_path / "data"))
+    (tmp_path / "data").mkdir()
+    (folder / "train.csv").rename(tmp_path / "data" / "train.csv")
+
+    assert load_recipe(folder / "toy.toml").recipe.corpus.train == str(tmp_path / "data" / "train.csv")
+
+
+def test_a_checkpoint_folder_beside_the_recipe_becomes_absolute(folder: Path) -> None:
+    (folder / "my-teacher").mkdir()
+
+    loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=my-teacher"])
+
+    assert loaded.recipe.teacher.checkpoint == str(folder / "my-teacher")
+
+
+def test_a_checkpoint_that_is_no_folder_is_left_to_the_hub(folder: Path) -> None:
+    loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=some/hub-name"])
+
+    assert loaded.recipe.teacher.checkpoint == "some/hub-name"
+
+
+@pytest.mark.parametrize("word", ["teacher", "random"])
+def test_word_vectors_by_a_key_word_are_no_file(folder: Path, word: str) -> None:
+    loaded = load_recipe(folder / "toy.toml", overrides=[f"student.word_vectors={word}"])
+
+    assert loaded.recipe.student.word_vectors == word
+
+
+def test_a_missing_file_of_word_vectors_is_a_problem(folder: Path) -> None:
+    with pytest.raises(RecipeInvalid, match=r"no file 'glove\.txt'"):
+        load_recipe(folder / "toy.toml", overrides=["student.word_vectors=glove.txt"])
+
+
+def test_the_resolved_recipe_of_a_run_folder_loads_from_anywhere(folder: Path, tmp_path: Path) -> None:
+    recipe = load_recipe(folder / "toy.toml").recipe
+    run = tmp_path / "runs" / "toy"
+    run.mkdir(parents=True)
+    (run / "recipe.toml").write_text(to_toml(recipe), encoding="utf-8")
+
+    assert load_recipe(run).recipe == recipe
+
+
+def test_an_unknown_name_is_not_found_and_a_close_builtin_is_offered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builtin = BuiltinRecipe(name="sst2-bilstm", summary="", command="", path=folder / "toy.toml")
+    monkeypatch.setattr(load, "builtin_recipes", lambda: [builtin])
+
+    with pytest.raises(RecipeNotFound, match=r"did you mean 'sst2-bilstm'\?"):
+        recipe_source("sst2-bilstn")
+
+
+def test_a_builtin_recipe_goes_by_its_name_unless_a_file_is_called_that(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builtin = BuiltinRecipe(name="toy", summary="", command="", path=folder / "toy.toml")
+    monkeypatch.setattr(load, "builtin_recipes", lambda: [builtin])
+
+    assert recipe_source("toy") == folder / "toy.toml"
+
+    Path("toy").write_text("[corpus]\n", encoding="utf-8")
+    assert recipe_source("toy") == Path("toy")
+
+
+def test_broken_toml_is_reported_with_its_line(folder: Path) -> None:
+    (folder / "toy.toml").write_text("[corpus]\ntrain = \n", encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid, match=r"toml: 1 problem in the recipe\n  not valid TOML: .*line 2"):
+        load_recipe(folder / "toy.toml")
+
+
+def test_a_byte_order_mark_is_skipped(folder: Path) -> None:
+    (folder / "toy.toml").write_text(RECIPE, encoding="utf-8-sig")
+
+    assert load_recipe(folder / "toy.toml").name == "toy"
+
+
+def test_a_recipe_that_is_no_text_is_reported(folder: Path) -> None:
+    (folder / "toy.toml").write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(RecipeInvalid, match="not UTF-8 text"):
+        load_recipe(folder / "toy.toml")

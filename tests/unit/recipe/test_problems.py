@@ -1,0 +1,166 @@
+"""Every problem of a recipe is reported at once, with its path, what was found and the nearest known name."""
+
+from typing import Any
+
+import pytest
+
+from limbeck.errors import RecipeInvalid
+from limbeck.recipe.load import parse_recipe
+
+
+def problems(raw: dict[str, Any]) -> tuple[str, ...]:
+    with pytest.raises(RecipeInvalid) as caught:
+        parse_recipe(raw, recipe="mine.toml")
+    return caught.value.problems
+
+
+def with_corpus(**sections: Any) -> dict[str, Any]:
+    return {"corpus": {"train": "train.csv"}, **sections}
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    raw = {
+        "corpus": {"train": "train.csv", "lable": "y"},
+        "distillation": {"epochs": 0, "losses": [{"kind": "logit_mse"}, {"kind": "soft_target"}]},
+        "studnet": {},
+    }
+
+    assert problems(raw) == (
+        "corpus.lable: unknown key (did you mean 'label'?)",
+        "distillation.epochs: should be greater than or equal to 1 (found 0)",
+        "distillation.losses.1.kind: unknown kind 'soft_target' (did you mean 'soft_targets'?); "
+        "known kinds: hard_labels, logit_mse, soft_targets",
+        "studnet: unknown key (did you mean 'student'?)",
+    )
+
+
+def test_a_key_like_no_other_gets_the_list_of_known_ones() -> None:
+    raw = with_corpus(distillation={"losses": [{"kind": "soft_targets", "zebra": 1}]})
+
+    assert problems(raw) == ("distillation.losses.0.zebra: unknown key (known: kind, temperature, weight)",)
+
+
+def test_a_key_of_another_kind_of_loss_is_unknown_to_this_one() -> None:
+    raw = with_corpus(distillation={"losses": [{"kind": "logit_mse", "temperature": 2.0}]})
+
+    assert problems(raw) == ("distillation.losses.0.temperature: unknown key (known: kind, weight)",)
+
+
+def test_a_loss_without_a_kind_gets_the_list_of_kinds() -> None:
+    raw = with_corpus(distillation={"losses": [{"weight": 1.0}]})
+
+    assert problems(raw) == (
+        "distillation.losses.0: no `kind` given; known kinds: hard_labels, logit_mse, soft_targets",
+    )
+
+
+def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
+    raw = with_corpus(distillation={"losses": [{"kind": "logit_mse"}, {"kind": "soft_targets", "temperature": 0}]})
+
+    assert problems(raw) == ("distillation.losses.1.temperature: should be greater than 0 (found 0)",)
+
+
+def test_a_table_inside_a_table_has_its_own_keys() -> None:
+    raw = with_corpus(student={"vocabulary": {"max_sise": 100}})
+
+    assert problems(raw) == ("student.vocabulary.max_sise: unknown key (did you mean 'max_size'?)",)
+
+
+def test_a_missing_section_and_a_missing_key_are_named() -> None:
+    assert problems({}) == ("corpus: missing; it has to be given",)
+    assert problems(with_corpus(transfer={})) == ("transfer.files: missing; it has to be given",)
+
+
+def test_a_choice_shows_what_may_be_chosen() -> None:
+    raw = with_corpus(student={"vocabulary": {"kind": "word"}, "pooling": "mean"})
+
+    assert problems(raw) == (
+        "student.pooling: should be 'max' or 'last' (found 'mean')",
+        "student.vocabulary.kind: should be 'words' or 'pieces' (found 'word') (did you mean 'words'?)",
+    )
+
+
+def test_a_key_of_several_types_is_one_problem() -> None:
+    raw = {"corpus": {"train": "train.csv", "text": 1.5, "quoting": "maybe"}}
+
+    assert problems(raw) == (
+        "corpus.text: should be a valid string or a valid integer (found 1.5)",
+        "corpus.quoting: should be 'auto' or true or false (found 'maybe')",
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "value"),
+    [
+        ("distillation", {"epochs": "3"}),
+        ("distillation", {"epochs": True}),
+        ("distillation", {"epochs": 3.0}),
+        ("distillation", {"baseline": "yes"}),
+        ("distillation", {"learning_rate": float("inf")}),
+        ("distillation", {"learning_rate": float("nan")}),
+        ("student", {"word_vectors": 300}),
+    ],
+)
+def test_values_are_not_converted_to_another_type(section: str, value: dict[str, Any]) -> None:
+    (problem,) = problems(with_corpus(**{section: value}))
+
+    assert problem.startswith(f"{section}.{next(iter(value))}: should be ")
+
+
+def test_a_whole_number_will_do_for_a_fraction() -> None:
+    recipe = parse_recipe(with_corpus(distillation={"clip_norm": 2}), recipe="mine.toml")
+
+    assert recipe.distillation.clip_norm == 2.0
+
+
+def test_a_plain_value_in_place_of_a_table_is_noticed() -> None:
+    assert problems(with_corpus(teacher="bert-base-uncased")) == (
+        "teacher: should be a table (found 'bert-base-uncased')",
+    )
+
+
+def test_an_empty_list_is_noticed() -> None:
+    assert problems(with_corpus(distillation={"seeds": []})) == ("distillation.seeds: should not be empty (found [])",)
+
+
+def test_a_long_value_is_cut_short() -> None:
+    (problem,) = problems(with_corpus(student={"hidden_size": "x" * 1000}))
+
+    assert len(problem) < 150
+    assert problem.endswith("…)")
+
+
+@pytest.mark.parametrize(
+    ("raw", "where", "what"),
+    [
+        ({"corpus": {}}, "corpus", "give either `train`"),
+        ({"corpus": {"train": "a", "hub": "b"}}, "corpus", "give either `train`"),
+        ({"corpus": {"hub": "glue/sst2", "dev": "dev.csv"}}, "corpus", "come with the data set"),
+        ({"corpus": {"train": "a", "dev_fraction": 0.5, "test_fraction": 0.5}}, "corpus", "leave nothing for train"),
+        (with_corpus(transfer={"files": ["a"], "min_words": 9, "max_words": 3}), "transfer", "min_words (9) is larger"),
+        (with_corpus(transfer={"files": ["a"], "pair": "b"}), "recipe", "must both be given, or neither"),
+        (
+            {
+                "corpus": {"train": "a", "pair": "b"},
+                "transfer": {"files": ["a"], "pair": "b", "split_sentences": True},
+            },
+            "transfer",
+            "split_sentences works on single texts",
+        ),
+        (
+            with_corpus(transfer={"files": ["a"]}, distillation={"losses": [{"kind": "hard_labels"}]}),
+            "recipe",
+            "transfer text has no labels",
+        ),
+    ],
+)
+def test_keys_that_contradict_each_other_are_refused(raw: dict[str, Any], where: str, what: str) -> None:
+    (problem,) = problems(raw)
+
+    assert problem.startswith(f"{where}: ")
+    assert what in problem
+
+
+def test_the_recipe_is_named_in_the_message() -> None:
+    with pytest.raises(RecipeInvalid, match=r"^mine\.toml: 1 problem in the recipe\n  corpus: missing"):
+        parse_recipe({}, recipe="mine.toml")

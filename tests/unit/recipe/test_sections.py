@@ -1,0 +1,52 @@
+"""Sections are typed, frozen and documented, and their defaults belong to nobody else."""
+
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from limbeck.recipe.base import Section
+from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import BiLstm
+
+
+def sections_in(annotation: Any) -> set[type[BaseModel]]:
+    """Every section that an annotation can hold, at any depth."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        inner = [sections_in(field.annotation) for field in annotation.model_fields.values()]
+        return {annotation}.union(*inner)
+    return set().union(*(sections_in(part) for part in get_args(annotation)))
+
+
+SECTIONS = sorted(sections_in(Recipe), key=lambda section: section.__name__)
+
+
+def test_all_sections_are_looked_at() -> None:
+    assert len(SECTIONS) >= 12
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_section_and_every_key_is_documented(section: type[BaseModel]) -> None:
+    silent = [name for name, field in section.model_fields.items() if not field.description]
+
+    assert issubclass(section, Section)
+    assert section.__doc__
+    assert silent == []
+
+
+def test_a_section_cannot_be_changed() -> None:
+    section = BiLstm()
+
+    with pytest.raises(ValidationError, match="frozen"):
+        section.hidden_size = 300  # type: ignore[misc]  # the very thing that must not be possible
+
+
+def test_a_mutable_default_is_not_shared() -> None:
+    first, second = Corpus(train="a"), Corpus(train="b")
+
+    first.label_names["0"] = "negative"
+
+    assert second.label_names == {}
+    assert Distillation().seeds is not Distillation().seeds

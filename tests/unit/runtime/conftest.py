@@ -1,0 +1,43 @@
+"""Exported models for the runtime's tests, made once per session."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.export import export_student
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Export
+
+ToyRows = tuple[tuple[str, str], ...]
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of single texts. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows, pair=False)
+
+
+@pytest.fixture(scope="session")
+def pair_model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of pairs of texts. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
+
+
+def _exported(folder: Path, make_student: Callable[..., StudentFolder], toy_rows: ToyRows, *, pair: bool) -> Path:
+    texts = [text for text, _ in toy_rows[:20]]
+    rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if pair else None)
+    model = export_student(
+        Export(),
+        student=make_student(folder / "student", pair=pair),
+        rows=rows,
+        precision="fp32",
+        out=folder / "model",
+        key=Key(section={}, inputs={}),
+        reporter=SilentReporter(),
+    )
+    return model.folder

@@ -1,0 +1,205 @@
+import csv
+import io
+import json
+import os
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.errors import BytesUndecodable, ColumnMissing, NothingToPredict
+from limbeck.runtime.classifier import load
+from limbeck.runtime.row import Row, characters
+from limbeck.runtime.stream import predict_stream
+
+
+class ByLength:
+    """A classifier that calls a row of an odd number of characters odd, surely, so that a mix-up is visible."""
+
+    labels = ["even", "odd"]  # noqa: RUF012  # never written to
+
+    def __init__(self, *, pair: bool = False) -> None:
+        sizes = {"max_length": 8, "parameters": 1, "parameters_without_embeddings": 1}
+        self.facts = ModelFacts(
+            name="stub", kind="bilstm", precision="fp32", labels=self.labels, language="en", pair=pair, **sizes
+        )
+        self.chunks: list[int] = []
+
+    def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]:
+        self.chunks.append(len(rows))
+        odd = np.array([characters(row) % 2 for row in rows], dtype=np.float32)
+        return np.stack([1 - odd, odd], axis=1)
+
+
+def streamed(source: str | bytes | Path, classifier: ByLength | None = None, **options: Any) -> str:
+    sink = io.StringIO()
+    inner = (
+        io.BytesIO(source.encode() if isinstance(source, str) else source) if not isinstance(source, Path) else source
+    )
+    predict_stream(classifier or ByLength(), inner, sink, **options)
+    return sink.getvalue()
+
+
+def test_plain_lines_come_out_as_label_probability_and_text() -> None:
+    assert streamed("ab\n\nabc") == "even\t1.000000\tab\neven\t1.000000\t\nodd\t1.000000\tabc\n"
+
+
+def test_csv_comes_out_as_the_same_csv_with_more_columns() -> None:
+    answer = streamed('id,text\n1,"a\nb"\n2,ab\n', format="csv")
+
+    assert list(csv.reader(io.StringIO(answer))) == [
+        ["id", "text", "label", "probability_even", "probability_odd"],
+        ["1", "a\nb", "odd", "0.000000", "1.000000"],
+        ["2", "ab", "even", "1.000000", "0.000000"],
+    ]
+
+
+def test_tsv_without_a_header_comes_out_without_one() -> None:
+    answer = streamed("7\tabc\n", format="tsv", text=1, header=False)
+
+    assert answer == "7\tabc\todd\t0.000000\t1.000000\n"
+
+
+def test_json_lines_come_out_as_json_lines() -> None:
+    answer = streamed('{"id": 1, "text": "abc"}\n')
+
+    assert json.loads(answer) == {"id": 1, "text": "abc", "label": "odd", "probabilities": {"even": 0.0, "odd": 1.0}}
+
+
+@pytest.mark.parametrize(("source", "format"), [("abc\n", "lines"), ("text\nabc\n", "csv")])
+def test_anything_can_come_out_as_json_lines(source: str, format: str) -> None:
+    answer = streamed(source, format=format, output="jsonl")
+
+    assert json.loads(answer) == {"text": "abc", "label": "odd", "probabilities": {"even": 0.0, "odd": 1.0}}
+
+
+def test_pairs_are_read_from_two_columns() -> None:
+    answer = streamed("q1,q2,id\nab,c,9\n", ByLength(pair=True), format="csv", text="q1", pair="q2")
+
+    assert answer.splitlines()[1] == "ab,c,9,odd,0.000000,1.000000"
+
+
+def test_a_second_column_is_refused_by_a_model_of_single_texts() -> None:
+    with pytest.raises(NothingToPredict, match="one text per row"):
+        streamed("a,b\n", format="csv", pair="b")
+
+
+def test_a_table_without_rows_comes_out_with_its_new_header() -> None:
+    assert streamed("text\n", format="csv") == "text,label,probability_even,probability_odd\n"
+    assert streamed("", format="csv") == ""
+
+
+def test_nothing_is_written_when_the_column_is_missing() -> None:
+    sink = io.StringIO()
+
+    with pytest.raises(ColumnMissing):
+        predict_stream(ByLength(), io.BytesIO(b"a,b\n1,2\n"), sink, format="csv")
+
+    assert sink.getvalue() == ""
+
+
+def test_a_path_is_read_by_its_ending(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text\nabc\n", encoding="utf-8")
+
+    assert streamed(path).splitlines()[1].startswith("abc,odd")
+
+
+def test_the_number_of_rows_is_returned() -> None:
+    assert predict_stream(ByLength(), io.BytesIO(b"a\nb\nc"), io.StringIO()) == 3
+
+
+def test_rows_are_asked_in_chunks() -> None:
+    classifier = ByLength()
+
+    streamed("a\n" * 25, classifier, chunk_rows=10)
+
+    assert classifier.chunks == [10, 10, 5]
+
+
+def test_chunks_before_a_bad_row_have_been_written() -> None:
+    sink = io.StringIO()
+
+    with pytest.raises(BytesUndecodable, match="row 4"):
+        predict_stream(ByLength(), io.BytesIO(b"a\nb\nc\n\xff\n"), sink, chunk_rows=2)
+
+    assert len(sink.getvalue().splitlines()) == 2
+
+
+def test_a_slow_pipe_is_answered_at_once() -> None:
+    reading, writing = os.pipe()
+    give_up = threading.Timer(10, os.close, [writing])  # so that a stream that waits for more fails instead of hanging
+
+    class Answered(io.StringIO):
+        """Sends the second line when the first has been answered, and ends the pipe after that."""
+
+        def flush(self) -> None:
+            if len(self.getvalue().splitlines()) == 1:
+                give_up.cancel()
+                os.write(writing, b"second\n")
+                os.close(writing)
+
+    os.write(writing, b"first\n")
+    give_up.start()
+    with os.fdopen(reading, "rb") as source:
+        assert predict_stream(ByLength(), source, Answered()) == 2
+
+
+def test_what_the_sink_raises_is_not_swallowed() -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        predict_stream(ByLength(), io.BytesIO(b"a\n"), Closed())
+
+
+def test_a_real_model_predicts_a_stream_as_it_predicts_a_list(model_folder: Path) -> None:
+    model, texts = load(model_folder), ["a gorgeous film", "", "the dreadful story of a road"]
+    sink = io.StringIO()
+
+    predict_stream(model, io.BytesIO("\n".join(texts).encode() + b"\n"), sink)
+
+    assert [line.split("\t")[0] for line in sink.getvalue().splitlines()] == model.predict(texts)
+
+
+class _Generated(io.RawIOBase):
+    """Lines that are made as they are read."""
+
+    def __init__(self, *, lines: int) -> None:
+        line = b"a line of some length that is made as it is read " * 5 + b"\n"
+        self._blocks: Iterator[bytes] = (line * 100 for _ in range(lines // 100))
+        self.size = 0
+
+    def read(self, size: int = -1) -> bytes:
+        del size
+        block = next(self._blocks, b"")
+        self.size += len(block)
+        return block
+
+
+class _Nowhere(io.TextIOBase):
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def test_memory_does_not_grow_with_the_stream() -> None:
+    source = _Generated(lines=50_000)
+    predict_stream(ByLength(), io.BytesIO(b"warm\nup\n"), io.StringIO())
+
+    tracemalloc.start()
+    try:
+        rows = predict_stream(ByLength(), cast(Any, source), cast(Any, _Nowhere()))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert rows == 50_000
+    assert source.size > 12_000_000
+    assert peak < source.size / 5

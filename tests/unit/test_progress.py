@@ -1,0 +1,134 @@
+"""What the person who waits gets to see: bars on a terminal, lines in a log, nothing when silent."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from limbeck import progress
+from limbeck.progress import Reporter, SilentReporter, TerminalReporter, counted
+
+
+class Clock:
+    """A time that passes only when told to."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class CountingBar:
+    """A bar that remembers."""
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = []
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        del note
+        self.amounts.append(amount)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def log() -> io.StringIO:
+    return io.StringIO()
+
+
+def reporter_to(log: io.StringIO, *, terminal: bool = False) -> TerminalReporter:
+    return TerminalReporter(Console(file=log, force_terminal=terminal, highlight=False, width=60, color_system=None))
+
+
+def test_a_log_gets_a_line_every_ten_seconds_and_one_at_the_end(log: io.StringIO, clock: Clock) -> None:
+    with reporter_to(log).bar("labelling", total=4000, unit="rows") as bar:
+        for _ in range(20):
+            clock.now += 1.0
+            bar.advance(100)
+
+    assert log.getvalue().splitlines() == [
+        "  labelling: 1,000/4,000, 100 rows/s, 30 s left",
+        "  labelling: 2,000/4,000, 100 rows/s, 20 s left",
+        "  labelling: 2,000 rows in 20.0 s, 100 rows/s",
+    ]
+
+
+def test_a_note_stands_behind_the_rate(log: io.StringIO, clock: Clock) -> None:
+    with reporter_to(log).bar("training", total=20, unit="steps") as bar:
+        clock.now = 10.0
+        bar.advance(10, note="loss 0.31")
+
+    assert "1 steps/s, 10 s left loss 0.31" in log.getvalue()
+
+
+def test_quick_work_gets_one_line_without_a_rate(log: io.StringIO, clock: Clock) -> None:
+    clock.now = 5.0
+
+    with reporter_to(log).bar("export", total=1, unit="files") as bar:
+        bar.advance()
+
+    assert log.getvalue() == "  export: 1 files in 0.0 s\n"
+
+
+def test_square_brackets_in_a_description_are_text(log: io.StringIO) -> None:
+    with reporter_to(log).bar("reading [train]", total=1, unit="files") as bar:
+        bar.advance()
+
+    assert "reading [train]: 1 files" in log.getvalue()
+
+
+def test_a_failure_is_not_reported_as_finished(log: io.StringIO) -> None:
+    def fail() -> None:
+        with reporter_to(log).bar("export", total=1, unit="files"):
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
+
+    assert log.getvalue() == ""
+
+
+def test_a_long_note_stays_on_one_line(log: io.StringIO) -> None:
+    text = "the corpus is kept in " + "/".join(["folder"] * 20)
+
+    reporter_to(log).note(text)
+
+    assert log.getvalue() == text + "\n"
+
+
+def test_a_terminal_gets_a_bar_and_then_the_total(log: io.StringIO) -> None:
+    with reporter_to(log, terminal=True).bar("labelling", total=3, unit="rows") as bar:
+        bar.advance(2, note="half way")
+        bar.advance(1)
+
+    assert "labelling: 3 rows in 0.0 s" in log.getvalue().splitlines()[-1]
+
+
+def test_the_silent_reporter_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter: Reporter = SilentReporter()
+
+    reporter.note("nobody hears this")
+    with reporter.bar("nor sees this", total=1, unit="rows") as bar:
+        bar.advance(1, note="at all")
+
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_terminal_reporter_leaves_standard_output_to_the_results(capsys: pytest.CaptureFixture[str]) -> None:
+    TerminalReporter().note("reading")
+
+    assert capsys.readouterr() == ("", "reading\n")
+
+
+def test_counted_moves_the_bar_once_for_each_item() -> None:
+    bar = CountingBar()
+
+    items = list(counted("abc", bar))
+
+    assert items == ["a", "b", "c"]
+    assert bar.amounts == [1, 1, 1]

@@ -1,0 +1,70 @@
+import pytest
+
+from limbeck.text.sentences import split_sentences, word_count
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("I liked it. You did not! Why? Well…", ["I liked it.", "You did not!", "Why?", "Well…"]),
+        ("Mr. Smith met Dr. Jones in the U.S. Army.", ["Mr. Smith met Dr. Jones in the U.S. Army."]),
+        ("See e.g. Alien, i.e. Ridley's.", ["See e.g. Alien, i.e. Ridley's."]),
+        ("By J. R. R. Tolkien. So am I. Really.", ["By J. R. R. Tolkien.", "So am I.", "Really."]),
+        ("It gets 3.5 of 5. Fine.", ["It gets 3.5 of 5.", "Fine."]),
+        ("He said no. No. 5 is alive.", ["He said no.", "No. 5 is alive."]),
+        ("Wait... what? oh well.", ["Wait... what? oh well."]),
+        ("Wait... What? Oh.", ["Wait...", "What?", "Oh."]),
+        ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        ("(It was bad.) “Really?” She laughed.", ["(It was bad.)", "“Really?”", "She laughed."]),
+        ('Bad!!! "The end" (Not.) fine', ["Bad!!!", '"The end" (Not.) fine']),
+        ("10/10. 2 thumbs up!", ["10/10.", "2 thumbs up!"]),
+        ("Die Katze. Über alles.", ["Die Katze.", "Über alles."]),
+    ],
+)
+def test_english_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text, language="en") == sentences
+
+
+@pytest.mark.parametrize(
+    "mark", ["<br />", "<br/>", "<br>", "<BR  />", "</br>", '<br clear="all">', "&lt;br&gt;", "\n"]
+)
+def test_breaks_end_a_sentence_in_any_spelling(mark: str) -> None:
+    assert split_sentences(f"first line{mark}{mark} second line", language="en") == ["first line", "second line"]
+
+
+def test_other_tags_are_no_breaks() -> None:
+    assert split_sentences("a <brown> fox <b>runs</b>", language="en") == ["a <brown> fox <b>runs</b>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("房间太小。其他的都一般。。。。", ["房间太小。", "其他的都一般。。。。"]),
+        ("好！真的？是；对…没有了", ["好！", "真的？", "是；", "对…", "没有了"]),
+        ("他说：“不错。”我同意。（真的。）完", ["他说：“不错。”", "我同意。", "（真的。）", "完"]),
+        ("屏幕5.5寸!不错?  还行\n价格 便宜", ["屏幕5.5寸!", "不错?", "还行", "价格 便宜"]),
+    ],
+)
+def test_chinese_sentences(text: str, sentences: list[str]) -> None:
+    assert split_sentences(text, language="zh") == sentences
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("text", ["", "   \n\t<br />\n  ", "\u3000"])
+def test_nothing_gives_no_sentence(text: str, language: str) -> None:
+    assert split_sentences(text, language=language) == []
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_white_space_is_all_that_is_lost(language: str) -> None:
+    text = " A b.  C\td! \u3000“E.” f… 好。吗？ "
+
+    kept = "".join(split_sentences(text, language=language))
+
+    assert "".join(kept.split()) == "".join(text.split())
+
+
+def test_words_are_counted_between_white_space_and_characters_in_chinese() -> None:
+    assert word_count("  it 's  a film . ", language="en") == 5
+    assert word_count(" 房间 太小。", language="zh") == 5
+    assert word_count("", language="en") == 0

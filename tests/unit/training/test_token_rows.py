@@ -1,0 +1,22 @@
+"""Padded batches cut from one tensor."""
+
+import numpy as np
+import torch
+
+from limbeck.training.token_rows import TokenRows
+
+ROWS = TokenRows.of([[5, 6, 7], [8], [9, 10]], device=torch.device("cpu"))
+
+
+def test_a_batch_is_padded_to_its_longest_row_in_the_order_asked() -> None:
+    ids, mask = ROWS.batch(np.array([1, 2]), pad=0)
+
+    assert ids.tolist() == [[8, 0], [9, 10]]
+    assert mask.tolist() == [[1, 0], [1, 1]]
+
+
+def test_the_last_row_does_not_read_past_the_end() -> None:
+    ids, mask = ROWS.batch(np.array([2, 0]), pad=3)
+
+    assert ids.tolist() == [[9, 10, 3], [5, 6, 7]]
+    assert mask.sum(dim=1).tolist() == [2, 3]

@@ -1,5 +1,7 @@
 """Parity or refusal: an exported file must say what the trained student says, on real rows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,11 +72,22 @@ def student_logits(student: nn.Module, tokenizer: StudentTokenizer, rows: Rows, 
     columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
     ids = [tokenizer.encode(column, max_length=max_length) for column in columns]
     blocks = []
-    with evaluating(student):
+    with evaluating(student), _one_torch_thread():
         for start in range(0, len(rows), TORCH_BATCH):
             batch = [tensor for text in ids for tensor in _padded_tensors(text[start : start + TORCH_BATCH])]
             blocks.append(student(**dict(zip(ARGUMENTS, batch, strict=False))).logits.float().cpu().numpy())
     return np.concatenate(blocks)
+
+
+@contextmanager
+def _one_torch_thread() -> Iterator[None]:
+    """Measured: the steps of an LSTM are too small to share out; with two threads they took twice as long at best."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _padded_tensors(ids: list[list[int]]) -> tuple[Tensor, Tensor]:

@@ -174,15 +174,6 @@ def test_words_the_user_added_stay_when_they_are_used() -> None:
     assert "never-seen" not in student.vocabulary
 
 
-def test_loaded_again_it_cuts_the_same_even_where_two_cuts_are_equally_good() -> None:
-    student = cut_down_pieces(unigram().to_str(), TEXTS, max_size=10_000, min_count=1)
-    text = "!" * 50 + " pppplllaaayyysss" * 20
-
-    again = StudentTokenizer.from_json(StudentTokenizer.from_json(student.to_json()).to_json())
-
-    assert tokens(again, text) == tokens(student, text)
-
-
 @pytest.mark.parametrize("text", [Tokenizer(WordLevel({"a": 0}, unk_token="a")).to_str(), "{}", "no json"])
 def test_other_tokenizers_are_refused(text: str) -> None:
     with pytest.raises(TokenizerUnsupported, match="words") as caught:

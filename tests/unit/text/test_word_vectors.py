@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from limbeck.errors import VectorsMalformed
-from limbeck.text.word_vectors import read_word_vectors
+from limbeck.text.word_vectors import read_word_vectors, vector_width
 
 ENTRIES = {"good": [1.0, 2.5, -3.0], "Film": [0.25, 0.0, 4.0], "film": [7.0, 8.0, 9.0], "电影": [5.0, 10.0, -1.0]}
 
@@ -53,6 +53,13 @@ def test_wanted_words_are_read_from_every_format(
     np.testing.assert_array_equal(vectors, [[5.0, 10.0, -1.0], [0, 0, 0], [1.0, 2.5, -3.0]])
     assert found.tolist() == [True, False, True]
     assert vectors.dtype == np.float32
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+def test_the_width_is_known_from_the_start_of_the_file(
+    tmp_path: Path, layout: Callable[[dict[str, list[float]]], bytes]
+) -> None:
+    assert vector_width(written(tmp_path, layout(ENTRIES))) == 3
 
 
 @pytest.mark.parametrize("name", ["vectors.bin", "vectors.bin.gz"])

@@ -1,12 +1,10 @@
 """The flow, from files to report; the only file that knows the order of the stages."""
 
 import errno
-import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +24,20 @@ from limbeck.corpus.run import gather_transfer, input_fingerprints, read_corpus
 from limbeck.distillation.run import Role, train_student
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.errors import DiskFull
+from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import Candidate, evaluate
 from limbeck.export.run import export_student
 from limbeck.labeling.run import label
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.base import Section
 from limbeck.recipe.export import Precision
-from limbeck.recipe.load import LoadedRecipe, load_recipe
+from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
 from limbeck.teacher.encoder import Encoder, open_teacher
 from limbeck.teacher.run import prepare_teacher
 
-PACKAGES = ("limbeck", "torch", "transformers", "accelerate", "tokenizers", "onnxruntime", "numpy")
 STORE = ".label-store"
 
 
@@ -72,8 +70,10 @@ def run(
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else Path("runs") / loaded.name
     reporter = reporter or TerminalReporter()
+    machine = machine_facts(threads=loaded.recipe.evaluation.threads)
+    facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     try:
-        with open_run(folder, reporter=reporter, facts=_run_facts(loaded)) as work:
+        with open_run(folder, reporter=reporter, facts=facts) as work:
             (folder / "recipe.toml").write_text(to_toml(loaded.recipe), encoding="utf-8")
             _flow(loaded.recipe, name=loaded.name, until=until, work=work)
     except OSError as error:
@@ -81,16 +81,6 @@ def run(
             raise DiskFull(path=error.filename or str(folder)) from error
         raise
     return Run(folder)
-
-
-def _run_facts(loaded: LoadedRecipe) -> dict[str, Any]:
-    versions = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "versions": versions}
 
 
 def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
@@ -246,36 +236,51 @@ def _students(
     work: RunFolder,
 ) -> Students:
     """The baseline and the distilled student, each once per seed."""
-    section, student = recipe.distillation, recipe.student
-    roles: list[Role] = ["baseline", "student"] if section.baseline else ["student"]
-    trained: Students = {role: {} for role in roles}
-    for role, seed in ((role, seed) for role in roles for seed in section.seeds):
-        alone = role == "baseline"
-        left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
-        taught = {} if alone else {"labels": labels.fingerprint, **_texts(corpus, transfer)}
-        trained[role][seed] = work.step(
-            f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
-            kind="student",
-            key=Key(
-                section={"student": _settings(student), "distillation": _settings(section, without=left_out)},
-                inputs={"corpus": corpus.fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
-            ),
-            load=StudentFolder,
-            make=lambda out, key, role=role, seed=seed, alone=alone: train_student(
-                section,
-                student=student,
-                role=role,
-                seed=seed,
-                corpus=corpus,
-                transfer=None if alone else transfer,
-                labels=None if alone else labels,
-                vocabulary=vocabulary,
-                out=out,
-                key=key,
-                reporter=work.reporter,
-            ),
-        )
-    return trained
+    roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
+    return {
+        role: {
+            seed: _student(recipe, role, seed, corpus, transfer, labels, vocabulary, work)
+            for seed in recipe.distillation.seeds
+        }
+        for role in roles
+    }
+
+
+def _student(
+    recipe: Recipe,
+    role: Role,
+    seed: int,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    work: RunFolder,
+) -> StudentFolder:
+    section, student, alone = recipe.distillation, recipe.student, role == "baseline"
+    left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
+    taught = {} if alone else {"labels": labels.fingerprint, **_texts(corpus, transfer)}
+    return work.step(
+        f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
+        kind="student",
+        key=Key(
+            section={"student": _settings(student), "distillation": _settings(section, without=left_out)},
+            inputs={"corpus": corpus.fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
+        ),
+        load=StudentFolder,
+        make=lambda out, key: train_student(
+            section,
+            student=student,
+            role=role,
+            seed=seed,
+            corpus=corpus,
+            transfer=None if alone else transfer,
+            labels=None if alone else labels,
+            vocabulary=vocabulary,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
 
 
 def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:
@@ -283,7 +288,8 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFol
     candidates = []
     for role, by_seed in students.items():
         best = max(by_seed, key=lambda seed: (by_seed[seed].facts.dev_accuracy, -seed))
-        for precision in ("fp32",) if role == "baseline" else recipe.export.precisions:
+        precisions: list[Precision] = ["fp32"] if role == "baseline" else recipe.export.precisions
+        for precision in precisions:
             name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
             exports = {
                 seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", work)

@@ -1,6 +1,6 @@
 """The student's vocabulary: built once per run, shared by all variants and seeds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import assert_never
 
@@ -14,7 +14,7 @@ from limbeck.distillation.vectors import Vectors, WordReader, file_vectors, teac
 from limbeck.errors import BudgetTooSmall
 from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
-from limbeck.progress import Reporter
+from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import BiLstm
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -39,9 +39,11 @@ def build_vocabulary(
     with written_whole(out, kind="vocabulary", key=key) as scratch:
         width = _width(section, teacher)
         budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
-        with reporter.bar("counting words", total=1, unit="vocabulary") as bar:
-            tokenizer = _tokenizer(section, corpus=corpus, transfer=transfer, teacher=teacher, max_size=budget)
-            bar.advance()
+        texts = _texts(corpus, transfer)
+        with reporter.bar("counting words", total=len(texts), unit="texts") as bar:
+            tokenizer = _tokenizer(
+                section, counted(texts, bar), language=corpus.language, teacher=teacher, max_size=budget
+            )
         tokenizer.save(scratch / "tokenizer.json")
         vectors, found = _vectors(section, tokenizer, width=width, open_teacher=open_teacher, reporter=reporter)
         facts = {
@@ -80,17 +82,21 @@ def _budget(section: BiLstm, *, corpus: Corpus, teacher: TeacherFolder, width: i
     return min(section.vocabulary.max_size, room)
 
 
-def _tokenizer(
-    section: BiLstm, *, corpus: Corpus, transfer: TransferText | None, teacher: TeacherFolder, max_size: int
-) -> StudentTokenizer:
+def _texts(corpus: Corpus, transfer: TransferText | None) -> list[str]:
+    """Every text the student will learn from, second texts included."""
     sources = [corpus.splits["train"], *([transfer.rows] if transfer else [])]
-    texts = [text for rows in sources for column in (rows.texts, rows.pairs or []) for text in column]
+    return [text for rows in sources for column in (rows.texts, rows.pairs or []) for text in column]
+
+
+def _tokenizer(
+    section: BiLstm, texts: Iterable[str], *, language: str, teacher: TeacherFolder, max_size: int
+) -> StudentTokenizer:
     vocabulary = section.vocabulary
     match vocabulary.kind:
         case "words":
             return build_word_tokenizer(
                 texts,
-                language=corpus.language,
+                language=language,
                 max_size=max_size,
                 min_count=vocabulary.min_count,
                 lowercase=vocabulary.lowercase,

@@ -10,6 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from limbeck.recipe.student import BiLstm
 
 PAD = 0  # the token id of padding in every student's vocabulary
+SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch's own, 1, drowns the LSTM's inputs
 
 
 class BiLstmConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
@@ -65,7 +66,11 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  #
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """PyTorch's own initial values are what Tang et al. used; nothing to do."""
+        """PyTorch's own initial values for all but the word vectors."""
+        if isinstance(module, nn.Embedding):
+            with torch.no_grad():
+                module.weight.normal_(0.0, SPREAD)
+                module.weight[PAD] = 0.0
 
     def forward(
         self,

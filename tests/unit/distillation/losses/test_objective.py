@@ -5,7 +5,7 @@ import torch
 from limbeck.distillation.losses.logit_mse import logit_mse
 from limbeck.distillation.losses.objective import objective
 from limbeck.distillation.losses.soft_targets import soft_targets
-from limbeck.recipe.distillation import HardLabels, LogitMse, SoftTargets
+from limbeck.recipe.distillation import HardLabels, LogitMse, Loss, SoftTargets
 
 STUDENT = torch.tensor([[0.5, -0.5], [1.0, 0.0]])
 TEACHER = torch.tensor([[2.0, -2.0], [-1.0, 1.0]])
@@ -13,7 +13,10 @@ LABELS = torch.tensor([0, -1])
 
 
 def test_each_term_is_weighted_and_kept_apart() -> None:
-    losses = [SoftTargets(kind="soft_targets", weight=0.5, temperature=4.0), LogitMse(kind="logit_mse", weight=3.0)]
+    losses: list[Loss] = [
+        SoftTargets(kind="soft_targets", weight=0.5, temperature=4.0),
+        LogitMse(kind="logit_mse", weight=3.0),
+    ]
 
     terms = objective(losses, student_logits=STUDENT, teacher_logits=TEACHER, labels=LABELS)
 

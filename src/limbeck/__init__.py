@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from limbeck.artifacts.run_folder import Run
     from limbeck.errors import LimbeckError
-    from limbeck.pipeline import Run, run
+    from limbeck.pipeline import run
     from limbeck.recipe.load import load_recipe
     from limbeck.recipe.recipe import Recipe
     from limbeck.runtime.classifier import Classifier, load
@@ -17,7 +18,7 @@ _HOMES = {
     "Classifier": "limbeck.runtime.classifier",
     "LimbeckError": "limbeck.errors",
     "Recipe": "limbeck.recipe.recipe",
-    "Run": "limbeck.pipeline",
+    "Run": "limbeck.artifacts.run_folder",
     "load": "limbeck.runtime.classifier",
     "load_recipe": "limbeck.recipe.load",
     "run": "limbeck.pipeline",

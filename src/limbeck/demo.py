@@ -8,9 +8,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from limbeck.artifacts.run_folder import Run
 from limbeck.errors import DependencyMissing
 from limbeck.evaluation.tables import print_report
-from limbeck.pipeline import Run, run
+from limbeck.pipeline import run
 from limbeck.recipe.builtin import builtin_recipes
 from limbeck.runtime.classifier import load
 

@@ -3,7 +3,6 @@
 import errno
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from limbeck.artifacts.manifest import Key, file_digest, fingerprint_of, read_ma
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.rows import joined
-from limbeck.artifacts.run_folder import RunFolder, open_run
+from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -39,23 +38,6 @@ from limbeck.teacher.encoder import Encoder, open_teacher
 from limbeck.teacher.run import prepare_teacher
 
 STORE = ".label-store"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run on disk: what `limbeck run` leaves behind."""
-
-    folder: Path
-
-    @property
-    def models(self) -> dict[str, Path]:
-        """The models that ship, by name."""
-        return {path.name: path for path in sorted((self.folder / "models").glob("*")) if path.suffix == ""}
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """What stands in report/report.json."""
-        return Report(self.folder / "report").data
 
 
 def run(

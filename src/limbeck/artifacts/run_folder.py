@@ -11,11 +11,29 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.report import Report
 from limbeck.artifacts.whole import why_redo
 from limbeck.errors import RunBusy
 from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk: what `limbeck run` leaves behind."""
+
+    folder: Path
+
+    @property
+    def models(self) -> dict[str, Path]:
+        """The models that ship, by name."""
+        return {path.name: path for path in sorted((self.folder / "models").glob("*")) if path.suffix == ""}
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """What stands in report/report.json."""
+        return Report(self.folder / "report").data
 
 
 @dataclass

@@ -1,0 +1,70 @@
+"""`kill -9` in every stage, one after the other, in one run: it ends as if nothing had happened."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import MANIFEST
+
+DIES_AT = Path(__file__).with_name("dies_at.py")
+POINTS = (
+    "manifest:corpus",
+    "rename:corpus",
+    "manifest:transfer",
+    "checkpoint:teacher:4",
+    "checkpoint:teacher:25",
+    "manifest:teacher",
+    "shard:1",
+    "shard:2",
+    "manifest:labels",
+    "manifest:vocabulary",
+    "checkpoint:bilstm-alone/0:7",
+    "checkpoint:bilstm/0:40",
+    "rename:students/bilstm/0",
+    "manifest:exports/bilstm/0",
+    "manifest:models/bilstm-int8",
+    "manifest:report",
+)
+NOISY = {"latency_ms", "rows_per_second", "speedup_over_teacher"}
+
+
+def limbeck(*arguments: str, point: str | None = None) -> int:
+    """The command in a process of its own; with a point, in one that is killed there."""
+    start = [sys.executable, "-m", "limbeck"] if point is None else [sys.executable, str(DIES_AT), point]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run([*start, *arguments], env=environment, capture_output=True, check=False).returncode
+
+
+def fingerprints(run: Path) -> dict[str, str]:
+    """Of every artifact but the report, whose timings differ."""
+    return {
+        str(path.parent.relative_to(run)): json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
+        for path in run.rglob(MANIFEST)
+        if path.parent.name != "report"
+    }
+
+
+def numbers(run: Path) -> list[dict[str, Any]]:
+    models = json.loads((run / "report" / "report.json").read_text(encoding="utf-8"))["models"]
+    return [{key: value for key, value in model.items() if key not in NOISY} for model in models]
+
+
+def test_a_run_killed_in_every_stage_ends_with_the_same_numbers(
+    write_recipe: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    recipe = str(write_recipe(tmp_path / "data"))
+    undisturbed, killed = tmp_path / "one" / "toy", tmp_path / "two" / "toy"
+    assert limbeck("run", recipe, "--out", str(undisturbed)) == 0
+
+    for point in POINTS:
+        assert limbeck("run", recipe, "--out", str(killed), point=point) == -signal.SIGKILL, point
+    assert limbeck("run", recipe, "--out", str(killed)) == 0
+
+    assert fingerprints(killed) == fingerprints(undisturbed)
+    assert numbers(killed) == numbers(undisturbed)
+    assert not list(killed.rglob("*.partial"))

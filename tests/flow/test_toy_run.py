@@ -1,0 +1,136 @@
+"""The whole road on toy rows: the report keeps its contract, nothing is done twice, the shipped file runs alone."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limbeck
+from limbeck.artifacts.manifest import MANIFEST
+from limbeck.artifacts.run_folder import Run
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.pipeline import run
+from limbeck.progress import SilentReporter
+
+MODEL_KEYS = {
+    "name", "role", "kind", "seed_count", "accuracy", "macro_f1", "accuracy_sd", "accuracy_ci95", "teacher_agreement",
+    "ece", "parameters", "parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second",
+    "speedup_over_teacher",
+}  # fmt: skip
+
+
+class Notes(SilentReporter):
+    """Remembers what a run said of its steps."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+    def steps(self, sign: str) -> list[str]:
+        return [line.split("[bold]")[1].split("[/bold]")[0] for line in self.lines if sign in line]
+
+
+@pytest.fixture(scope="module")
+def finished(write_recipe: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("toy-run")
+    recipe = write_recipe(folder / "data")
+    return run(recipe, overrides=["distillation.seeds=[0,1]"], out=folder / "runs" / "toy", reporter=SilentReporter())
+
+
+def test_the_report_keeps_its_contract(finished: Run) -> None:
+    report = finished.report
+
+    assert {"corpus", "machine", "models"} <= report.keys()
+    assert [(model["name"], model["role"]) for model in report["models"]] == [
+        ("tiny-teacher0", "teacher"),
+        ("bilstm-alone", "baseline"),
+        ("bilstm", "student"),
+        ("bilstm-int8", "export"),
+    ]
+    for model in report["models"]:
+        assert model.keys() >= MODEL_KEYS, model["name"]
+        assert 0.0 <= model["accuracy_ci95"][0] <= model["accuracy"] <= model["accuracy_ci95"][1] <= 1.0
+        assert model["latency_ms"]["p50"] <= model["latency_ms"]["p95"]
+    assert report["corpus"]["labels"] == ["negative", "positive"]
+    assert report["models"][2]["seed_count"] == 2
+
+
+def test_the_student_learns_the_task_and_agrees_with_its_teacher(finished: Run) -> None:
+    teacher, _, student, int8 = finished.report["models"]
+
+    assert teacher["accuracy"] >= 0.95
+    assert student["accuracy"] >= 0.9
+    assert student["teacher_agreement"] >= 0.9
+    assert int8["accuracy"] == pytest.approx(student["accuracy"], abs=0.051)
+    assert student["parameters"] < teacher["parameters"]
+
+
+def test_the_shipped_file_says_what_the_trained_student_says(finished: Run) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    import limbeck.models.bilstm  # noqa: F401  makes transformers know the student
+    from limbeck.text.student_tokenizer import StudentTokenizer, padded
+
+    texts = ["the film is gorgeous", "a dreadful evening", "", "gorgeous " * 50]
+    shipped = limbeck.load(finished.models["bilstm"])
+    seed = next(model for model in finished.report["models"] if model["name"] == "bilstm")["shipped_seed"]
+    student = StudentFolder(finished.folder / "students" / "bilstm" / str(seed))
+
+    model = AutoModelForSequenceClassification.from_pretrained(student.folder).eval()
+    tokenizer = StudentTokenizer.load(student.folder / "tokenizer.json")
+    ids, _ = padded(tokenizer.encode(texts, max_length=student.facts.max_length))
+    with torch.no_grad():
+        expected = model(torch.from_numpy(ids)).logits.numpy()
+
+    np.testing.assert_allclose(shipped.logits(texts), expected, atol=1e-4)
+    assert shipped.predict(texts[:2]) == ["positive", "negative"]
+
+
+def test_a_second_run_reuses_everything_and_changes_no_file(finished: Run) -> None:
+    before = {path: path.stat().st_mtime_ns for path in finished.folder.rglob(MANIFEST)}
+    notes = Notes()
+
+    recipe = finished.folder / "recipe.toml"  # the resolved recipe runs as well as the one it came from
+    run(recipe, out=finished.folder, reporter=notes)
+
+    assert notes.steps("▸") == []
+    assert len(notes.steps("✓")) == len(before) == 19
+    assert {path: path.stat().st_mtime_ns for path in finished.folder.rglob(MANIFEST)} == before
+
+
+def test_another_run_never_asks_the_teacher_again(finished: Run, tmp_path: Path) -> None:
+    """Same corpus and teacher settings, other student: the teacher comes out the same and the store knows it all."""
+    runs = finished.folder.parent
+    shards = sorted((runs / ".label-store").rglob("*.arrow"))
+    changes = ["student.hidden_size=5", "distillation.baseline=false", "distillation.epochs=1"]
+
+    notes = Notes()
+    run(finished.folder / "recipe.toml", overrides=changes, out=runs / "other", until="distillation", reporter=notes)
+
+    assert any(" 0 texts asked" in line for line in notes.lines), notes.lines
+    assert sorted((runs / ".label-store").rglob("*.arrow")) == shards
+    shutil.rmtree(runs / "other")
+
+
+def test_a_run_goes_on_in_another_folder(finished: Run, tmp_path: Path) -> None:
+    moved = Path(shutil.copytree(finished.folder, tmp_path / "moved"))
+    notes = Notes()
+
+    run(moved, out=moved, reporter=notes)
+
+    assert notes.steps("▸") == []
+
+
+def test_run_json_says_what_happened(finished: Run) -> None:
+    facts = json.loads((finished.folder / "run.json").read_text(encoding="utf-8"))
+
+    assert facts["seeds"] == [0, 1]
+    assert facts["machine"]["versions"]["limbeck"] == limbeck.__version__
+    assert facts["stages"]["teacher"]["seconds"] > 0
+    assert "students/bilstm/1" in facts["stages"]

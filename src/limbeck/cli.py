@@ -1,10 +1,13 @@
 """The command line: one function a command, thin; heavy rooms are imported when a command needs them."""
 
 import functools
+import io
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, ParamSpec, TextIO
+from typing import Annotated, Literal, NoReturn, ParamSpec, TextIO
 
 import typer
 from rich.console import Console
@@ -12,11 +15,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from limbeck import __version__
-from limbeck.errors import DependencyMissing, FileMissing, LimbeckError
+from limbeck.artifacts.disk import disk_faults_told
+from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
+from limbeck.progress import rate_line
 from limbeck.recipe.stages import Stage
 
 Parameters = ParamSpec("Parameters")
-EXTRA_OF = {"jieba": "zh", "fastapi": "serve", "uvicorn": "serve"}  # every other missing package is in `train`
+TRAINING = (
+    *("accelerate", "datasets", "huggingface_hub", "jinja2", "markupsafe", "matplotlib", "onnx", "pyarrow"),
+    *("safetensors", "scipy", "sklearn", "torch", "transformers"),
+)
+SERVING = ("fastapi", "prometheus_client", "uvicorn")
+EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), "jieba": "zh"}
+GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
 
 app = typer.Typer(
     name="limbeck",
@@ -40,20 +51,24 @@ def _reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]
 
     @functools.wraps(command)
     def reported(*args: Parameters.args, **options: Parameters.kwargs) -> None:
+        name = command.__name__
         try:
-            command(*args, **options)
+            with disk_faults_told(Path("the output"), advice="Correct that, then run the same command again."):
+                command(*args, **options)
         except LimbeckError as error:
+            if isinstance(error, DiskFull):
+                _drop_output()
             _fail(str(error), code=2)
         except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if not package or package == "limbeck":
+            missing = _missing_dependency(error, command=name)
+            if missing is None:
                 raise
-            missing = DependencyMissing(package=package, purpose="this command", extra=EXTRA_OF.get(package, "train"))
             _fail(str(missing), code=2)
         except KeyboardInterrupt:
-            _fail("stopped. Everything finished so far is kept; the same command goes on from there", code=130)
+            kept = ". Everything finished so far is kept; the same command goes on from there" if name in GO_ON else ""
+            _fail(f"stopped{kept}", code=130)
         except BrokenPipeError:
-            sys.stderr.close()  # the reader has gone (`| head`); there is nobody to tell
+            _drop_output()  # the reader has gone (`| head`); there is nobody to tell
             raise typer.Exit(0) from None
 
     return reported
@@ -64,8 +79,24 @@ def _fail(message: str, *, code: int) -> NoReturn:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print(f"[bold red]limbeck:[/bold red] {escape(first)}")
     if rest:
-        console.print(escape(rest))
+        console.print(rest, markup=False)
     raise typer.Exit(code)
+
+
+def _missing_dependency(error: BaseException | None, *, command: str) -> DependencyMissing | None:
+    """Which package of which extra an import failed for; transformers tells it only as the cause of its own error."""
+    while error is not None:
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and package in EXTRA_OF:
+            return DependencyMissing(package=package, purpose=f"limbeck {command}", extra=EXTRA_OF[package])
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _drop_output() -> None:
+    """Whatever is still to be written goes nowhere: Python would try once more at its end, and complain."""
+    with suppress(OSError, ValueError):  # not a file of the system, in tests
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _print_version(asked: bool) -> None:
@@ -111,15 +142,26 @@ def init(
     from limbeck.corpus.inspection import inspect_file
 
     recipe = out or Path(data.name.partition(".")[0] + ".toml")
-    if recipe.exists() and not force:
-        _fail(f"'{recipe}' is already there\nGive another name with --out, or overwrite it with --force.", code=2)
     inspection = inspect_file(data, text=text, pair=pair, label=label)
+    _refuse_place(recipe)
+    if recipe.exists() and not force:
+        advice = "Give another name with --out, or overwrite it with --force."
+        raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
     recipe.write_text(
         draft_recipe(data, inspection, data_path=str(data.resolve()), recipe_path=str(recipe)), encoding="utf-8"
     )
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     console.print(inspection.summary(), markup=False)
-    console.print(f"\nWrote [bold]{recipe}[/bold]. Read it, then: [bold]limbeck run {recipe}[/bold]")
+    console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(str(recipe))}")
+
+
+def _refuse_place(path: Path) -> None:
+    """Say what is wrong with the name of a file to write, before any work is done for it."""
+    if path.is_dir():
+        raise PathUnusable(path=str(path), reason="it is a folder", advice="Give the name of a file.")
+    if not path.parent.is_dir():
+        advice = "Correct the path, or make the folder first."
+        raise PathUnusable(path=str(path), reason=f"there is no folder '{path.parent}'", advice=advice)
 
 
 @app.command(
@@ -150,29 +192,30 @@ def report(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:
     """The tables of a run, and where its report.html is."""
-    from limbeck.artifacts.report import open_report
+    from limbeck.artifacts.run_folder import report_of
     from limbeck.evaluation.tables import markdown_table
 
     if markdown:
-        typer.echo(markdown_table(open_report(run_folder / "report").data))
+        typer.echo(markdown_table(report_of(run_folder).data))
     else:
         _show(run_folder)
 
 
 def _show(run_folder: Path) -> None:
-    from limbeck.artifacts.report import open_report
+    from limbeck.artifacts.run_folder import report_of
     from limbeck.evaluation.tables import print_report
 
-    found = open_report(run_folder / "report")
+    found = report_of(run_folder)
     console = Console(highlight=False)
     print_report(found.data, console)
     models = sorted(path for path in (run_folder / "models").glob("*") if path.suffix == "")
-    console.print(f"\nReport: [bold]{found.html}[/bold]")
+    console.print(f"\nReport: [bold]{escape(str(found.html))}[/bold]", soft_wrap=True)
     for model in models:
-        console.print(f"Model:  [bold]{model}[/bold]")
+        console.print(f"Model:  [bold]{escape(str(model))}[/bold]", soft_wrap=True)
     shipped = next((model for model in reversed(models) if not model.name.endswith("-alone")), None)
     if shipped:
-        console.print(f'\nTry it:  echo "what a gorgeous, witty film" | limbeck predict {shipped} -', markup=False)
+        texts = "one text\\tanother text" if found.data["corpus"]["pair"] else "what a gorgeous, witty film"
+        console.print(f'\nTry it:  printf "{texts}" | limbeck predict {shipped}', markup=False, soft_wrap=True)
 
 
 @app.command(
@@ -188,32 +231,78 @@ def predict(
     ] = "auto",
     text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
     out: Annotated[Path | None, typer.Option(help="File to write; left out: standard output.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads the model may use.")] = 1,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
+    ] = None,
 ) -> None:
     """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch."""
     from limbeck.runtime.classifier import load
     from limbeck.runtime.stream import predict_stream
 
-    if file != "-" and not Path(file).is_file():
-        raise FileMissing(path=file, looked_in=[Path.cwd()])
     classifier = load(model, threads=threads)
-    options: dict[str, Any] = {"format": format, "text": text, "pair": pair}
+    if file == "-" and sys.stdin.isatty():
+        typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
+    with _sink(out) as sink, _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch:
+        predict_stream(
+            classifier,
+            sys.stdin.buffer if file == "-" else Path(file),
+            sink,
+            format=format,
+            text=text,
+            pair=pair,
+            header=not no_header,
+            output="jsonl" if as_json else "same",
+            encoding=encoding,
+            watch=watch,
+        )
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[TextIO]:
+    """Standard output; or a file, which is there only when all rows are in it, and may be the one that is read."""
     if out is None:
-        _predict_into(sys.stdout, classifier, file, predict_stream, options)
-    else:
-        with out.open("w", encoding="utf-8", newline="") as sink:
-            _predict_into(sink, classifier, file, predict_stream, options)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal is
+        yield sys.stdout
+        return
+    _refuse_place(out)
+    scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
+    try:
+        with scratch.open("w", encoding="utf-8", newline="") as sink:
+            yield sink
+        scratch.replace(out)
+    except BaseException:
+        if scratch != out:
+            scratch.unlink(missing_ok=True)
+        raise
 
 
-def _predict_into(
-    sink: TextIO, classifier: Any, file: str, predict_stream: Callable[..., int], options: dict[str, Any]
+def _rows_told(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
+    """How many rows are done, on the terminal, unless the rows themselves are printed there."""
+    return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")
+
+
+@app.command(
+    epilog="Examples: `limbeck serve runs/sst2/models/bilstm-int8` · `limbeck serve MODEL --host 0.0.0.0 --threads 4`; "
+    "then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
+)
+@_reported
+def serve(
+    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
+    threads: Annotated[int, typer.Option(min=1, help="Requests the model works on at once.")] = 1,
 ) -> None:
-    if file == "-":
-        predict_stream(classifier, sys.stdin.buffer, sink, **options)
-    else:
-        with Path(file).open("rb") as source:
-            predict_stream(classifier, source, sink, **options)
+    """Answer over HTTP, with a page to try the model on; no torch."""
+    from limbeck.serving.run import serve as serve_model
+
+    serve_model(model, host=host, port=port, threads=threads, console=Console(highlight=False))
 
 
 @app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small`")

@@ -1,6 +1,7 @@
 """`limbeck demo`: movie reviews from teacher to shipped student, offline."""
 
 import csv
+import json
 import sys
 from hashlib import blake2b
 from importlib.util import find_spec
@@ -11,7 +12,6 @@ from rich.console import Console
 from limbeck.artifacts.run_folder import Run
 from limbeck.errors import DependencyMissing
 from limbeck.evaluation.tables import print_report
-from limbeck.pipeline import run
 from limbeck.recipe.builtin import builtin_recipes
 from limbeck.runtime.classifier import load
 
@@ -27,6 +27,8 @@ SENTENCES = (
 def run_demo(folder: Path, *, console: Console) -> Run:
     """Write the data, run the built-in recipe `demo` on it, classify three sentences, say what to do next."""
     reviews = _packaged_reviews()
+    from limbeck.pipeline import run  # only now: where the demo's extra is missing, this would miss torch first
+
     data = folder / "demo-data"
     console.print(
         "[bold]Limbeck demo[/bold]: a 22.7M-parameter transformer learns the sentiment of Rotten Tomatoes sentences;\n"
@@ -35,7 +37,8 @@ def run_demo(folder: Path, *, console: Console) -> Run:
     _write_data(reviews, data)
     recipe = data / "demo.toml"
     recipe.write_text(_recipe_text(), encoding="utf-8")
-    finished = run(recipe, overrides=[f"transfer.files=['{reviews}']"], out=folder / "demo")
+    files = json.dumps([str(reviews)], ensure_ascii=False)  # quoted as TOML quotes, whatever the path holds
+    finished = run(recipe, overrides=[f"transfer.files={files}"], out=folder / "demo")
     console.print()
     print_report(finished.report, console)
     _try_sentences(finished, console=console)

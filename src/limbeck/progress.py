@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 Item = TypeVar("Item")
 SECONDS_BETWEEN_LINES = 10.0  # where no bar can be drawn (logs, pipes), one line this often
+SECONDS_BEFORE_RATES, SECONDS_BETWEEN_RATES = 2.0, 0.2
 
 
 class Bar(Protocol):
@@ -134,6 +135,33 @@ class SilentReporter:
 class _Nothing:
     def advance(self, amount: int = 1, *, note: str = "") -> None:
         pass
+
+
+@contextmanager
+def rate_line(*, unit: str, console: Console | None = None) -> Iterator[Callable[[int], None]]:
+    """A function to tell of work done, for work of unknown amount: amount and rate on one line of a terminal.
+
+    Nothing is shown in the first seconds, nor where there is no terminal.
+    """
+    console = console or Console(file=sys.stderr, highlight=False)
+    done, is_shown = 0, False
+    started = last = time.monotonic()
+
+    def advance(amount: int) -> None:
+        nonlocal done, is_shown, last
+        done, now = done + amount, time.monotonic()
+        late = now - started >= SECONDS_BEFORE_RATES and now - last >= SECONDS_BETWEEN_RATES
+        if late and console.is_terminal:
+            last, is_shown = now, True
+            line = f"{done:,} {unit}, {done / (now - started):,.0f} {unit}/s"
+            console.file.write(f"\r{line:<{console.width - 1}}")
+            console.file.flush()
+
+    try:
+        yield advance
+    finally:
+        if is_shown:
+            console.file.write("\n")
 
 
 def counted(items: Iterable[Item], bar: Bar) -> Iterator[Item]:

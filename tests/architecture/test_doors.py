@@ -45,7 +45,10 @@ ONLY_THESE = {  # doors that lead to one file of the room
 TORCH = {"torch", "transformers", "accelerate"}
 TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "runtime", "serving", "corpus", "cli"}
 # What the base install does not bring may be imported there only inside the function that needs it.
-EXTRAS = {"datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"}
+EXTRAS = {
+    *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
+    *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
+}
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
 BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/whole.py"}
 
@@ -153,6 +156,7 @@ def test_an_open_door_is_open(place: str, source: str) -> None:
         ("serving/run.py", "def late():\n    import torch.nn", 1),
         ("corpus/run.py", "from transformers import AutoTokenizer", 1),
         ("cli.py", "try:\n    import pyarrow.csv\nexcept ImportError:\n    pass", 1),
+        ("cli.py", "import uvicorn", 1),
         ("artifacts/whole.py", "import pyarrow", 1),
         ("artifacts/rows.py", "import pyarrow", 0),
         ("text/segmenters.py", "def late():\n    import jieba", 0),

@@ -33,7 +33,10 @@ def test_help_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["recipe.load", "artifacts.model_folder", "artifacts.whole", "runtime.classifier", "runtime.stream", "text"],
+    [
+        *("recipe.load", "artifacts.model_folder", "artifacts.whole", "runtime.classifier", "runtime.stream"),
+        *("serving.run", "text"),
+    ],
 )
 def test_light_rooms_load_nothing_heavy(module: str) -> None:
     assert heavy_modules_after(f"import limbeck.{module}") == "loaded: []"

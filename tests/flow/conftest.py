@@ -54,7 +54,8 @@ def write_recipe(tiny_teacher_folder: Path, toy_rows: tuple[tuple[str, str], ...
         with (folder / "toy.csv").open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("text", "label"), *toy_rows])
         shuffled = [" ".join(random.Random(text).sample(text.split(), k=len(text.split()))) for text, _ in toy_rows]
-        (folder / "unlabelled.txt").write_text("\n".join(shuffled), encoding="utf-8")
+        originals = [text for text, _ in toy_rows]  # those of dev and test must be kept out
+        (folder / "unlabelled.txt").write_text("\n".join([*shuffled, *originals]), encoding="utf-8")
         recipe = folder / "toy.toml"
         recipe.write_text(RECIPE.format(data=folder, teacher=tiny_teacher_folder), encoding="utf-8")
         return recipe

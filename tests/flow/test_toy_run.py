@@ -60,6 +60,14 @@ def test_the_report_keeps_its_contract(finished: Run) -> None:
     assert report["models"][2]["seed_count"] == 2
 
 
+def test_held_out_rows_are_kept_out_of_the_transfer_text_and_the_report_says_so(finished: Run) -> None:
+    found = finished.report["transfer"]["overlap"]["splits"]
+    page = (finished.folder / "report" / "report.html").read_text(encoding="utf-8")
+
+    assert {split: counts["verbatim"] for split, counts in found.items()} == {"dev": 20, "test": 20}
+    assert "20 of 20 test rows stood in the transfer text" in page
+
+
 def test_the_student_learns_the_task_and_agrees_with_its_teacher(finished: Run) -> None:
     teacher, _, student, int8 = finished.report["models"]
 

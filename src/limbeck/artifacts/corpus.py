@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.artifacts.rows import Rows
 
 SPLITS = ("train", "dev", "test")
@@ -22,6 +22,13 @@ class Corpus:
     def fingerprint(self) -> str:
         """Of its contents."""
         return read_manifest(self.folder, kind="corpus").fingerprint
+
+    @property
+    def lessons_fingerprint(self) -> str:
+        """Of what training goes by: train, dev, class names, language, pairs. Not of test, nor of what was counted."""
+        files = read_manifest(self.folder, kind="corpus").files
+        rows = [files[f"{split}.arrow"]["blake2b"] for split in ("train", "dev")]
+        return fingerprint_of(json.dumps([*rows, self.labels, self.language, self.is_pair], ensure_ascii=False))
 
     @cached_property
     def facts(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from limbeck.errors import ArtifactMissing, FormatTooNew
 MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
+DIGEST_BYTES = 16
 WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when a reader of the old format could misread the new one
     "corpus": 1,
@@ -52,12 +53,12 @@ class Manifest:
 
 def fingerprint_of(text: str) -> str:
     """A short hash of a text."""
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return blake2b(text.encode(), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def file_digest(path: Path) -> str:
     """blake2b of a file's bytes, read in pieces."""
-    digest = blake2b(digest_size=16)
+    digest = blake2b(digest_size=DIGEST_BYTES)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
             digest.update(piece)
@@ -71,8 +72,7 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in (MANIFEST, PARTIAL) and WORK not in path.relative_to(folder).parts
     }
-    contents = "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items())
-    manifest = Manifest(kind=kind, format=FORMATS[kind], key=key, files=files, fingerprint=fingerprint_of(contents))
+    manifest = Manifest(kind=kind, format=FORMATS[kind], key=key, files=files, fingerprint=_contents(files))
     scratch = folder / PARTIAL
     with scratch.open("w", encoding="utf-8") as file:
         json.dump(asdict(manifest), file, indent=1, ensure_ascii=False)
@@ -88,7 +88,8 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
         raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         found_kind, found_format = str(raw["kind"]), int(raw["format"])
     except OSError:
-        raise ArtifactMissing(folder=folder, kind=kind, advice=advice) from None
+        reason = "it has no manifest.json" if folder.is_dir() else "there is no such folder"
+        raise ArtifactMissing(folder=folder, kind=kind, reason=reason, advice=advice) from None
     except (ValueError, TypeError, KeyError):
         raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
     if found_kind != kind:
@@ -96,9 +97,21 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     if found_format > FORMATS[kind]:
         raise FormatTooNew(folder=folder, kind=kind, found=found_format, known=FORMATS[kind])
     try:
-        return Manifest(**{**raw, "key": Key(**raw["key"])})
-    except (TypeError, KeyError):
+        manifest = Manifest(**{**raw, "key": Key(**raw["key"])})
+        if _contents(manifest.files) != manifest.fingerprint or not _is_key(manifest.key):
+            raise ValueError("it does not add up")
+    except (TypeError, KeyError, ValueError, AttributeError):
         raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
+    return manifest
+
+
+def _contents(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """The fingerprint of an artifact's contents."""
+    return fingerprint_of("\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items()))
+
+
+def _is_key(key: Key) -> bool:
+    return isinstance(key.section, dict) and isinstance(key.inputs, dict)
 
 
 def faults_of(folder: Path, manifest: Manifest) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from limbeck.artifacts.manifest import faults_of, read_manifest
-from limbeck.errors import ArtifactDamaged
+from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
@@ -55,10 +55,16 @@ class ModelFolder:
 
 def open_model(folder: Path) -> ModelFolder:
     """The model in this folder. Raises if there is none, if it is damaged, or if a newer Limbeck wrote it."""
-    manifest = read_manifest(folder, kind="model", advice=ADVICE)
+    manifest = read_manifest(folder, kind="model", advice=_advice(folder))
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)
     return ModelFolder(folder)
+
+
+def _advice(folder: Path) -> str:
+    """Where to find a model, for someone who gave this folder: in it, if it is a run or a folder of models."""
+    inside = sorted(card.parent for place in ("*", "models/*") for card in folder.glob(f"{place}/{CARD}"))
+    return f"Give the folder of one model: {some(inside)}." if inside else ADVICE
 
 
 def save_facts(folder: Path, facts: ModelFacts) -> None:

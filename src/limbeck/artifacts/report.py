@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import faults_of, read_manifest
+from limbeck.errors import ArtifactDamaged
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,10 @@ class Report:
 
 
 def open_report(folder: Path) -> Report:
-    """The report in this folder. Raises if there is none or if a newer Limbeck wrote it."""
-    read_manifest(folder, kind="report", advice="Run the recipe to its end: `limbeck run RECIPE`.")
+    """The report in this folder. Raises if there is none, if it is damaged, or if a newer Limbeck wrote it."""
+    manifest = read_manifest(folder, kind="report", advice="Run the recipe to its end: `limbeck run RECIPE`.")
+    if faults := faults_of(folder, manifest):
+        raise ArtifactDamaged(folder=folder, faults=faults)
     return Report(folder)
 
 

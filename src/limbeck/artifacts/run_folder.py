@@ -3,20 +3,24 @@
 import fcntl
 import json
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.report import Report
+from rich.markup import escape
+
+from limbeck.artifacts.manifest import MANIFEST, Key
+from limbeck.artifacts.report import Report, open_report
 from limbeck.artifacts.whole import why_redo
-from limbeck.errors import RunBusy
+from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, some
 from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
+LOCK = ".lock"
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class RunFolder:
             unchanged = "reused: nothing it is made from has changed"
             self.reporter.note(f"[green]✓[/green] [bold]{name}[/bold]  [dim]{unchanged}[/dim]")
         else:
-            self.reporter.note(f"[cyan]▸[/cyan] [bold]{name}[/bold]  [dim]{reason}[/dim]")
+            self.reporter.note(f"[cyan]▸[/cyan] [bold]{name}[/bold]  [dim]{escape(reason)}[/dim]")
             folder.parent.mkdir(parents=True, exist_ok=True)
             make(folder, key)
         before = self.stages.get(name, {}).get("seconds", 0.0)
@@ -65,18 +69,34 @@ class RunFolder:
         self.save()
         return load(folder)
 
+    def keep_only(self, place: str, names: Collection[str]) -> None:
+        """Remove artifacts at `place` that an earlier recipe made and this one does not: they would pass for new."""
+        for folder in sorted(path.parent for path in (self.folder / place).glob(f"*/{MANIFEST}")):
+            if folder.name not in names:
+                self.reporter.note(
+                    f"[cyan]▸[/cyan] [bold]{place}/{folder.name}[/bold]  [dim]not asked for: removed[/dim]"
+                )
+                shutil.rmtree(folder)
+                self.stages.pop(f"{place}/{folder.name}", None)
+        self.save()
+
     def save(self) -> None:
-        """Write run.json in one step."""
-        scratch = self.folder / "run.json.partial"
-        scratch.write_text(json.dumps({**self.facts, "stages": self.stages}, indent=1), encoding="utf-8")
-        scratch.rename(self.folder / "run.json")
+        """Write run.json."""
+        self.write("run.json", json.dumps({**self.facts, "stages": self.stages}, indent=1))
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file of the run in one step: on a full disk, what was there before is still there."""
+        scratch = self.folder / f"{name}.partial"
+        scratch.write_text(text, encoding="utf-8")
+        scratch.rename(self.folder / name)
 
 
 @contextmanager
 def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iterator[RunFolder]:
     """Take the folder for this process alone; the lock ends with the process, however it ends."""
+    _refuse_foreign(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / ".lock", os.O_CREAT | os.O_RDWR)
+    handle = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,9 +107,30 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
         os.close(handle)
 
 
+def report_of(run: Path) -> Report:
+    """The report of a run. Raises if there is no run, if it has not come to its report, or if that is damaged."""
+    if not (run / "run.json").is_file():
+        reason = "it has no run.json" if run.is_dir() else "there is no such folder"
+        raise ArtifactMissing(folder=run, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
+    if not (run / "report").exists():
+        reached = [name for name in _earlier_stages(run) if (run / name).exists()]
+        reason = f"it has come as far as {reached[-1]}" if reached else "nothing of it is made yet"
+        raise ArtifactMissing(folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {run}")
+    return open_report(run / "report")
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """A folder with other things in it is not worked in: artifacts would take the place of what has their names."""
+    if not folder.is_dir() or any((folder / name).exists() for name in (LOCK, "run.json")):
+        return
+    if found := sorted(path.name for path in folder.iterdir()):
+        reason = f"it holds no run, but other things ({some(found)})"
+        raise PathUnusable(path=str(folder), reason=reason, advice="Give a new or an empty folder with --out.")
+
+
 def _earlier_stages(folder: Path) -> dict[str, dict[str, Any]]:
     try:
-        stages: dict[str, dict[str, Any]] = json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"]
-        return stages
-    except (OSError, ValueError, KeyError):
+        stages = json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"]
+        return {name: dict(facts) for name, facts in stages.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 
+NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
+
 
 @dataclass(frozen=True)
 class TeacherFacts:
@@ -44,7 +46,7 @@ class TeacherFolder:
     def hidden_size(self) -> int:
         """Width of its states."""
         config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
-        return int(config.get("hidden_size") or config.get("d_model") or config["dim"])
+        return int(next(config[name] for name in NAMES_OF_WIDTH if name in config))
 
     def tokenizer_json(self) -> str:
         """Its fast tokenizer, as the tokenizers library writes it."""

@@ -21,6 +21,11 @@ class TransferText:
         """Of its contents."""
         return read_manifest(self.folder, kind="transfer").fingerprint
 
+    @property
+    def lessons_fingerprint(self) -> str:
+        """Of the rows alone, not of how they were gathered."""
+        return str(read_manifest(self.folder, kind="transfer").files["transfer.arrow"]["blake2b"])
+
     @cached_property
     def rows(self) -> Rows:
         """The unlabelled rows."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.manifest import FORMATS, MANIFEST, WORK, Key, faults_of, read_manifest, write_manifest
-from limbeck.errors import ArtifactError, some
+from limbeck.errors import ArtifactError, ArtifactMissing, some
 
 KEY_FILE = "key.json"
 
@@ -31,11 +31,11 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
     """Why the artifact at `folder` cannot be reused for this key; None when it can."""
     _adopt_finished(folder, kind=kind, key=key)
     if not folder.exists():
-        partial = _scratch_of(folder) / WORK / KEY_FILE
-        resumes = partial.is_file() and partial.read_text(encoding="utf-8") == key.digest()
-        return "going on where a stopped run left off" if resumes else "not made yet"
+        return "going on where a stopped run left off" if _is_begun(_scratch_of(folder), key) else "not made yet"
     try:
         manifest = read_manifest(folder, kind=kind)
+    except ArtifactMissing as error:
+        return f"damaged: {error.reason}"
     except ArtifactError as error:
         return str(error).splitlines()[0]
     if manifest.format != FORMATS[kind]:
@@ -52,13 +52,17 @@ def _scratch_of(folder: Path) -> Path:
 
 def _open_scratch(folder: Path, key: Key) -> Path:
     scratch = _scratch_of(folder)
-    mark = scratch / WORK / KEY_FILE
-    if not (mark.is_file() and mark.read_text(encoding="utf-8") == key.digest()):
+    if not _is_begun(scratch, key):
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / WORK).mkdir(parents=True)
-        mark.write_text(key.digest(), encoding="utf-8")
+        (scratch / WORK / KEY_FILE).write_text(key.digest(), encoding="utf-8")
     (scratch / MANIFEST).unlink(missing_ok=True)  # what is about to be written is no longer what it lists
     return scratch
+
+
+def _is_begun(scratch: Path, key: Key) -> bool:
+    mark = scratch / WORK / KEY_FILE
+    return mark.is_file() and mark.read_bytes() == key.digest().encode()
 
 
 def _put_in_place(scratch: Path, folder: Path) -> None:

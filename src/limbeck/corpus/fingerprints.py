@@ -5,7 +5,7 @@ from pathlib import Path
 
 from limbeck.artifacts.corpus import SPLITS
 from limbeck.artifacts.manifest import file_digest, fingerprint_of
-from limbeck.errors import FileMissing
+from limbeck.errors import FileMissing, FileUnreadable
 from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.files import expand
 from limbeck.recipe.transfer import Transfer
@@ -34,6 +34,10 @@ def _digests(paths: list[Path]) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
-    if not path.is_file():
-        raise FileMissing(path=path.name, looked_in=[path.parent])
-    return file_digest(path)
+    try:
+        return file_digest(path)
+    except FileNotFoundError:
+        raise FileMissing(path=path.name, looked_in=[path.parent]) from None
+    except OSError as error:  # a folder, or a file that this user may not read
+        advice = "Give a file of rows that you may read."
+        raise FileUnreadable(path=path, kind="rows", reason=str(error.strerror), advice=advice) from None

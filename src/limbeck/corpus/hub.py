@@ -1,6 +1,7 @@
 """Data sets of the Hugging Face hub, and folders that `save_to_disk` or parquet files make of them."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from limbeck.corpus.readers.raw_table import RawTable, find_column
 from limbeck.corpus.readers.table import plain_text
 from limbeck.errors import DependencyMissing, FileUnreadable, HubUnreachable, some
 from limbeck.recipe.corpus import Column, Corpus
+from limbeck.recipe.hub import why_no_hub
 
 SPLIT_NAMES = {  # ours: theirs, in order of preference
     "train": ("train",),
@@ -80,12 +82,26 @@ def _load(name: str) -> Any:
     for path, configuration in candidates(name):
         tried.append(path if configuration is None else f"configuration {configuration} of {path}")
         try:
-            return datasets.load_dataset(path, configuration)
+            with _from_cache_alone(datasets.config, why=why_no_hub()):
+                return datasets.load_dataset(path, configuration)
         except (ConnectionError, TimeoutError) as error:
             raise HubUnreachable(name=name, tried=tried, reason=_first_line(error)) from None
         except (OSError, ValueError, RuntimeError) as error:  # no such data set, no such configuration, needs code
             reason = _first_line(error)
     raise HubUnreachable(name=name, tried=tried, reason=reason)
+
+
+@contextmanager
+def _from_cache_alone(config: Any, *, why: str | None) -> Iterator[None]:
+    """Without a hub in reach, let `datasets` look at what was fetched before: else it retries for long, and aloud."""
+    before = config.HF_HUB_OFFLINE
+    config.HF_HUB_OFFLINE = before or why is not None
+    try:
+        yield
+    except ConnectionError as error:
+        raise ConnectionError(f"{why or error}, and nothing of that name was fetched before") from None
+    finally:
+        config.HF_HUB_OFFLINE = before
 
 
 def _load_folder(folder: Path) -> Any:

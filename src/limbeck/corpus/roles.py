@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from limbeck.corpus.layout import Layout
-from limbeck.errors import ColumnMissing, LabelUnclear
+from limbeck.errors import ColumnMissing, LabelUnclear, OneClassOnly
 from limbeck.recipe.corpus import Column
 
 LABEL_NAMES = (  # the first that is there is taken
@@ -117,6 +117,9 @@ def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
 
 def _guess_label(sketches: Sequence[_Sketch], *, layout: Layout, path: Path) -> int:
     possible = [sketch for sketch in sketches if sketch.may_be_label()]
+    named = [sketch for sketch in sketches if sketch.name.lower() in LABEL_NAMES]
+    if named and not any(sketch in possible for sketch in named) and len(named[0].distinct) == 1:
+        raise OneClassOnly(path=path.name, label=named[0].cells[0], rows=len(named[0].cells))
     if not possible:
         raise LabelUnclear(path=path, what="label", columns=_with_examples(layout))
     return min(possible, key=_Sketch.label_rank).position

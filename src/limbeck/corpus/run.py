@@ -51,7 +51,7 @@ def _check_labels(source: Source, classes: Classes) -> None:
     for split, rows in source.splits.items():
         unknown = [label for label in rows.label_counts if label not in classes.class_of]
         if unknown:
-            row = rows.ids[rows.labels.index(unknown[0])]
+            row = f"number {rows.labels.index(unknown[0]) + 1:,} of {source.names[split]}"
             raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), row=row)
 
 

@@ -27,7 +27,7 @@ from limbeck.recipe.distillation import Distillation, HardLabels, Loss
 from limbeck.recipe.student import BiLstm
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.training.batches import length_batches, token_budget_batches
-from limbeck.training.device import choose_arithmetic
+from limbeck.training.device import choose_arithmetic, sent, training_device
 from limbeck.training.loop import Progress, train
 from limbeck.training.modes import evaluating, quiet_transformers
 from limbeck.training.token_rows import TokenRows
@@ -56,8 +56,7 @@ class Lessons:
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Tokens of each row; of a pair, those of the longer text."""
-        longest = self.texts.lengths if self.pairs is None else torch.maximum(self.texts.lengths, self.pairs.lengths)
-        return longest.cpu().numpy()
+        return self.texts.lengths if self.pairs is None else np.maximum(self.texts.lengths, self.pairs.lengths)
 
 
 def train_student(
@@ -77,10 +76,11 @@ def train_student(
     """Train a student for one seed and keep its best epoch by dev.
 
     The baseline sees the labelled rows and their labels, and nothing that comes from the teacher: word vectors
-    that the teacher made are replaced by random ones.
+    that the teacher made are replaced by random ones, which learn in any case: random ones that stand still would
+    make the gain look larger than it is.
     """
     quiet_transformers()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = training_device()
     tokenizer = StudentTokenizer.load(vocabulary.tokenizer)
     name = student.kind if role == "student" else f"{student.kind}-alone"
     torch.manual_seed(seed)
@@ -117,7 +117,9 @@ def train_student(
 def _fresh_student(
     student: BiLstm, *, role: Role, vocabulary: VocabularyFolder, corpus: Corpus
 ) -> BiLstmForSequenceClassification:
-    facts = vocabulary.facts
+    facts, vectors = vocabulary.facts, vocabulary.vectors()
+    if role == "baseline" and student.word_vectors == "teacher":
+        student, vectors = student.model_copy(update={"tune_vectors": True}), None
     model = bilstm(
         student,
         vocabulary_size=facts["tokens"],
@@ -125,8 +127,7 @@ def _fresh_student(
         labels=corpus.labels,
         pair=corpus.is_pair,
     )
-    vectors = vocabulary.vectors()
-    if vectors is not None and not (role == "baseline" and student.word_vectors == "teacher"):
+    if vectors is not None:
         with torch.no_grad():
             model.embeddings.weight.copy_(torch.from_numpy(vectors))
     return model
@@ -174,7 +175,7 @@ def _learn(
         return length_batches(lengths, batch_size=section.batch_size, seed=seed, epoch=epoch)
 
     def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        chosen = torch.from_numpy(places).to(lessons.labels.device)
+        chosen = sent(torch.from_numpy(places), lessons.labels.device)
         return objective(
             lessons.losses,
             student_logits=model(**lessons.inputs(places)).logits,
@@ -199,7 +200,7 @@ def _judge(model: nn.Module, dev: Lessons) -> dict[str, float]:
     logits = torch.zeros_like(dev.teacher_logits)
     with evaluating(model):
         for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
-            chosen = torch.from_numpy(places).to(logits.device)
+            chosen = sent(torch.from_numpy(places), logits.device)
             logits[chosen] = model(**dev.inputs(places)).logits.float()
     return {
         "dev_accuracy": float((logits.argmax(dim=1) == dev.labels).float().mean()),

@@ -20,17 +20,19 @@ Vectors = npt.NDArray[np.float32]
 class WordReader(Protocol):
     """What is asked of a teacher here."""
 
-    def word_states(self, words: Sequence[str], *, tokens_per_batch: int, bar: Bar) -> Vectors:
-        """(words, width): the teacher's state for each word alone."""
+    def word_states(self, words: Sequence[str], *, are_pieces: bool, tokens_per_batch: int, bar: Bar) -> Vectors:
+        """(words, width): the teacher's state for each word alone, or for each of its own pieces."""
 
 
-def teacher_vectors(words: Sequence[str], *, teacher: WordReader, width: int, reporter: Reporter) -> Vectors:
+def teacher_vectors(
+    words: Sequence[str], *, are_pieces: bool, teacher: WordReader, width: int, reporter: Reporter
+) -> Vectors:
     """(words, width): each word through the teacher, then the principal components over the vocabulary.
 
     A teacher narrower than `width` gives all the components it has; the caller asks for no more.
     """
     with reporter.bar("word vectors from the teacher", total=len(words), unit="words") as bar:
-        states = teacher.word_states(words, tokens_per_batch=TOKENS_PER_BATCH, bar=bar)
+        states = teacher.word_states(words, are_pieces=are_pieces, tokens_per_batch=TOKENS_PER_BATCH, bar=bar)
     return _without_padding(principal_components(states, width=width))
 
 

@@ -121,6 +121,10 @@ def _vectors(
         case "random":
             return None, 0
         case "teacher":
-            return teacher_vectors(words, teacher=open_teacher(), width=width, reporter=reporter), len(words)
+            are_pieces = section.vocabulary.kind == "pieces"
+            vectors = teacher_vectors(
+                words, are_pieces=are_pieces, teacher=open_teacher(), width=width, reporter=reporter
+            )
+            return vectors, len(words)
         case path:
             return file_vectors(words, path=Path(path))

@@ -33,7 +33,7 @@ def _overlaps(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for section, place in (("corpus", "train"), ("transfer", "the transfer text")):
         overlap = (report[section] or {}).get("overlap") or {}
         for split in HELD_OUT:
-            found = overlap.get(split)
+            found = overlap.get("splits", {}).get(split)
             if found and found["found"]:
                 rows = f"{found['found']:,} of {found['rows']:,} {split} rows"
                 yield section, f"{rows} stand in {place} ({found['verbatim']:,} verbatim)", str(overlap.get("mode"))

@@ -11,6 +11,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.whole import written_whole
+from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.store import LabelStore
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
@@ -40,11 +41,17 @@ def label(
     """Give every row the teacher's logits. The teacher is opened only if some text was never asked before."""
     with written_whole(out, kind="labels", key=key) as scratch:
         known = LabelStore(store, teacher=fingerprint, classes=classes)
+        if known.damaged:
+            reporter.note(f"  {known.damaged:,} damaged shards of the label store: what they held is asked again")
         asked = _ask_missing(section, rows=rows, known=known, open_teacher=open_teacher, reporter=reporter)
         if asked:
             known = LabelStore(store, teacher=fingerprint, classes=classes)
+        places = known.find(rows.keys)
+        if (places < 0).any():  # the store was emptied, or damaged, while the teacher was being asked
+            lost = [rows.ids[row] for row in np.flatnonzero(places < 0)]
+            raise LabelsDoNotCover(labels=known.folder, missing=lost, total=len(rows))
         facts = {"teacher": fingerprint, "rows": len(rows), "distinct_texts": len(np.unique(rows.keys, axis=0))}
-        save_teacher_labels(scratch, ids=rows.ids, logits=known.logits(known.find(rows.keys)), facts=facts)
+        save_teacher_labels(scratch, ids=rows.ids, logits=known.logits(places), facts=facts)
     reporter.note(f"  {len(rows):,} rows labelled: {asked:,} texts asked, the rest was in the label store")
     return TeacherLabels(out)
 
@@ -59,8 +66,8 @@ def _ask_missing(
     if not len(missing):
         return 0
     # Long texts first: rows of one shard are alike in length, and if memory runs out, it does so at once.
-    sizes = np.array([len(text) for text in rows.texts], dtype=np.int64)
-    missing = missing[np.argsort(-sizes[missing], kind="stable")]
+    sizes = np.array([_characters(rows, place) for place in missing.tolist()], dtype=np.int64)
+    missing = missing[np.argsort(-sizes, kind="stable")]
     teacher = open_teacher()
     with reporter.bar("asking the teacher", total=len(missing), unit="rows") as bar:
         for start in range(0, len(missing), section.rows_per_shard):
@@ -70,3 +77,8 @@ def _ask_missing(
             logits = teacher.logits(texts, pairs, tokens_per_batch=section.tokens_per_batch, bar=bar)
             known.write(rows.keys[shard], logits)
     return len(missing)
+
+
+def _characters(rows: Rows, place: int) -> int:
+    """Of the row's text, and of its second text if there is one."""
+    return len(rows.texts[place]) + (len(rows.pairs[place]) if rows.pairs is not None else 0)

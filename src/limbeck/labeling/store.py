@@ -1,16 +1,18 @@
 """The label store: what a teacher said about a text, kept for ever under the teacher's fingerprint.
 
 One folder per teacher, in it Arrow shards of (content key, logits). A shard is written whole and never changed;
-its name is a hash of its keys, so that runs side by side cannot get in each other's way.
+its name is a hash of its bytes, so that runs side by side cannot get in each other's way and damage is noticed.
 """
 
 from hashlib import blake2b
 from pathlib import Path
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from limbeck.artifacts.manifest import DIGEST_BYTES, file_digest
 from limbeck.artifacts.rows import KEY_BYTES
 
 Keys = npt.NDArray[np.uint64]  # (rows, 2), as limbeck.artifacts.rows.content_keys gives them
@@ -25,6 +27,7 @@ class LabelStore:
         self.classes = classes
         shards = [_read_shard(path, classes) for path in sorted(self.folder.glob("*.arrow"))]
         whole = [shard for shard in shards if shard is not None]
+        self.damaged = len(shards) - len(whole)
         self._keys = np.concatenate([keys for keys, _ in whole]) if whole else np.zeros((0, 2), dtype=np.uint64)
         self._logits = (
             np.concatenate([logits for _, logits in whole]) if whole else np.zeros((0, classes), dtype=np.float32)
@@ -57,21 +60,26 @@ class LabelStore:
     def write(self, keys: Keys, logits: Logits) -> None:
         """Keep a shard on disk; it is found by stores opened from now on."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        name = blake2b(keys.tobytes(), digest_size=16).hexdigest()
         column = pa.FixedSizeListArray.from_arrays(pa.array(logits.reshape(-1)), self.classes)
         binary = pa.FixedSizeBinaryArray.from_buffers(
             pa.binary(KEY_BYTES), len(keys), [None, pa.py_buffer(np.ascontiguousarray(keys).tobytes())]
         )
         table = pa.table({"key": binary, "logits": column})
-        scratch = self.folder / f"{name}.partial"
-        with pa.OSFile(str(scratch), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+        with pa.BufferOutputStream() as sink:
+            with pa.ipc.new_file(sink, table.schema) as writer:
+                writer.write_table(table)
+            content = sink.getvalue().to_pybytes()
+        name = blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+        scratch = self.folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same shard just now
+        scratch.write_bytes(content)
         scratch.rename(self.folder / f"{name}.arrow")
 
 
 def _read_shard(path: Path, classes: int) -> tuple[Keys, Logits] | None:
     """Keys and logits of a shard; None for one that is damaged, which then counts as never asked."""
     try:
+        if file_digest(path) != path.stem:
+            return None
         with pa.memory_map(str(path), "rb") as source:
             table = pa.ipc.open_file(source).read_all().combine_chunks()
         binary = table["key"].combine_chunks()

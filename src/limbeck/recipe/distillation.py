@@ -57,7 +57,7 @@ class Distillation(Section):
     """Gradients are scaled down to this norm."""
     precision: Precision = "fp32"
     """Arithmetic of the student's training."""
-    seeds: list[int] = Field(default=[0], min_length=1)
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1)
     """One student is trained for each; the report gives mean and spread, and the best by dev is shipped."""
     baseline: bool = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""

@@ -28,11 +28,12 @@ class LoadedRecipe:
 def load_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = (), locate: bool = True) -> LoadedRecipe:
     """Read, override, validate, and find every file; all problems are raised together."""
     source = recipe_source(name_or_path)
+    file_or_run = source.parent.resolve().name if Path(name_or_path).is_dir() else source.stem
     raw = apply_overrides(_read(source), overrides, recipe=str(name_or_path))
     recipe = parse_recipe(raw, recipe=str(name_or_path))
     if locate:
         recipe = _locate(recipe, source=source, recipe_name=str(name_or_path))
-    return LoadedRecipe(recipe=recipe, name=recipe.name or source.stem, source=source)
+    return LoadedRecipe(recipe=recipe, name=recipe.name or file_or_run, source=source)
 
 
 def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
@@ -53,7 +54,8 @@ def recipe_source(name_or_path: str | Path) -> Path:
     known = {recipe.name: recipe.path for recipe in builtin_recipes()}
     if str(name_or_path) in known:
         return known[str(name_or_path)]
-    raise RecipeNotFound(name=str(name_or_path), builtin=list(known))
+    beside = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
+    raise RecipeNotFound(name=str(name_or_path), builtin=list(known), beside=beside)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -80,10 +82,8 @@ def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
     located = recipe.located(locate)
     if problems:
         places = ", ".join(str(root) for root in roots)
-        raise RecipeInvalid(
-            recipe=recipe_name,
-            problems=[*problems, f"looked in {places}; set LIMBECK_DATA to the folder that holds the data"],
-        )
+        advice = f"Looked in {places}. Correct the path, or set LIMBECK_DATA to the folder that holds the data."
+        raise RecipeInvalid(recipe=recipe_name, problems=problems, advice=advice)
     return located
 
 

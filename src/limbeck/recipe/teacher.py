@@ -35,7 +35,7 @@ class EncoderTeacher(Section):
     """Longest input in the teacher's tokens; the rest of a text is cut off."""
     precision: Precision = "auto"
     """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
     """Seed of the head's initial weights, of the order of rows and of dropout."""
 
     def located(self, locate: Locate) -> Self:

@@ -17,6 +17,7 @@ Source: TypeAlias = str | Path | BinaryIO | TextIO
 BLOCK_BYTES = 1 << 16
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = "\ufeff"
+OTHER_ENCODING = "Save the file as UTF-8, or name its encoding, e.g. --encoding gb18030."
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -31,6 +32,8 @@ class Lines:
         self.path, self.encoding = path, encoding
         self.number, self.drained = 0, False
         self._peeked: str | None = None
+        if not isinstance(source, io.TextIOBase) and not _is_line_by_line(encoding, path=path):
+            source = io.TextIOWrapper(cast(BinaryIO, source), encoding=encoding, newline="\n")
         is_text = isinstance(source, io.TextIOBase)
         self._lines = self._from_text(cast(TextIO, source)) if is_text else self._from_bytes(cast(BinaryIO, source))
 
@@ -66,22 +69,29 @@ class Lines:
             yield self._decoded(last)
 
     def _from_text(self, source: TextIO) -> Iterator[str]:
-        while line := source.readline():
-            # Such characters stand for bytes or halves that are no text; they could not be written out again.
-            yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
+        try:
+            while line := source.readline():
+                # Such characters stand for bytes or halves that are no text; they could not be written out again.
+                yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
+        except UnicodeDecodeError as error:
+            raise self._undecodable(error.object[error.start : error.end]) from error
 
     def _block(self, read: Callable[[int], bytes]) -> bytes:
         try:
             return read(BLOCK_BYTES)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FileUnreadable(path=self.path, kind="gzip", reason=str(error)) from error
+            advice = "Pack the file again, or fetch it again from where it is whole."
+            raise FileUnreadable(path=self.path, kind="gzip", reason=str(error), advice=advice) from error
 
     def _decoded(self, line: bytes) -> str:
         try:
             return self._stripped(line.decode(self.encoding))
         except UnicodeDecodeError as error:
-            found = line[error.start : error.end]
-            raise BytesUndecodable(path=self.path, row=self.number + 1, encoding=self.encoding, found=found) from error
+            raise self._undecodable(line[error.start : error.end]) from error
+
+    def _undecodable(self, found: bytes) -> BytesUndecodable:
+        row = self.number + 1
+        return BytesUndecodable(path=self.path, row=row, encoding=self.encoding, found=found, advice=OTHER_ENCODING)
 
     def _stripped(self, line: str) -> str:
         return (line.removeprefix(BYTE_ORDER_MARK) if self.number == 0 else line).removesuffix("\r")
@@ -107,12 +117,23 @@ def _open_file(path: Path) -> io.BufferedReader:
         beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         raise FileMissing(path=str(path), looked_in=[path.parent.resolve()], beside=beside) from None
     except OSError as error:  # a folder, or a file one may not read
-        raise FileUnreadable(path=path, kind="rows to predict", reason=str(error.strerror)) from error
+        advice = "Give a file of rows that you may read."
+        raise FileUnreadable(path=path, kind="rows to predict", reason=str(error.strerror), advice=advice) from error
 
 
 def _unzipped(file: io.BufferedReader) -> BinaryIO:
     is_gzip = file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
     return gzip.GzipFile(fileobj=file) if is_gzip else file  # type: ignore[return-value]  # a BinaryIO in all but name
+
+
+def _is_line_by_line(encoding: str, *, path: Path) -> bool:
+    """Whether the byte of \\n ends lines in this encoding and no others; in UTF-16 it is half a character."""
+    try:
+        return "\n".encode(encoding) == b"\n"
+    except LookupError:
+        advice = "Correct `--encoding`, e.g. utf-8, utf-16, latin-1 or gb18030."
+        reason = "no encoding has that name"
+        raise FileUnreadable(path=path, kind=f"{encoding} text", reason=reason, advice=advice) from None
 
 
 def _reader(source: BinaryIO) -> Callable[[int], bytes]:

@@ -1,6 +1,6 @@
 """Predicting a stream: rows in, the same rows with label and probabilities out, in constant memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Protocol, TextIO, assert_never
 
 import numpy as np
@@ -38,6 +38,7 @@ def predict_stream(
     output: Literal["same", "jsonl"] = "same",
     encoding: str = "utf-8",
     chunk_rows: int = 1024,
+    watch: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Write every row of the source with its prediction to the sink; the number of rows.
 
@@ -45,7 +46,7 @@ def predict_stream(
     its first line: JSON objects are jsonl; if `text` or `pair` names a column, a table; plain lines otherwise.
     Columns left out are `text` and `pair`, or the only ones there are. A file without header has numbers from 0
     for column names. The sink is flushed after each chunk: when `chunk_rows` rows are there, or earlier when the
-    source is a pipe or terminal that has nothing more to give for the moment.
+    source is a pipe or terminal that has nothing more to give for the moment. `watch` is told the rows of each.
     """
     wanted = Wanted(text=text, pair=pair, is_pair=classifier.facts.pair)
     if pair is not None and not wanted.is_pair:
@@ -56,7 +57,12 @@ def predict_stream(
         columns, entries = _read(lines, wanted, format=format, header=header)
         answers = Answers(classifier.labels, format="jsonl" if output == "jsonl" else format)
         sink.write(answers.heading(columns))
-        return sum(_answer(classifier, answers, chunk, sink) for chunk in _chunks(entries, lines, most=chunk_rows))
+        total = 0
+        for chunk in _chunks(entries, lines, most=chunk_rows):
+            _answer(classifier, answers, chunk, sink)
+            watch(len(chunk))
+            total += len(chunk)
+        return total
 
 
 def _read(lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool) -> tuple[Sequence[str], Iterator[Entry]]:
@@ -73,11 +79,10 @@ def _read(lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool) ->
             assert_never(format)
 
 
-def _answer(classifier: Predicts, answers: Answers, chunk: list[Entry], sink: TextIO) -> int:
+def _answer(classifier: Predicts, answers: Answers, chunk: list[Entry], sink: TextIO) -> None:
     probabilities = classifier.predict_proba([entry.row for entry in chunk])
     sink.writelines(answers.line(entry, row) for entry, row in zip(chunk, probabilities, strict=True))
     sink.flush()
-    return len(chunk)
 
 
 def _chunks(entries: Iterator[Entry], lines: Lines, *, most: int) -> Iterator[list[Entry]]:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from huggingface_hub import snapshot_download
 
+from limbeck.artifacts.manifest import file_digest, fingerprint_of
 from limbeck.errors import CheckpointDamaged, CheckpointNotFound, WeightsNotSafe
+from limbeck.recipe.hub import why_no_hub
 
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
 
@@ -39,6 +41,15 @@ def find_checkpoint(checkpoint: str) -> Path:
     return package if package else _with_safe_weights(_from_hub(checkpoint))
 
 
+def checkpoint_fingerprint(checkpoint: str) -> str:
+    """Of the files of a folder; a package or a hub name stands for itself, so that reuse needs no hub."""
+    folder = Path(checkpoint).expanduser()
+    if not folder.is_dir():
+        return checkpoint
+    files = sorted(path for path in folder.iterdir() if path.suffix in {".json", ".txt", ".model", ".safetensors"})
+    return fingerprint_of("\n".join(f"{path.name} {file_digest(path)}" for path in files))
+
+
 def _packaged(name: str) -> Path | None:
     package = OFFLINE_PACKAGES.get(name)
     spec = find_spec(package.module) if package else None  # finds it without running its code
@@ -52,12 +63,17 @@ def _packaged(name: str) -> Path | None:
 
 
 def _from_hub(name: str) -> Path:
+    """As the hub has it now; without a hub in reach, as it was last fetched."""
+    no_hub = why_no_hub()
     try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES, etag_timeout=10))
+        return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=no_hub is not None))
     except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not to be had
-        lines = str(error).strip().splitlines()
-        reason = f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
-        raise CheckpointNotFound(checkpoint=name, reason=reason, packages=list(OFFLINE_PACKAGES)) from error
+        first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = first_line[:200] if no_hub is None else f"{no_hub}, and nothing of that name was fetched before"
+        beside = [path.parent.name for path in Path().glob("*/config.json")]
+        raise CheckpointNotFound(
+            checkpoint=name, reason=reason, packages=list(OFFLINE_PACKAGES), beside=beside
+        ) from error
 
 
 def _with_safe_weights(folder: Path) -> Path:

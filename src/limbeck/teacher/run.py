@@ -40,7 +40,7 @@ def prepare_teacher(
         labels=corpus.labels,
     )
     if section.train == "head":
-        _freeze_encoder(encoder.model)
+        _freeze_encoder(encoder)
     with written_whole(out, kind="teacher", key=key) as scratch:
         history = _fine_tune(encoder, section, corpus=corpus, work=scratch / WORK, reporter=reporter)
         encoder.save(scratch)
@@ -60,10 +60,11 @@ def prepare_teacher(
     return TeacherFolder(out)
 
 
-def _freeze_encoder(model: Any) -> None:
-    """Everything below the classification head stands still."""
-    for parameter in model.base_model.parameters():
-        parameter.requires_grad_(False)
+def _freeze_encoder(encoder: Encoder) -> None:
+    """Everything below the classification head stands still, but for what the checkpoint did not bring (a pooler)."""
+    below = {id(parameter) for parameter in encoder.model.base_model.parameters()}
+    for name, parameter in encoder.model.named_parameters():
+        parameter.requires_grad_(id(parameter) not in below or name in encoder.fresh)
 
 
 def _fine_tune(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -25,13 +25,16 @@ def save_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer, pro
 
 
 def load_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer) -> dict[str, Any] | None:
-    """Put everything back as it was and return the progress; None when there is no checkpoint."""
+    """Put everything back as it was and return the progress; None when there is no checkpoint, or a damaged one."""
     path = folder / CHECKPOINT
-    if not path.is_file():
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+        tensors = load_file(str(path))
+        if progress["best_epoch"] >= 0:
+            load_file(str(folder / BEST))  # without it the training could not be ended
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError):
         return None
-    with safe_open(str(path), framework="pt") as file:
-        progress: dict[str, Any] = json.loads(file.metadata()["progress"])
-    tensors = load_file(str(path))
     model.load_state_dict(_under(tensors, "model."))
     _restore_optimiser(optimiser, _under(tensors, "optimiser."))
     torch.set_rng_state(tensors["random.cpu"])

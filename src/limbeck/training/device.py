@@ -6,10 +6,21 @@ from typing import Literal
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from torch import Tensor
 
 from limbeck.recipe.teacher import Precision
 
 Arithmetic = Literal["fp32", "bf16"]
+
+
+def training_device() -> torch.device:
+    """The GPU if there is one, else the CPU: the one answer that models, rows and accelerate all go by."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """The tensor on the device. A GPU gets it from pinned memory, so that nobody waits for the steps under way."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def choose_arithmetic(asked: Precision) -> Arithmetic:
@@ -22,9 +33,12 @@ def choose_arithmetic(asked: Precision) -> Arithmetic:
 
 
 def accelerator_for(arithmetic: Arithmetic) -> Accelerator:
-    """An accelerator for this arithmetic; accelerate keeps one per process, so it is reset for each training."""
+    """An accelerator for this arithmetic; accelerate keeps one per process, so it is reset for each training.
+
+    Left alone, accelerate would take devices that `training_device` does not know, such as Apple's.
+    """
     AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(mixed_precision="bf16" if arithmetic == "bf16" else "no")
+    return Accelerator(mixed_precision="bf16" if arithmetic == "bf16" else "no", cpu=training_device().type == "cpu")
 
 
 def _cpu_has_bf16() -> bool:

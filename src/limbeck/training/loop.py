@@ -1,5 +1,6 @@
 """The one training loop: teacher and students, on accelerate, with checkpoints it can go on from."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,12 +12,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from limbeck.errors import TrainingDiverged
 from limbeck.progress import Bar, Reporter
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.optimiser import adamw, learning_rate_at
 
-SECONDS_BETWEEN_CHECKPOINTS = 20.0
+SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
 STEPS_BETWEEN_READINGS = 16
 
 Batches = Callable[[int], list[npt.NDArray[np.int64]]]  # epoch → row positions of each batch
@@ -90,12 +92,17 @@ def train(
     def save() -> None:
         save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress))
 
-    with reporter.bar(what, total=sum(len(batch) for batch in batches(0)) * settings.epochs, unit="rows") as bar:
-        _fast_forward(bar, progress, batches)
+    rows = sum(len(batch) for batch in batches(0))
+    with reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
+        bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already
         while progress.epoch < settings.epochs:
             model.train()
-            _one_epoch(progress, batches(progress.epoch), epochs=settings.epochs, step=step, save=save, bar=bar)
-            _finish_epoch(progress, validate(plain), model=plain, work=work)
+            try:
+                _one_epoch(progress, batches(progress.epoch), epochs=settings.epochs, step=step, save=save, bar=bar)
+                _finish_epoch(progress, validate(plain), model=plain, work=work)
+            except FloatingPointError:
+                epoch, rate = progress.epoch + 1, settings.learning_rate
+                raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
             save()
     load_best(work, plain)
     return progress
@@ -117,19 +124,20 @@ def _one_epoch(
     bar: Bar,
 ) -> None:
     """The rest of an epoch, from the batch that `progress` names."""
-    last_save = time.monotonic()
+    last_save, pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
     unread: list[tuple[int, dict[str, Tensor]]] = []  # losses still on the device: reading each would stall it
     while progress.batch < len(plan):
         rows = plan[progress.batch]
         terms = step(rows, number=progress.epoch * len(plan) + progress.batch, total=epochs * len(plan))
         unread.append((len(rows), {name: term.detach() for name, term in terms.items()}))
         progress.batch += 1
-        due = time.monotonic() - last_save > SECONDS_BETWEEN_CHECKPOINTS
+        due = (now := time.monotonic()) - last_save > pause
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.batch == len(plan):
             bar.advance(_read_losses(progress, unread), note=_note(progress))
         if due:
             save()
             last_save = time.monotonic()
+            pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, last_save - now)
 
 
 def _read_losses(progress: Progress, unread: list[tuple[int, dict[str, Tensor]]]) -> int:
@@ -138,20 +146,14 @@ def _read_losses(progress: Progress, unread: list[tuple[int, dict[str, Tensor]]]
     for rows, terms in unread:
         read += rows
         for name, term in terms.items():
-            progress.sums[name] = progress.sums.get(name, 0.0) + float(term) * rows
+            progress.sums[name] = progress.sums.get(name, 0.0) + _finite(float(term)) * rows
     unread.clear()
     progress.rows += read
     return read
 
 
-def _fast_forward(bar: Bar, progress: Progress, batches: Batches) -> None:
-    """Show on the bar what an earlier, stopped run has done already."""
-    done = sum(len(batch) for epoch in range(progress.epoch) for batch in batches(epoch)) + progress.rows
-    if done:
-        bar.advance(done)
-
-
 def _finish_epoch(progress: Progress, validation: dict[str, float], *, model: nn.Module, work: Path) -> None:
+    _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
     best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
@@ -159,6 +161,12 @@ def _finish_epoch(progress: Progress, validation: dict[str, float], *, model: nn
         progress.best_epoch = progress.epoch
         save_best(work, model)
     progress.epoch, progress.batch, progress.rows, progress.sums = progress.epoch + 1, 0, 0, {}
+
+
+def _finite(loss: float) -> float:
+    if not math.isfinite(loss):
+        raise FloatingPointError(loss)
+    return loss
 
 
 def _rank(validation: dict[str, Any]) -> tuple[float, float]:

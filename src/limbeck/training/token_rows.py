@@ -2,38 +2,44 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from limbeck.training.device import sent
+
 
 @dataclass(frozen=True)
 class TokenRows:
-    """All ids one after the other, and where each row starts; lives on the device that trains."""
+    """All ids one after the other, and where each row starts, on the device that trains.
+
+    The lengths stay here: the width of every batch is read off them, and a GPU that is asked has to finish first.
+    """
 
     flat: Tensor  # (all tokens)
-    starts: Tensor  # (rows)
-    lengths: Tensor  # (rows)
+    bounds: Tensor  # (rows + 1): where each row starts, which is where the one before it ends
+    lengths: npt.NDArray[np.int64]  # (rows)
 
     @classmethod
     def of(cls, ids: Sequence[Sequence[int]], *, device: torch.device) -> "TokenRows":
         """From lists of ids; no row may be empty."""
-        lengths = np.fromiter((len(row) for row in ids), dtype=np.int64, count=len(ids))
-        flat = np.fromiter((token for row in ids for token in row), dtype=np.int32, count=int(lengths.sum()))
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]) if len(ids) else np.zeros(0, dtype=np.int64)
-        return cls(*(torch.from_numpy(array).to(device) for array in (flat, starts, lengths)))
+        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        flat = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(lengths.sum()))
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(torch.from_numpy(flat).to(device), torch.from_numpy(bounds).to(device), lengths)
 
     def __len__(self) -> int:
-        return int(self.lengths.shape[0])
+        return len(self.lengths)
 
     def batch(self, rows: npt.NDArray[np.int64], *, pad: int) -> tuple[Tensor, Tensor]:
         """(rows, tokens) ids and mask, padded to the longest of these rows."""
-        chosen = torch.from_numpy(rows).to(self.flat.device)
-        lengths, starts = self.lengths[chosen], self.starts[chosen]
-        steps = torch.arange(int(lengths.max()), device=self.flat.device)[None, :]
-        inside = steps < lengths[:, None]
-        places = (starts[:, None] + steps).clamp(max=self.flat.shape[0] - 1)
-        ids = torch.where(inside, self.flat[places].long(), pad)
+        device = self.flat.device
+        chosen = sent(torch.from_numpy(rows), device)
+        starts, ends = self.bounds[chosen, None], self.bounds[chosen + 1, None]
+        places = starts + torch.arange(int(self.lengths[rows].max()), device=device)
+        inside = places < ends
+        ids = torch.where(inside, self.flat[places.clamp(max=self.flat.shape[0] - 1)].long(), pad)
         return ids, inside.long()

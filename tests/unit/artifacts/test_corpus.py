@@ -41,3 +41,26 @@ def test_the_fingerprint_changes_with_one_label(tmp_path: Path) -> None:
 
     assert first.fingerprint == same.fingerprint
     assert first.fingerprint != other.fingerprint
+
+
+def test_what_training_goes_by_does_not_change_with_test_or_with_what_was_counted(tmp_path: Path) -> None:
+    """Or else a test file that comes later would train teacher and students anew."""
+    without = corpus_with(tmp_path / "one", "train", "dev")
+    with_test = corpus_with(tmp_path / "two", "train", "dev", "test")
+    other_labels = corpus_with(tmp_path / "three", "train", "dev", labels=(1, 1))
+
+    assert with_test.fingerprint != without.fingerprint
+    assert with_test.lessons_fingerprint == without.lessons_fingerprint
+    assert other_labels.lessons_fingerprint != without.lessons_fingerprint
+
+
+def test_class_names_and_language_are_part_of_what_training_goes_by(tmp_path: Path) -> None:
+    fingerprints = set()
+    for number, change in enumerate([{}, {"labels": ["好", "schlecht"]}, {"language": "en"}, {"pair": True}]):
+        folder = tmp_path / str(number)
+        rows = Rows.of(ids=["a"], texts=["a"], labels=[0])
+        with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
+            save_corpus(scratch, splits={"train": rows, "dev": rows}, facts={**FACTS, **change})
+        fingerprints.add(Corpus(folder).lessons_fingerprint)
+
+    assert len(fingerprints) == 4

@@ -1,7 +1,10 @@
 """Teachers that give the same answers have the same fingerprint, so that none is asked twice."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
@@ -48,3 +51,21 @@ def test_weights_length_and_precision_change_the_fingerprint(tmp_path: Path) -> 
     ]
 
     assert len({folder.fingerprint for folder in teachers}) == 4
+
+
+@pytest.mark.parametrize(
+    ("config", "width"),
+    [
+        ({"hidden_size": 768, "dim": 3}, 768),
+        ({"dim": 24, "hidden_dim": 96}, 24),
+        ({"d_model": 32}, 32),
+        ({"emb_dim": 40}, 40),
+        ({"n_embd": 48}, 48),
+    ],
+)
+def test_the_width_is_found_by_whatever_name_the_config_gives_it(
+    tmp_path: Path, config: dict[str, int], width: int
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    assert TeacherFolder(tmp_path).hidden_size == width

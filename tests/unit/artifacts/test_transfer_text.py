@@ -19,3 +19,14 @@ def test_rows_and_quality_are_read_back(tmp_path: Path) -> None:
     assert set(transfer.rows.labels.tolist()) == {NO_LABEL}
     assert transfer.quality == {"read": 3, "kept": 2}
     assert len(transfer.fingerprint) == 32
+
+
+def test_what_training_goes_by_are_the_rows_alone(tmp_path: Path) -> None:
+    """The counts tell of test rows that were kept out; those teach nothing."""
+    fingerprints = {}
+    for name, texts, found in (("one", ["a"], 0), ("two", ["a"], 5), ("three", ["b"], 0)):
+        with written_whole(tmp_path / name, kind="transfer", key=Key(section={}, inputs={})) as scratch:
+            save_transfer_text(scratch, rows=Rows.of(ids=["transfer:0"], texts=texts), quality={"found": found})
+        fingerprints[name] = TransferText(tmp_path / name).lessons_fingerprint
+
+    assert fingerprints["one"] == fingerprints["two"] != fingerprints["three"]

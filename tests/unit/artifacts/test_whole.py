@@ -234,7 +234,7 @@ def test_a_folder_without_a_manifest_is_made_again(tmp_path: Path) -> None:
     folder = make(tmp_path / "student")
     (folder / MANIFEST).unlink()
 
-    assert why(folder) == f"'{folder}' is not a student: it has no manifest.json"
+    assert why(folder) == "damaged: it has no manifest.json"
 
 
 @pytest.mark.parametrize(("number", "reason"), [(99, "reads formats up to 1"), (0, "written in the older format 0")])

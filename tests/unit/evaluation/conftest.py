@@ -67,8 +67,10 @@ def report() -> dict[str, Any]:
             "pair": False,
             "overlap": {
                 "mode": "remove",
-                "dev": {"rows": 500, "found": 0, "verbatim": 0},
-                "test": {"rows": 801, "found": 0, "verbatim": 0},
+                "splits": {
+                    "dev": {"rows": 500, "found": 0, "verbatim": 0},
+                    "test": {"rows": 801, "found": 0, "verbatim": 0},
+                },
                 "train_rows_removed": 0,
             },
             "duplicates_in_train": 17,
@@ -109,7 +111,7 @@ def report() -> dict[str, Any]:
             "files": ["more.txt"],
             "texts_read": 1200,
             "kept": 1100,
-            "overlap": {"mode": "remove", "test": {"rows": 801, "found": 4, "verbatim": 3}},
+            "overlap": {"mode": "remove", "splits": {"test": {"rows": 801, "found": 4, "verbatim": 3}}},
         },
         "curves": [
             curve(name, role, seed)

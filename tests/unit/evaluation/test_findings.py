@@ -6,7 +6,7 @@ from limbeck.evaluation import findings
 
 
 def test_rows_left_in_train_are_warned_about(report: dict[str, Any]) -> None:
-    report["corpus"]["overlap"] |= {"mode": "report", "test": {"rows": 801, "found": 11, "verbatim": 9}}
+    report["corpus"]["overlap"] |= {"mode": "report", "splits": {"test": {"rows": 801, "found": 11, "verbatim": 9}}}
 
     (warning,) = findings.warnings(report)
 

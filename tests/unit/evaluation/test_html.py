@@ -72,7 +72,7 @@ def test_judging_on_dev_is_admitted(report: dict[str, Any]) -> None:
 
 
 def test_overlap_that_was_left_in_stands_at_the_top(report: dict[str, Any]) -> None:
-    report["corpus"]["overlap"] |= {"mode": "report", "test": {"rows": 801, "found": 11, "verbatim": 9}}
+    report["corpus"]["overlap"] |= {"mode": "report", "splits": {"test": {"rows": 801, "found": 11, "verbatim": 9}}}
 
     html = page(report)
 

@@ -43,7 +43,7 @@ def test_the_verdict_is_the_last_thing_said(report: dict[str, Any]) -> None:
 
 
 def test_warnings_are_printed(report: dict[str, Any]) -> None:
-    report["corpus"]["overlap"] |= {"mode": "report", "dev": {"rows": 500, "found": 3, "verbatim": 3}}
+    report["corpus"]["overlap"] |= {"mode": "report", "splits": {"dev": {"rows": 500, "found": 3, "verbatim": 3}}}
 
     assert any(line.startswith("warning: 3 of 500 dev rows stand in train") for line in printed(report, width=100))
 

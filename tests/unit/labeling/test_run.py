@@ -1,7 +1,9 @@
 """Asking the teacher: once per text, by id, resumable."""
 
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +12,7 @@ import pytest
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling import label
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling
@@ -122,3 +125,25 @@ def test_a_stopped_labelling_goes_on_behind_the_last_finished_shard(tmp_path: Pa
 
     assert len(second.asked) == 4  # two shards of three were kept
     assert labels.for_rows(rows.ids)[:, 0].tolist() == [float(length) for length in range(1, 11)]
+
+
+def test_long_pairs_come_first_by_the_length_of_both_texts(tmp_path: Path) -> None:
+    teacher = LengthTeacher()
+
+    labelled(tmp_path, rows_of("aaa", "b", "cc", pairs=["x", "xxxxx", "xxx"]), teacher)
+
+    assert teacher.asked == ["b", "cc", "aaa"]
+
+
+def test_a_store_that_is_emptied_meanwhile_is_an_error_and_no_mix_up(tmp_path: Path) -> None:
+    class Emptied(LengthTeacher):
+        def logits(self, *args: Any, **options: Any) -> npt.NDArray[np.float32]:
+            shutil.rmtree(tmp_path / "store" / "teacher")
+            return super().logits(*args, **options)
+
+    labelled(tmp_path, rows_of("a", "bb"), LengthTeacher())
+
+    with pytest.raises(LabelsDoNotCover) as raised:
+        labelled(tmp_path, rows_of("a", "bb", "ccc"), Emptied(), run="two")
+
+    assert raised.value.missing == ("row-0", "row-1")

@@ -74,3 +74,25 @@ def test_a_damaged_shard_counts_as_never_asked(tmp_path: Path, damage: str) -> N
             shard.rename(shard.with_suffix(".partial"))
 
     assert len(opened(tmp_path)) in (20, 30)
+
+
+def test_two_runs_that_write_the_same_shard_at_the_same_time_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs with one teacher ask for the same rows in the same order, so this is the usual case for them."""
+    keys, logits = content_keys(TEXTS), logits_for(TEXTS)
+    rename, inside = Path.rename, False
+
+    def meanwhile(self: Path, target: Path) -> Path:
+        nonlocal inside
+        if not inside:  # the other run writes and renames just before we do
+            inside = True
+            opened(tmp_path).write(keys, logits)
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", meanwhile)
+    opened(tmp_path).write(keys, logits)
+
+    store = opened(tmp_path)
+    assert store.logits(store.find(keys)).tolist() == logits.tolist()
+    assert len(list((tmp_path / "teacher-a").iterdir())) == 1

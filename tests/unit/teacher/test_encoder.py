@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from limbeck.errors import CheckpointDamaged
 from limbeck.progress import SilentReporter
@@ -63,7 +65,7 @@ def test_of_a_pair_both_texts_are_read(encoder: Encoder) -> None:
 
 def test_word_states_are_means_over_the_word_alone(encoder: Encoder) -> None:
     with SilentReporter().bar("words", total=2, unit="words") as bar:
-        states = encoder.word_states(["film", "gorgeous"], tokens_per_batch=64, bar=bar)
+        states = encoder.word_states(["film", "gorgeous"], are_pieces=False, tokens_per_batch=64, bar=bar)
 
     encoder.model.eval()
     batch = encoder.batch(encoder.tokenise(["film"]))
@@ -95,3 +97,57 @@ def test_truncated_weights_give_a_clear_error(tiny_teacher_copy: Path) -> None:
 
     with pytest.raises(CheckpointDamaged, match="tiny-teacher"):
         load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32")
+
+
+def word_states(encoder: Encoder, *words: str, are_pieces: bool = False) -> npt.NDArray[np.float32]:
+    with SilentReporter().bar("words", total=len(words), unit="words") as bar:
+        return encoder.word_states(words, are_pieces=are_pieces, tokens_per_batch=64, bar=bar)
+
+
+def test_a_piece_is_read_as_it_is_and_not_cut_once_more(encoder: Encoder) -> None:
+    """As text "##a" would be two marks and a word."""
+    tokenizer = encoder.tokenizer
+    ids = [tokenizer.cls_token_id, tokenizer.convert_tokens_to_ids("##a"), tokenizer.sep_token_id]
+
+    states = word_states(encoder, "film", "##a", are_pieces=True)
+
+    encoder.model.eval()
+    with torch.no_grad():
+        output = encoder.model(torch.tensor([ids]), output_hidden_states=True)
+    np.testing.assert_allclose(states[1], output.hidden_states[-1][0, 1].numpy(), atol=1e-5)
+    np.testing.assert_allclose(states[0], word_states(encoder, "film")[0], atol=1e-5)
+    assert not np.allclose(states[1], word_states(encoder, "##a")[0], atol=1e-2)
+
+
+def test_a_word_of_which_nothing_is_left_gets_the_mean_of_the_others(encoder: Encoder) -> None:
+    """Zeros would be far away from every word: states have much in common."""
+    states = word_states(encoder, "film", "", "[PAD]", "gorgeous")
+
+    np.testing.assert_allclose(states[1], (states[0] + states[3]) / 2, atol=1e-6)
+    np.testing.assert_allclose(states[2], states[1])
+
+
+def test_weights_under_other_names_than_the_configs_are_refused(tiny_teacher_copy: Path) -> None:
+    """Transformers only warns, and the teacher would start from random weights."""
+    weights = load_file(tiny_teacher_copy / "model.safetensors")
+    renamed = {f"student.{name}": weight for name, weight in weights.items()}
+    save_file(renamed, tiny_teacher_copy / "model.safetensors", metadata={"format": "pt"})
+
+    with pytest.raises(CheckpointDamaged, match="weights of its config are not in its files"):
+        load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32")
+
+
+def test_an_encoder_without_head_and_pooler_is_taken_and_says_what_is_fresh(tiny_teacher_copy: Path) -> None:
+    weights = load_file(tiny_teacher_copy / "model.safetensors")
+    bare = {
+        name.removeprefix("bert."): weight
+        for name, weight in weights.items()
+        if name.startswith("bert.") and "pooler" not in name
+    }
+    save_file(bare, tiny_teacher_copy / "model.safetensors", metadata={"format": "pt"})
+
+    encoder = load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32", labels=["a", "b"])
+
+    loaded = encoder.model.bert.embeddings.word_embeddings.weight
+    assert torch.equal(loaded, weights["bert.embeddings.word_embeddings.weight"])
+    assert encoder.fresh == {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"}

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from limbeck.errors import TrainingDiverged
 from limbeck.progress import SilentReporter
 from limbeck.training import loop
 from limbeck.training.batches import length_batches
@@ -101,3 +102,38 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_rows(tmp_path: Path) -> None:
     assert [entry["epoch"] for entry in progress.history] == [1, 2, 3, 4]
     assert progress.history[0]["loss"] == pytest.approx(progress.history[0]["losses"]["hard_labels"])
     assert progress.history[-1]["loss"] < progress.history[0]["loss"] < 2.0
+
+
+def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(tmp_path: Path) -> None:
+    """Else the weights are no numbers either, and the report says so an hour later."""
+    model = fresh_model()
+    with torch.no_grad():
+        model[3].bias[0] = float("nan")
+
+    with pytest.raises(TrainingDiverged, match="epoch 1") as raised:
+        learn(model, tmp_path / "work")
+
+    assert raised.value.what == "training"
+    assert not list((tmp_path / "work").iterdir())  # nothing that a next run would go on from
+
+
+def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = SimpleNamespace(now=0.0, saved=[])
+
+    def monotonic() -> float:
+        clock.now += 1.0  # every look at the clock is a second later; a step takes one look
+        return clock.now
+
+    def slow_save(work: Path, **rest: object) -> None:
+        clock.saved.append(clock.now)
+        clock.now += 9.0
+        save(work, **rest)  # type: ignore[arg-type]  # handed on as it came
+
+    save = loop.save_checkpoint
+    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(loop, "save_checkpoint", slow_save)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 2.0)
+    monkeypatch.setattr(SETTINGS, "epochs", 1)
+    learn(fresh_model(), tmp_path / "work")
+
+    assert len(clock.saved) == 2  # once in the twelve steps, since twenty times as long must pass; and at the end

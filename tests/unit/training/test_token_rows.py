@@ -20,3 +20,9 @@ def test_the_last_row_does_not_read_past_the_end() -> None:
 
     assert ids.tolist() == [[9, 10, 3], [5, 6, 7]]
     assert mask.sum(dim=1).tolist() == [2, 3]
+
+
+def test_lengths_are_at_hand_without_asking_the_device() -> None:
+    assert isinstance(ROWS.lengths, np.ndarray)
+    assert ROWS.lengths.tolist() == [3, 1, 2]
+    assert len(ROWS) == 3

@@ -42,9 +42,11 @@ def opened(path: Path, *, watch: Watch = unwatched) -> Iterator[BinaryIO]:
         raw = io.FileIO(str(path))
     except FileNotFoundError:
         beside = [inner.name for inner in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileMissing(path=path.name, looked_in=[path.parent], beside=beside) from None
-    except OSError as error:
-        raise FileUnreadable(path=path, kind="a file", reason=str(error.strerror or error)) from None
+        raise FileMissing(path=path.name, looked_in=[path.parent.resolve()], beside=beside) from None
+    except OSError as error:  # a folder, or a file that this user may not read
+        advice = "Give a file of rows that you may read."
+        reason = str(error.strerror or error)
+        raise FileUnreadable(path=path, kind="rows", reason=reason, advice=advice) from None
     with io.BufferedReader(_Watched(raw, watch), PIECE) as plain:
         if plain.peek(2)[:2] != GZIP_MAGIC:
             yield plain
@@ -53,7 +55,9 @@ def opened(path: Path, *, watch: Watch = unwatched) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=plain) as unpacked:
                 yield cast(BinaryIO, unpacked)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FileUnreadable(path=path, kind="gzip", reason=f"{error}; the file may be cut off") from None
+            advice = "Pack the file again, or fetch it again from where it is whole."
+            reason = f"{error}; the file may be cut off"
+            raise FileUnreadable(path=path, kind="gzip", reason=reason, advice=advice) from None
 
 
 def text_lines(path: Path, *, encoding: str, newline: str, watch: Watch = unwatched) -> Iterator[str]:
@@ -61,7 +65,9 @@ def text_lines(path: Path, *, encoding: str, newline: str, watch: Watch = unwatc
     try:
         codecs.lookup(encoding)
     except LookupError:
-        raise FileUnreadable(path=path, kind=f"{encoding} text", reason="no encoding has that name") from None
+        advice = 'Correct `encoding`, e.g. "utf-8", "utf-16", "latin-1" or "gb18030".'
+        reason = "no encoding has that name"
+        raise FileUnreadable(path=path, kind=f"{encoding} text", reason=reason, advice=advice) from None
     with opened(path, watch=watch) as stream:
         text = io.TextIOWrapper(stream, encoding=encoding, newline=newline)
         try:

@@ -1,0 +1,106 @@
+"""`limbeck serve`: load a model, take a port, answer until told to stop."""
+
+import errno
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from rich.console import Console
+
+from limbeck.artifacts.model_folder import ModelFacts, open_model
+from limbeck.errors import AddressUnusable, PortTaken, some
+from limbeck.runtime.classifier import Classifier
+from limbeck.serving.app import create_app
+
+SECONDS_TO_FINISH = 8  # what is under way may end; docker kills ten seconds after it asked
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def serve(
+    model: Path, *, host: str = "127.0.0.1", port: int = 8000, threads: int = 1, console: Console | None = None
+) -> None:
+    """Answer questions about texts over HTTP until Ctrl-C or SIGTERM, then finish what is under way and return.
+
+    Port 0 takes any free one; the console names it. `threads` is how many requests are worked on at once. To be
+    called from the main thread, which is the one that hears signals. Raises ArtifactMissing, ArtifactDamaged,
+    FormatTooNew, PortTaken or AddressUnusable.
+    """
+    console = console or Console(highlight=False)
+    folder = open_model(model)
+    classifier = Classifier(folder, threads=1)
+    app = create_app(classifier, size_mb=folder.size_mb(), threads=threads)
+    with listening(host, port) as ear:
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, lifespan="off"
+        )
+        server = uvicorn.Server(config)
+        with _stopped_by_signals(server):
+            _say_where(console, classifier.facts, size_mb=folder.size_mb(), host=host, port=ear.getsockname()[1])
+            server.run(sockets=[ear])
+    console.print("Stopped.")
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that takes connections from now on, so that an address, once printed, answers."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        ear = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(host=host, port=port) from error
+        raise AddressUnusable(host=host, port=port, reason=error.strerror or str(error)) from error
+    with ear:
+        # Connections inherit it. Without it the body of an answer waits 40 ms for the client to acknowledge its head;
+        # asyncio sets it by itself only on sockets it has opened itself.
+        ear.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield ear
+
+
+@contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the server and not the process.
+
+    Uvicorn listens for them itself, but once it has stopped it sends them on to whoever listened before: by default
+    that would end the process as if it had failed.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        server.should_exit = True
+
+    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+def _say_where(console: Console, facts: ModelFacts, *, size_mb: float, host: str, port: int) -> None:
+    address = _url(EVERY_ADDRESS.get(host, host), port)
+    row = '{"rows": [{"text": "a text", "pair": "another text"}]}' if facts.pair else '{"texts": ["a text"]}'
+    lines = [
+        f"Serving {facts.name} ({facts.precision}, {size_mb:.1f} MB): {some(facts.labels, most=8)}",
+        f"  page  {address}/",
+        f"  API   curl {address}/predict -H 'content-type: application/json' -d '{row}'",
+    ]
+    if not _only_here(host):
+        lines.append("  Other machines can reach it, and it asks for no password.")
+    console.print("\n".join([*lines, "Stop it with Ctrl-C."]), markup=False, soft_wrap=True)
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _only_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,185 @@
+"""The student's vocabulary: what is in it, how large it may be, and what its vectors start from."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.artifacts.whole import written_whole
+from limbeck.distillation.vocabulary import build_vocabulary
+from limbeck.errors import BudgetTooSmall
+from limbeck.models.bilstm import bilstm
+from limbeck.models.size import parameter_count
+from limbeck.progress import SilentReporter
+from limbeck.recipe.student import BiLstm
+from limbeck.teacher.encoder import Encoder, open_teacher
+from limbeck.text.student_tokenizer import StudentTokenizer
+
+KEY = Key(section={}, inputs={})
+Build = Callable[..., VocabularyFolder]
+
+
+@pytest.fixture(scope="module")
+def teacher(make_teacher: Callable[..., TeacherFolder], tmp_path_factory: pytest.TempPathFactory) -> TeacherFolder:
+    return make_teacher(tmp_path_factory.mktemp("teacher") / "teacher", parameters=100_000)
+
+
+@pytest.fixture
+def build(toy_corpus: Corpus, teacher: TeacherFolder, tmp_path: Path) -> Build:
+    """build(section keys…): the vocabulary of the toy corpus, of its own folder each time."""
+
+    def build(
+        *,
+        corpus: Corpus = toy_corpus,
+        teacher: TeacherFolder = teacher,
+        transfer: TransferText | None = None,
+        open_teacher: Callable[[], Encoder] = lambda: open_teacher(teacher),
+        **section: Any,
+    ) -> VocabularyFolder:
+        sizes = {"hidden_size": 4, "dense_size": 4, "embedding_size": 8, **section}
+        return build_vocabulary(
+            BiLstm.model_validate(sizes),
+            corpus=corpus,
+            transfer=transfer,
+            teacher=teacher,
+            open_teacher=open_teacher,
+            out=tmp_path / str(len(list(tmp_path.iterdir()))),
+            key=KEY,
+            reporter=SilentReporter(),
+        )
+
+    return build
+
+
+def words_of(vocabulary: VocabularyFolder) -> list[str]:
+    return StudentTokenizer.load(vocabulary.tokenizer).vocabulary
+
+
+def nobody() -> Encoder:
+    raise AssertionError("the teacher was opened for nothing")
+
+
+def test_words_of_train_are_in_it_and_words_of_dev_alone_are_not(
+    make_corpus: Callable[..., Corpus], build: Build, tmp_path: Path
+) -> None:
+    train = [("gorgeous film", "positive"), ("dreadful film", "negative")]
+    corpus = make_corpus(tmp_path / "corpus", train=train, dev=[("unheard gorgeous", "positive")])
+
+    words = words_of(build(corpus=corpus, word_vectors="random", vocabulary={"min_count": 1}))
+
+    assert {"gorgeous", "dreadful", "film"} <= set(words)
+    assert "unheard" not in words
+
+
+def test_second_texts_and_transfer_text_count_too(
+    make_corpus: Callable[..., Corpus], build: Build, tmp_path: Path
+) -> None:
+    train = [("gorgeous", "positive"), ("dreadful", "negative")]
+    corpus = make_corpus(tmp_path / "corpus", train=train, dev=train, pairs=True)
+    with written_whole(tmp_path / "transfer", kind="transfer", key=KEY) as scratch:
+        save_transfer_text(scratch, rows=Rows.of(ids=["a"], texts=["garden"], pairs=["evening"]), quality={})
+    options = {"word_vectors": "random", "vocabulary": {"min_count": 1}}
+
+    words = words_of(build(corpus=corpus, transfer=TransferText(tmp_path / "transfer"), **options))
+
+    assert {"garden", "evening"} <= set(words)
+    assert words_of(build(corpus=corpus, word_vectors="random", vocabulary={"min_count": 2}))[3:] == [
+        "dreadful",
+        "gorgeous",
+    ]  # each stands once as a text and once as a second text
+
+
+@pytest.mark.parametrize("parameters", [700, 703, 704, 711, 712, 800])
+def test_a_student_is_never_larger_than_its_teacher_and_uses_the_room_there_is(
+    make_teacher: Callable[..., TeacherFolder], build: Build, tmp_path: Path, toy_corpus: Corpus, parameters: int
+) -> None:
+    small = make_teacher(tmp_path / "teacher", parameters=parameters)
+
+    vocabulary = build(teacher=small, word_vectors="random", vocabulary={"min_count": 1})
+
+    facts, section = vocabulary.facts, BiLstm(hidden_size=4, dense_size=4)
+    student = bilstm(
+        section, vocabulary_size=facts["tokens"], embedding_size=8, labels=toy_corpus.labels, pair=toy_corpus.is_pair
+    )
+    assert facts["tokens"] == facts["budget"] == len(words_of(vocabulary))
+    assert parameters - 8 < parameter_count(student) <= parameters
+
+
+def test_a_teacher_too_small_for_any_student_is_an_error_with_the_numbers(
+    make_teacher: Callable[..., TeacherFolder], build: Build, tmp_path: Path
+) -> None:
+    with pytest.raises(BudgetTooSmall, match="600"):
+        build(teacher=make_teacher(tmp_path / "teacher", parameters=600), hidden_size=30, word_vectors="random")
+
+
+def test_the_budget_of_the_recipe_is_kept(build: Build) -> None:
+    vocabulary = build(word_vectors="random", vocabulary={"max_size": 12, "min_count": 1})
+
+    assert vocabulary.facts["tokens"] == 12
+    assert {"gorgeous", "dreadful"} <= set(words_of(vocabulary))  # the most frequent words of the toy rows
+
+
+def test_random_vectors_need_no_teacher_and_no_file(build: Build) -> None:
+    vocabulary = build(word_vectors="random", open_teacher=nobody)
+
+    assert vocabulary.vectors() is None
+    assert vocabulary.facts["width"] == 8
+    assert vocabulary.facts["words_with_a_vector"] == 0
+
+
+def test_vectors_from_a_file_have_its_width(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("gorgeous 1 2 3 4 5\ndreadful 5 4 3 2 1\n", encoding="utf-8")
+
+    vocabulary = build(word_vectors=str(path), open_teacher=nobody)
+
+    vectors = vocabulary.vectors()
+    assert vectors is not None
+    assert vectors.shape == (vocabulary.facts["tokens"], 5)
+    assert vocabulary.facts["width"] == 5
+    assert vocabulary.facts["words_with_a_vector"] == 2
+    assert vectors[words_of(vocabulary).index("gorgeous")].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert vocabulary.facts["word_vectors"] == "vectors.txt"  # its name alone: folders tell about the machine
+
+
+@pytest.mark.parametrize(("asked", "width"), [(8, 8), (500, 32)])
+def test_vectors_from_the_teacher_are_no_wider_than_its_states(build: Build, asked: int, width: int) -> None:
+    vocabulary = build(word_vectors="teacher", embedding_size=asked)
+
+    vectors = vocabulary.vectors()
+    assert vectors is not None
+    assert vectors.shape == (vocabulary.facts["tokens"], width)
+    assert vocabulary.facts["width"] == width
+    assert vectors[0].tolist() == [0.0] * width
+    assert (np.abs(vectors[3:]).sum(axis=1) > 0).all()
+
+
+def test_pieces_are_the_teachers_own_and_are_read_as_such(build: Build, teacher: TeacherFolder) -> None:
+    """The letters of a rare word are "##x" pieces; read as text, "##x" would be "#", "#" and "x"."""
+    vocabulary = build(word_vectors="teacher", embedding_size=32, vocabulary={"kind": "pieces", "min_count": 1})
+
+    pieces, encoder = words_of(vocabulary), open_teacher(teacher)
+    with SilentReporter().bar("pieces", total=1, unit="pieces") as bar:
+        read = encoder.word_states(pieces, are_pieces=True, tokens_per_batch=512, bar=bar)
+    vectors = vocabulary.vectors()
+    assert vectors is not None
+    assert set(pieces[3:]) <= set(encoder.tokenizer.get_vocab())
+    known = slice(3, None)
+    distances = np.linalg.norm(read[known, None] - read[None, known], axis=2)
+    ours = np.linalg.norm(vectors[known, None] - vectors[None, known], axis=2)
+    np.testing.assert_allclose(ours, distances * (ours.sum() / distances.sum()), rtol=0.05, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["words", "pieces"])
+def test_the_same_texts_give_the_same_vocabulary_byte_for_byte(build: Build, kind: str) -> None:
+    first, second = (build(word_vectors="teacher", vocabulary={"kind": kind}) for _ in range(2))
+
+    assert first.fingerprint == second.fingerprint

@@ -1,0 +1,44 @@
+"""Counting parameters."""
+
+from torch import nn
+
+from limbeck.models.bilstm import bilstm
+from limbeck.models.size import parameter_count, parameter_count_without_embeddings
+from limbeck.recipe.student import BiLstm
+
+
+def test_a_bilstm_has_as_many_parameters_as_its_formula_says() -> None:
+    section = BiLstm(hidden_size=5, dense_size=7)
+
+    model = bilstm(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=False)
+
+    embeddings = 11 * 3
+    lstms = 2 * 4 * (5 * 3 + 5 * 5 + 2 * 5)  # two directions, four gates, PyTorch's two biases
+    dense = 2 * 5 * 7 + 7
+    classes = 7 * 3 + 3
+    assert parameter_count(model) == embeddings + lstms + dense + classes
+    assert parameter_count_without_embeddings(model) == lstms + dense + classes
+
+
+def test_every_embedding_table_is_left_out_also_one_below_another_module() -> None:
+    model = nn.ModuleDict(
+        {"below": nn.Sequential(nn.Embedding(10, 4), nn.LayerNorm(4)), "positions": nn.Embedding(6, 4)}
+    )
+
+    assert parameter_count(model) == 10 * 4 + 6 * 4 + 8
+    assert parameter_count_without_embeddings(model) == 8
+
+
+def test_a_weight_that_two_modules_share_is_counted_once_and_as_an_embedding() -> None:
+    model = nn.ModuleDict({"words": nn.Embedding(10, 4), "back": nn.Linear(4, 10, bias=False)})
+    model["back"].weight = model["words"].weight
+
+    assert parameter_count(model) == 40
+    assert parameter_count_without_embeddings(model) == 0
+
+
+def test_frozen_weights_count_too() -> None:
+    model = nn.Linear(4, 3)
+    model.weight.requires_grad_(False)
+
+    assert parameter_count(model) == 15

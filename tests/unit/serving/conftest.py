@@ -1,0 +1,60 @@
+"""Exported models, made once per session, and servers of them that run in process."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.export import export_student
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Export
+from limbeck.runtime.classifier import load
+from limbeck.serving.app import create_app
+
+ToyRows = tuple[tuple[str, str], ...]
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of single texts. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows, pair=False)
+
+
+@pytest.fixture(scope="session")
+def pair_model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of pairs of texts. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
+
+
+@pytest.fixture
+def client(model_folder: Path) -> Iterator[TestClient]:
+    """Speaks to a fresh server of the model of single texts."""
+    with TestClient(create_app(load(model_folder), size_mb=1.25)) as client:
+        yield client
+
+
+@pytest.fixture
+def pair_client(pair_model_folder: Path) -> Iterator[TestClient]:
+    """Speaks to a fresh server of the model of pairs."""
+    with TestClient(create_app(load(pair_model_folder), size_mb=1.25)) as client:
+        yield client
+
+
+def _exported(folder: Path, make_student: Callable[..., StudentFolder], toy_rows: ToyRows, *, pair: bool) -> Path:
+    texts = [text for text, _ in toy_rows[:20]]
+    rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if pair else None)
+    model = export_student(
+        Export(),
+        student=make_student(folder / "student", pair=pair),
+        rows=rows,
+        precision="fp32",
+        out=folder / "model",
+        key=Key(section={}, inputs={}),
+        reporter=SilentReporter(),
+    )
+    return model.folder

@@ -37,7 +37,8 @@ def disk_faults_told(place: Path, *, advice: str) -> Iterator[None]:
     except LimbeckError:
         raise
     except Exception as error:
-        path = str(getattr(error, "filename", None) or place)
+        # Of a copy or a rename the second name is the one that is written.
+        path = str(getattr(error, "filename2", None) or getattr(error, "filename", None) or place)
         if is_full(error):
             raise DiskFull(path=path) from error
         if isinstance(error, OSError) and error.errno in REFUSED:

@@ -41,8 +41,9 @@ def label(
     """Give every row the teacher's logits. The teacher is opened only if some text was never asked before."""
     with written_whole(out, kind="labels", key=key) as scratch:
         known = LabelStore(store, teacher=fingerprint, classes=classes)
-        if known.damaged:
-            reporter.note(f"  {known.damaged:,} damaged shards of the label store: what they held is asked again")
+        for shard in known.damaged:
+            reporter.note(f"  label store: {shard.name} is damaged; what it held is asked again")
+            shard.unlink(missing_ok=True)
         asked = _ask_missing(section, rows=rows, known=known, open_teacher=open_teacher, reporter=reporter)
         if asked:
             known = LabelStore(store, teacher=fingerprint, classes=classes)

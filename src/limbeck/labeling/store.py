@@ -25,9 +25,9 @@ class LabelStore:
     def __init__(self, root: Path, *, teacher: str, classes: int) -> None:
         self.folder = root / teacher
         self.classes = classes
-        shards = [_read_shard(path, classes) for path in sorted(self.folder.glob("*.arrow"))]
-        whole = [shard for shard in shards if shard is not None]
-        self.damaged = len(shards) - len(whole)
+        shards = {path: _read_shard(path, classes) for path in sorted(self.folder.glob("*.arrow"))}
+        whole = [shard for shard in shards.values() if shard is not None]
+        self.damaged = [path for path, shard in shards.items() if shard is None]
         self._keys = np.concatenate([keys for keys, _ in whole]) if whole else np.zeros((0, 2), dtype=np.uint64)
         self._logits = (
             np.concatenate([logits for _, logits in whole]) if whole else np.zeros((0, classes), dtype=np.float32)
@@ -71,8 +71,11 @@ class LabelStore:
             content = sink.getvalue().to_pybytes()
         name = blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
         scratch = self.folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same shard just now
-        scratch.write_bytes(content)
-        scratch.rename(self.folder / f"{name}.arrow")
+        try:
+            scratch.write_bytes(content)
+            scratch.rename(self.folder / f"{name}.arrow")
+        finally:
+            scratch.unlink(missing_ok=True)  # on a full disk: what was written of it must not fill it further
 
 
 def _read_shard(path: Path, classes: int) -> tuple[Keys, Logits] | None:

@@ -1,6 +1,7 @@
 """The corpus on disk: its splits, its classes, and the split that is judged."""
 
 from pathlib import Path
+from typing import Any
 
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
@@ -56,7 +57,8 @@ def test_what_training_goes_by_does_not_change_with_test_or_with_what_was_counte
 
 def test_class_names_and_language_are_part_of_what_training_goes_by(tmp_path: Path) -> None:
     fingerprints = set()
-    for number, change in enumerate([{}, {"labels": ["好", "schlecht"]}, {"language": "en"}, {"pair": True}]):
+    changes: list[dict[str, Any]] = [{}, {"labels": ["好", "schlecht"]}, {"language": "en"}, {"pair": True}]
+    for number, change in enumerate(changes):
         folder = tmp_path / str(number)
         rows = Rows.of(ids=["a"], texts=["a"], labels=[0])
         with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:

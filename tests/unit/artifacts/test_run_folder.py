@@ -82,9 +82,9 @@ def test_the_same_process_is_refused_a_second_time_too(tmp_path: Path) -> None:
 def test_a_step_is_made_once_then_reused_then_made_again_with_the_reason(tmp_path: Path) -> None:
     notes = Notes()
 
-    for section in ({"max_rows": 5}, {"max_rows": 5}, {"max_rows": 6}):
+    for max_rows in (5, 5, 6):
         with open_run(tmp_path / "run", reporter=notes, facts=FACTS) as run:
-            assert step(run, **section) == tmp_path / "run" / "corpus"
+            assert step(run, max_rows=max_rows) == tmp_path / "run" / "corpus"
 
     assert "not made yet" in notes.lines[0]
     assert "reused" in notes.lines[1]

@@ -10,6 +10,7 @@ from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm
+from limbeck.recipe.teacher import EncoderTeacher
 
 
 def sections_in(annotation: Any) -> set[type[BaseModel]]:
@@ -50,3 +51,11 @@ def test_a_mutable_default_is_not_shared() -> None:
 
     assert second.label_names == {}
     assert Distillation().seeds is not Distillation().seeds
+
+
+def test_a_seed_is_no_negative_number() -> None:
+    """numpy refuses one, after the teacher has been loaded."""
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        Distillation(seeds=[0, -1])
+    with pytest.raises(ValidationError, match="greater than or equal to 0"):
+        EncoderTeacher(seed=-1)

@@ -150,4 +150,9 @@ def test_an_encoder_without_head_and_pooler_is_taken_and_says_what_is_fresh(tiny
 
     loaded = encoder.model.bert.embeddings.word_embeddings.weight
     assert torch.equal(loaded, weights["bert.embeddings.word_embeddings.weight"])
-    assert encoder.fresh == {"bert.pooler.dense.weight", "bert.pooler.dense.bias", "classifier.weight", "classifier.bias"}
+    assert encoder.fresh == {
+        "bert.pooler.dense.weight",
+        "bert.pooler.dense.bias",
+        "classifier.weight",
+        "classifier.bias",
+    }

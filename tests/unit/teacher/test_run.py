@@ -26,6 +26,7 @@ from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.encoder import open_teacher
 from limbeck.training import loop
+from limbeck.training.checkpoints import save_checkpoint
 
 KEY = Key(section={}, inputs={})
 Prepare = Callable[..., TeacherFolder]
@@ -146,11 +147,11 @@ def test_a_killed_fine_tuning_goes_on_and_ends_the_same(
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # a checkpoint after every step
     undisturbed = prepare(epochs=2, out=tmp_path / "undisturbed")
-    save, saved = loop.save_checkpoint, 0
+    saved = 0
 
     def deadly(*args: Any, **options: Any) -> None:
         nonlocal saved
-        save(*args, **options)
+        save_checkpoint(*args, **options)
         saved += 1
         if saved == steps_before_death:
             raise Killed

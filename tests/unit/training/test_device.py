@@ -29,7 +29,7 @@ def test_auto_is_bf16_where_the_gpu_computes_in_it(
     monkeypatch: pytest.MonkeyPatch, on_gpu: bool, on_cpu: bool, expected: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: on_gpu)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: on_gpu)
     monkeypatch.setattr(device, "_cpu_has_bf16", lambda: on_cpu)
 
     assert choose_arithmetic("auto") == expected

@@ -14,6 +14,7 @@ from limbeck.errors import TrainingDiverged
 from limbeck.progress import SilentReporter
 from limbeck.training import loop
 from limbeck.training.batches import length_batches
+from limbeck.training.checkpoints import save_checkpoint
 from limbeck.training.loop import Progress, train
 
 SETTINGS = SimpleNamespace(epochs=4, learning_rate=0.05, warmup_fraction=0.1, weight_decay=0.01, clip_norm=1.0)
@@ -104,11 +105,14 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_rows(tmp_path: Path) -> None:
     assert progress.history[-1]["loss"] < progress.history[0]["loss"] < 2.0
 
 
-def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else the weights are no numbers either, and the report says so an hour later."""
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     model = fresh_model()
     with torch.no_grad():
-        model[3].bias[0] = float("nan")
+        next(model.parameters()).fill_(float("nan"))
 
     with pytest.raises(TrainingDiverged, match="epoch 1") as raised:
         learn(model, tmp_path / "work")
@@ -118,22 +122,22 @@ def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(tmp_path
 
 
 def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = SimpleNamespace(now=0.0, saved=[])
+    now, saved = 0.0, 0
 
     def monotonic() -> float:
-        clock.now += 1.0  # every look at the clock is a second later; a step takes one look
-        return clock.now
+        nonlocal now
+        now += 1.0  # every look at the clock is a second later; a step takes one look
+        return now
 
     def slow_save(work: Path, **rest: object) -> None:
-        clock.saved.append(clock.now)
-        clock.now += 9.0
-        save(work, **rest)  # type: ignore[arg-type]  # handed on as it came
+        nonlocal now, saved
+        now, saved = now + 9.0, saved + 1
+        save_checkpoint(work, **rest)  # type: ignore[arg-type]  # handed on as it came
 
-    save = loop.save_checkpoint
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=monotonic))
     monkeypatch.setattr(loop, "save_checkpoint", slow_save)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 2.0)
     monkeypatch.setattr(SETTINGS, "epochs", 1)
     learn(fresh_model(), tmp_path / "work")
 
-    assert len(clock.saved) == 2  # once in the twelve steps, since twenty times as long must pass; and at the end
+    assert saved == 2  # once in the twelve steps, since twenty times as long must pass; and at the end

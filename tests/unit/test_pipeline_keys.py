@@ -1,0 +1,274 @@
+"""Which change of the recipe or of the data redoes which stages, and which redoes nothing."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limbeck import pipeline
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.report import save_report
+from limbeck.artifacts.whole import written_whole
+from limbeck.labeling.store import LabelStore
+from limbeck.progress import SilentReporter
+from limbeck.recipe.stages import Stage
+
+RECIPE = """
+[corpus]
+train = "{data}/toy.csv"
+dev = "{data}/dev.csv"
+
+[transfer]
+files = ["{data}/unlabelled.txt"]
+
+[teacher]
+checkpoint = "{data}/teacher"
+epochs = 1
+batch_size = 50
+learning_rate = 1e-3
+precision = "fp32"
+
+[student]
+hidden_size = 4
+dense_size = 4
+embedding_size = 6
+word_vectors = "{data}/vectors.txt"
+
+[distillation]
+epochs = 1
+batch_size = 50
+
+[export]
+int8_agreement = 0.0
+"""
+READING = ["corpus", "transfer"]
+TEACHING = ["teacher", "labels", "vocabulary"]
+BASELINE = ["students/bilstm-alone/0"]
+STUDENT = ["students/bilstm/0"]
+EXPORTS = [f"{place}/{name}" for name in ("bilstm-alone", "bilstm", "bilstm-int8") for place in ("exports", "models")]
+BEHIND_STUDENTS = sorted(f"{step}/0" if step.startswith("exports") else step for step in EXPORTS)
+EVERYTHING = sorted([*READING, *TEACHING, *BASELINE, *STUDENT, *BEHIND_STUDENTS, "report"])
+
+
+class Steps(SilentReporter):
+    """Sorts the steps of a run into those made and those reused."""
+
+    def __init__(self) -> None:
+        self.made: list[str] = []
+        self.reused: list[str] = []
+        self.reasons: dict[str, str] = {}
+
+    def note(self, text: str) -> None:
+        if "[bold]" in text and "removed" not in text:
+            name = text.split("[bold]")[1].split("[/bold]")[0]
+            (self.made if "▸" in text else self.reused).append(name)
+            self.reasons[name] = text.split("[dim]")[1].removesuffix("[/dim]")
+
+
+class Project:
+    """Data, recipe and run folder in one place."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def run_folder(self) -> Path:
+        return self.folder / "runs" / "toy"
+
+    def run(self, *overrides: str, out: Path | None = None, until: Stage | None = None) -> Steps:
+        steps = Steps()
+        out = out or self.run_folder
+        pipeline.run(self.folder / "toy.toml", overrides=overrides, out=out, until=until, reporter=steps)
+        return steps
+
+    def made(self, *overrides: str, until: Stage | None = None) -> list[str]:
+        """The steps that are not reused after this change."""
+        return sorted(self.run(*overrides, until=until).made)
+
+    def rewrite(self, file: str, change: Callable[[str], str]) -> None:
+        path = self.folder / "data" / file
+        path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def judge_nothing(*_: object, out: Path, key: Key, **__: object) -> None:
+    """In place of the evaluation, whose timings take seconds."""
+    with written_whole(out, kind="report", key=key) as scratch:
+        save_report(scratch, data={}, page="")
+
+
+@pytest.fixture(scope="module")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, toy_rows: tuple[tuple[str, str], ...], tiny_teacher_folder: Path
+) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("finished")
+    data = folder / "data"
+    data.mkdir()
+    for name, rows in (("toy.csv", toy_rows[:100]), ("dev.csv", toy_rows[100:130]), ("test.csv", toy_rows[130:160])):
+        (data / name).write_text("\n".join(["text,label", *(",".join(row) for row in rows)]), encoding="utf-8")
+    unlabelled = [" ".join(random.Random(text).sample(text.split(), k=3)) for text, _ in toy_rows[:40]]
+    (data / "unlabelled.txt").write_text("\n".join(unlabelled), encoding="utf-8")
+    vectors = np.random.default_rng(0).normal(size=(2, 6)).round(3).tolist()
+    lines = [" ".join([word, *map(str, row)]) for word, row in zip(["gorgeous", "film"], vectors, strict=True)]
+    (data / "vectors.txt").write_text("\n".join(lines), encoding="utf-8")
+    shutil.copytree(tiny_teacher_folder, data / "teacher")
+    (folder / "toy.toml").write_text(RECIPE.format(data="data"), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "evaluate", judge_nothing)
+        assert sorted(Project(folder).run().made) == EVERYTHING
+        yield folder
+
+
+@pytest.fixture
+def project(finished: Path, tmp_path: Path) -> Project:
+    """A finished run, the test's own to go on from."""
+    return Project(Path(shutil.copytree(finished, tmp_path / "project")))
+
+
+def test_nothing_is_redone_without_a_change_and_the_folder_may_stand_elsewhere(project: Project) -> None:
+    steps = project.run()
+
+    assert steps.made == []
+    assert sorted(steps.reused) == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "labeling.tokens_per_batch=64",
+        "labeling.rows_per_shard=7",
+        "labeling.store='elsewhere'",
+        "distillation.seeds=[0,0]",
+        "export.precisions=['int8','fp32']",
+    ],
+)
+def test_what_changes_no_artifact_redoes_nothing(project: Project, change: str) -> None:
+    assert project.made(change) == []
+
+
+def test_data_teacher_and_vectors_at_another_place_are_still_the_same(project: Project) -> None:
+    (project.folder / "data").rename(project.folder / "moved")
+    (project.folder / "toy.toml").write_text(RECIPE.format(data="moved"), encoding="utf-8")
+
+    assert project.made() == []
+
+
+def test_no_artifact_knows_the_folders_of_this_machine(project: Project, finished: Path) -> None:
+    manifests = list(project.run_folder.rglob("manifest.json"))
+
+    assert len(manifests) == len(EVERYTHING)
+    assert [path for path in manifests if str(finished) in path.read_text(encoding="utf-8")] == []
+
+
+def test_how_it_is_measured_redoes_the_report_alone(project: Project) -> None:
+    assert project.made("evaluation.latency_rows=7") == ["report"]
+
+
+def test_another_seed_trains_that_seed_alone(project: Project) -> None:
+    steps = project.run("distillation.seeds=[0,1]", until=Stage.EXPORT)
+
+    trained = [step for step in steps.made if step.startswith("students/")]
+    assert trained == ["students/bilstm-alone/1", "students/bilstm/1"]
+    assert not [step for step in steps.made if step.startswith("exports/") and step.endswith("/0")]
+    assert set(READING + TEACHING) <= set(steps.reused)
+
+
+def test_how_students_are_trained_redoes_them_and_what_is_behind_them(project: Project) -> None:
+    assert project.made("distillation.epochs=2") == sorted([*BASELINE, *STUDENT, *BEHIND_STUDENTS, "report"])
+
+
+def test_another_loss_leaves_the_baseline_alone(project: Project) -> None:
+    steps = project.run("distillation.losses=[{kind='soft_targets'}]")
+
+    assert "students/bilstm/0" in steps.made
+    assert "losses" in steps.reasons["students/bilstm/0"]
+    assert {"students/bilstm-alone/0", "exports/bilstm-alone/0", "models/bilstm-alone"} <= set(steps.reused)
+
+
+def test_the_teachers_learning_rate_redoes_everything_that_the_teacher_has_a_part_in(project: Project) -> None:
+    steps = project.run("teacher.learning_rate=3e-3")
+
+    alone = [*BASELINE, "exports/bilstm-alone/0", "models/bilstm-alone"]  # its word vectors are from a file here
+    assert sorted(steps.reused) == sorted([*READING, *alone])
+    assert "learning_rate: 0.001 → 0.003" in steps.reasons["teacher"]
+
+
+def test_other_weights_of_the_checkpoint_redo_the_teacher(project: Project) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = project.folder / "data" / "teacher" / "model.safetensors"
+    weights = load_file(path)
+    save_file({name: weight * 1.5 for name, weight in weights.items()}, path, metadata={"format": "pt"})
+
+    steps = project.run(until=Stage.TEACHER)
+
+    assert steps.made == ["teacher"]
+    assert steps.reasons["teacher"] == "checkpoint changed"
+
+
+def test_what_only_the_students_network_knows_keeps_the_vocabulary(project: Project) -> None:
+    steps = project.run("student.pooling='last'", "student.max_length=9", until=Stage.DISTILLATION)
+
+    assert steps.made == [*BASELINE, *STUDENT]
+
+
+def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(project: Project) -> None:
+    project.rewrite("vectors.txt", lambda text: text.replace("gorgeous 0", "gorgeous 1"))
+
+    steps = project.run(until=Stage.DISTILLATION)
+
+    assert steps.made == ["vocabulary", *BASELINE, *STUDENT]
+    assert steps.reasons["vocabulary"] == "word_vectors changed"
+
+
+def test_one_more_training_row_redoes_everything(project: Project) -> None:
+    project.rewrite("toy.csv", lambda text: text + "\na gorgeous garden,positive")
+
+    assert project.made() == EVERYTHING
+
+
+def test_a_test_file_that_comes_later_trains_nothing_anew(project: Project) -> None:
+    """It is labelled and judged; teacher, vocabulary, students and files stay."""
+    assert project.made("corpus.test='data/test.csv'") == ["corpus", "labels", "report", "transfer"]
+
+
+def test_other_transfer_text_teaches_the_student_anew_but_not_the_teacher(project: Project) -> None:
+    project.rewrite("unlabelled.txt", lambda text: text + "\nthe old camera in the city")
+
+    steps = project.run(until=Stage.DISTILLATION)
+
+    assert "teacher" in steps.reused
+    assert {"transfer", "labels", "students/bilstm/0"} <= set(steps.made)
+
+
+def test_a_second_run_with_the_same_teacher_asks_it_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise AssertionError("a shard was written: the teacher was asked again")
+
+    monkeypatch.setattr(LabelStore, "write", refuse)
+    steps = project.run("student.hidden_size=3", out=project.folder / "runs" / "second", until=Stage.LABELING)
+
+    assert steps.made == ["corpus", "transfer", "teacher", "labels"]
+
+
+def test_a_damaged_artifact_is_made_again_and_what_is_behind_it_is_kept(project: Project) -> None:
+    """It comes out the same, so nothing behind it has to change."""
+    path = project.run_folder / "labels" / "labels.arrow"
+    path.write_bytes(path.read_bytes()[:-1])
+
+    steps = project.run()
+
+    assert steps.made == ["labels"]
+    assert "damaged" in steps.reasons["labels"]
+
+
+def test_models_that_the_recipe_no_longer_asks_for_are_gone(project: Project) -> None:
+    project.run("distillation.baseline=false", "export.precisions=['fp32']")
+
+    assert sorted(path.name for path in (project.run_folder / "models").iterdir()) == ["bilstm"]
+    stages = json.loads((project.run_folder / "run.json").read_text(encoding="utf-8"))["stages"]
+    assert [stage for stage in stages if stage.startswith("models/")] == ["models/bilstm"]

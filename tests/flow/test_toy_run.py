@@ -14,6 +14,7 @@ from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
+from limbeck.recipe.stages import Stage
 
 MODEL_KEYS = {
     "name", "role", "kind", "seed_count", "accuracy", "macro_f1", "accuracy_sd", "accuracy_ci95", "teacher_agreement",
@@ -82,7 +83,7 @@ def test_the_shipped_file_says_what_the_trained_student_says(finished: Run) -> N
     import torch
     from transformers import AutoModelForSequenceClassification
 
-    import limbeck.models.bilstm  # noqa: F401  makes transformers know the student
+    import limbeck.models.bilstm
     from limbeck.text.student_tokenizer import StudentTokenizer, padded
 
     texts = ["the film is gorgeous", "a dreadful evening", "", "gorgeous " * 50]
@@ -112,14 +113,16 @@ def test_a_second_run_reuses_everything_and_changes_no_file(finished: Run) -> No
     assert {path: path.stat().st_mtime_ns for path in finished.folder.rglob(MANIFEST)} == before
 
 
-def test_another_run_never_asks_the_teacher_again(finished: Run, tmp_path: Path) -> None:
+def test_another_run_never_asks_the_teacher_again(finished: Run) -> None:
     """Same corpus and teacher settings, other student: the teacher comes out the same and the store knows it all."""
     runs = finished.folder.parent
     shards = sorted((runs / ".label-store").rglob("*.arrow"))
     changes = ["student.hidden_size=5", "distillation.baseline=false", "distillation.epochs=1"]
 
     notes = Notes()
-    run(finished.folder / "recipe.toml", overrides=changes, out=runs / "other", until="distillation", reporter=notes)
+    run(
+        finished.folder / "recipe.toml", overrides=changes, out=runs / "other", until=Stage.DISTILLATION, reporter=notes
+    )
 
     assert any(" 0 texts asked" in line for line in notes.lines), notes.lines
     assert sorted((runs / ".label-store").rglob("*.arrow")) == shards

@@ -52,8 +52,8 @@ def test_init_understands_the_file(file: str, expected: dict[str, Any]) -> None:
 
 @pytest.fixture
 def usual_split(tmp_path: Path) -> Corpus:
-    files = {split: str(DATA / "chnsenticorp" / f"{split}.tsv") for split in ("train", "dev")}
-    section = CorpusSection(**files, text="text_a")
+    folder = DATA / "chnsenticorp"
+    section = CorpusSection(train=str(folder / "train.tsv"), dev=str(folder / "dev.tsv"), text="text_a")
     return read_corpus(section, out=tmp_path / "corpus", key=KEY, reporter=SilentReporter(), name="chnsenticorp")
 
 

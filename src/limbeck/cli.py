@@ -25,7 +25,7 @@ TRAINING = (
     *("accelerate", "datasets", "huggingface_hub", "jinja2", "markupsafe", "matplotlib", "onnx", "pyarrow"),
     *("safetensors", "scipy", "sklearn", "torch", "transformers"),
 )
-SERVING = ("fastapi", "prometheus_client", "uvicorn")
+SERVING = ("fastapi", "httptools", "prometheus_client", "uvicorn")
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), "jieba": "zh"}
 GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
 

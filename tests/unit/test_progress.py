@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from limbeck import progress
-from limbeck.progress import Reporter, SilentReporter, TerminalReporter, counted
+from limbeck.progress import Reporter, SilentReporter, TerminalReporter, counted, rate_line
 
 
 class Clock:
@@ -132,3 +132,36 @@ def test_counted_moves_the_bar_once_for_each_item() -> None:
 
     assert items == ["a", "b", "c"]
     assert bar.amounts == [1, 1, 1]
+
+
+def rates(log: io.StringIO, *, terminal: bool) -> Console:
+    return Console(file=log, force_terminal=terminal, highlight=False, width=40, color_system=None)
+
+
+def test_work_of_unknown_amount_shows_its_rate_on_one_line_after_two_seconds(log: io.StringIO, clock: Clock) -> None:
+    with rate_line(unit="rows", console=rates(log, terminal=True)) as advance:
+        for clock.now in (1.0, 1.9, 2.0, 2.1, 4.0):
+            advance(1000)
+
+    assert [line.rstrip() for line in log.getvalue().split("\r")] == [
+        "",
+        "3,000 rows, 1,500 rows/s",
+        "5,000 rows, 1,250 rows/s",
+    ]
+    assert log.getvalue().endswith("\n")
+
+
+def test_quick_work_of_unknown_amount_shows_nothing(log: io.StringIO, clock: Clock) -> None:
+    with rate_line(unit="rows", console=rates(log, terminal=True)) as advance:
+        clock.now = 1.5
+        advance(10)
+
+    assert log.getvalue() == ""
+
+
+def test_a_rate_is_for_terminals_alone(log: io.StringIO, clock: Clock) -> None:
+    with rate_line(unit="rows", console=rates(log, terminal=False)) as advance:
+        clock.now = 60.0
+        advance(10)
+
+    assert log.getvalue() == ""

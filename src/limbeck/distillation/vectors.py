@@ -11,7 +11,6 @@ from limbeck.progress import Bar, Reporter
 from limbeck.text.student_tokenizer import PAD_ID
 from limbeck.text.word_vectors import read_word_vectors
 
-TOKENS_PER_BATCH = 8192
 SPREAD_OF_UNKNOWN = 0.1  # standard deviation of vectors for tokens that the source knows nothing of
 
 Vectors = npt.NDArray[np.float32]
@@ -20,7 +19,7 @@ Vectors = npt.NDArray[np.float32]
 class WordReader(Protocol):
     """What is asked of a teacher here."""
 
-    def word_states(self, words: Sequence[str], *, are_pieces: bool, tokens_per_batch: int, bar: Bar) -> Vectors:
+    def word_states(self, words: Sequence[str], *, are_pieces: bool, bar: Bar) -> Vectors:
         """(words, width): the teacher's state for each word alone, or for each of its own pieces."""
 
 
@@ -32,7 +31,7 @@ def teacher_vectors(
     A teacher narrower than `width` gives all the components it has; the caller asks for no more.
     """
     with reporter.bar("word vectors from the teacher", total=len(words), unit="words") as bar:
-        states = teacher.word_states(words, are_pieces=are_pieces, tokens_per_batch=TOKENS_PER_BATCH, bar=bar)
+        states = teacher.word_states(words, are_pieces=are_pieces, bar=bar)
     return _without_padding(principal_components(states, width=width))
 
 

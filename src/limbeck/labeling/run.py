@@ -21,7 +21,12 @@ class Teacher(Protocol):
     """All this room asks of a teacher."""
 
     def logits(
-        self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int, bar: Bar | None = None
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
     ) -> npt.NDArray[np.float32]:
         """(rows, classes) raw logits, in the order of the texts."""
 

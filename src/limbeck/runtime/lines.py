@@ -1,5 +1,6 @@
 """Lines of text out of a file, a pipe or a terminal, one at a time, gzipped or not."""
 
+import codecs
 import gzip
 import io
 import os
@@ -32,10 +33,12 @@ class Lines:
         self.path, self.encoding = path, encoding
         self.number, self.drained = 0, False
         self._peeked: str | None = None
-        if not isinstance(source, io.TextIOBase) and not _is_line_by_line(encoding, path=path):
-            source = io.TextIOWrapper(cast(BinaryIO, source), encoding=encoding, newline="\n")
-        is_text = isinstance(source, io.TextIOBase)
-        self._lines = self._from_text(cast(TextIO, source)) if is_text else self._from_bytes(cast(BinaryIO, source))
+        if isinstance(source, io.TextIOBase):
+            self._lines = self._from_text(cast(TextIO, source))
+        elif _newline_is_one_byte(encoding, path=path):
+            self._lines = self._from_bytes(cast(BinaryIO, source))
+        else:
+            self._lines = self._from_characters(cast(BinaryIO, source))
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -69,12 +72,26 @@ class Lines:
             yield self._decoded(last)
 
     def _from_text(self, source: TextIO) -> Iterator[str]:
-        try:
-            while line := source.readline():
-                # Such characters stand for bytes or halves that are no text; they could not be written out again.
-                yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
-        except UnicodeDecodeError as error:
-            raise self._undecodable(error.object[error.start : error.end]) from error
+        while line := source.readline():
+            # Such characters stand for bytes or halves that are no text; they could not be written out again.
+            yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
+
+    def _from_characters(self, source: BinaryIO) -> Iterator[str]:
+        """For encodings in which bytes cannot be cut into lines before they are characters."""
+        read, decoder, pending = _reader(source), codecs.getincrementaldecoder(self.encoding)(), ""
+        while True:
+            block = self._block(read)
+            try:
+                *complete, pending = (pending + decoder.decode(block, final=not block)).split("\n")
+            except UnicodeDecodeError as error:
+                before = pending + error.object[: error.start].decode(error.encoding, "replace")
+                row = self.number + 1 + before.count("\n")
+                raise self._undecodable(error.object[error.start : error.end], row=row) from error
+            yield from map(self._stripped, complete)
+            if not block:
+                break
+        if pending:
+            yield self._stripped(pending)
 
     def _block(self, read: Callable[[int], bytes]) -> bytes:
         try:
@@ -87,10 +104,9 @@ class Lines:
         try:
             return self._stripped(line.decode(self.encoding))
         except UnicodeDecodeError as error:
-            raise self._undecodable(line[error.start : error.end]) from error
+            raise self._undecodable(line[error.start : error.end], row=self.number + 1) from error
 
-    def _undecodable(self, found: bytes) -> BytesUndecodable:
-        row = self.number + 1
+    def _undecodable(self, found: bytes, *, row: int) -> BytesUndecodable:
         return BytesUndecodable(path=self.path, row=row, encoding=self.encoding, found=found, advice=OTHER_ENCODING)
 
     def _stripped(self, line: str) -> str:
@@ -126,8 +142,8 @@ def _unzipped(file: io.BufferedReader) -> BinaryIO:
     return gzip.GzipFile(fileobj=file) if is_gzip else file  # type: ignore[return-value]  # a BinaryIO in all but name
 
 
-def _is_line_by_line(encoding: str, *, path: Path) -> bool:
-    """Whether the byte of \\n ends lines in this encoding and no others; in UTF-16 it is half a character."""
+def _newline_is_one_byte(encoding: str, *, path: Path) -> bool:
+    """Whether a line ends at the byte of a line feed; in UTF-16 that byte is half a character."""
     try:
         return "\n".encode(encoding) == b"\n"
     except LookupError:

@@ -25,8 +25,6 @@ from limbeck.training.device import choose_arithmetic
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 
-TOKENS_PER_BATCH = 8192  # for the judging on dev
-
 
 def prepare_teacher(
     section: EncoderTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
@@ -101,7 +99,7 @@ def _fine_tune(
 
 
 def _judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
-    logits = torch.from_numpy(encoder.logits(rows.texts, rows.pairs, tokens_per_batch=TOKENS_PER_BATCH))
+    logits = torch.from_numpy(encoder.logits(rows.texts, rows.pairs))
     labels = torch.from_numpy(rows.labels)
     return {
         "dev_accuracy": float((logits.argmax(dim=1) == labels).float().mean()),

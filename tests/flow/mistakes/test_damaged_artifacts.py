@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 Command = Callable[..., Any]
@@ -93,6 +94,7 @@ def test_what_a_damaged_shard_of_the_label_store_held_is_asked_again(
     toy: Any, limbeck: Command, damage: Callable[[Path], None]
 ) -> None:
     shards = sorted((toy.folder / "runs" / ".label-store").rglob("*.arrow"))
+    held = pa.ipc.open_file(shards[0].read_bytes()).read_all().num_rows
     labels = (toy.run / "labels" / "labels.arrow").read_bytes()
     shutil.rmtree(toy.run / "labels")
     damage(shards[0])
@@ -101,7 +103,7 @@ def test_what_a_damaged_shard_of_the_label_store_held_is_asked_again(
 
     assert answer.code == 0
     assert f"{shards[0].name} is damaged; what it held is asked again" in answer.err
-    assert " 100 texts asked, the rest was in the label store" in answer.err
+    assert f" {held} texts asked, the rest was in the label store" in answer.err
     assert (toy.run / "labels" / "labels.arrow").read_bytes() == labels
     assert list(answer.steps("▸")) == ["labels"]
 

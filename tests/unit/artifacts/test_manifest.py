@@ -111,3 +111,23 @@ def test_a_file_that_came_later_is_no_fault(folder: Path) -> None:
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
 
     assert faults_of(folder, manifest) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fingerprint": "0" * 32},
+        {"files": ["a.txt"]},
+        {"files": {"a.txt": None}},
+        {"files": {}},
+        {"key": None},
+        {"key": {"section": 3, "inputs": {}}},
+        {"key": {"section": {}, "inputs": None}},
+    ],
+)
+def test_a_manifest_that_does_not_add_up_is_said_to_be_unreadable(folder: Path, changes: dict[str, object]) -> None:
+    write_manifest(folder, kind="corpus", key=KEY)
+    rewrite(folder, **changes)
+
+    with pytest.raises(ArtifactMissing, match=r"its manifest\.json cannot be read"):
+        read_manifest(folder, kind="corpus")

@@ -11,7 +11,7 @@ import pytest
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.whole import written_whole
-from limbeck.errors import RunBusy
+from limbeck.errors import PathUnusable, RunBusy
 from limbeck.progress import SilentReporter
 
 FACTS = {"name": "toy", "seeds": [0]}
@@ -145,3 +145,22 @@ def test_what_an_earlier_recipe_shipped_does_not_pass_for_this_ones(tmp_path: Pa
     assert (tmp_path / "run" / "exports" / "bilstm-int8").is_dir()
     assert "models/bilstm-int8" not in stages_of(tmp_path / "run")
     assert "models/bilstm-int8" in notes.lines[-1]
+
+
+def test_a_folder_that_holds_other_things_is_not_taken(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+
+    with (
+        pytest.raises(PathUnusable, match=r"other things \(corpus\)"),
+        open_run(tmp_path, reporter=Notes(), facts=FACTS),
+    ):
+        pytest.fail("it was taken")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    with open_run(tmp_path, reporter=Notes(), facts=FACTS) as run:
+        step(run)
+
+    assert (tmp_path / "corpus").is_dir()

@@ -22,10 +22,8 @@ class LetterReader:
     def __init__(self) -> None:
         self.were_pieces: list[bool] = []
 
-    def word_states(
-        self, words: Sequence[str], *, are_pieces: bool, tokens_per_batch: int, bar: Bar
-    ) -> npt.NDArray[np.float32]:
-        del tokens_per_batch, bar
+    def word_states(self, words: Sequence[str], *, are_pieces: bool, bar: Bar) -> npt.NDArray[np.float32]:
+        del bar
         self.were_pieces.append(are_pieces)
         return np.array([[word.count(letter) for letter in "aeiou"] for word in words], dtype=np.float32)
 

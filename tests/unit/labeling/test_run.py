@@ -27,7 +27,12 @@ class LengthTeacher:
         self.dies_after = dies_after
 
     def logits(
-        self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int, bar: Bar | None = None
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
     ) -> npt.NDArray[np.float32]:
         del tokens_per_batch, bar
         if self.dies_after is not None and self.calls >= self.dies_after:

@@ -96,3 +96,33 @@ def test_two_runs_that_write_the_same_shard_at_the_same_time_do_not_disturb_each
     store = opened(tmp_path)
     assert store.logits(store.find(keys)).tolist() == logits.tolist()
     assert len(list((tmp_path / "teacher-a").iterdir())) == 1
+
+
+def test_a_shard_with_one_wrong_bit_counts_as_never_asked(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write(content_keys(TEXTS), logits_for(TEXTS))
+    (shard,) = store.folder.glob("*.arrow")
+    content = bytearray(shard.read_bytes())
+
+    for place in range(0, len(content), 97):
+        content[place] ^= 1
+        shard.write_bytes(content)
+        store = opened(tmp_path)
+        content[place] ^= 1
+
+        assert len(store) == 0
+        assert store.damaged == [shard]
+
+
+def test_a_shard_that_finds_no_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def half_written(path: Path, _: bytes) -> int:
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    store = opened(tmp_path)
+    monkeypatch.setattr(Path, "write_bytes", half_written)
+
+    with pytest.raises(OSError, match="No space left"):
+        store.write(content_keys(TEXTS), logits_for(TEXTS))
+
+    assert list(store.folder.iterdir()) == []

@@ -104,3 +104,35 @@ def test_peeking_takes_nothing_away() -> None:
     assert (lines.peek(), lines.peek(), lines.number) == ("a", "a", 0)
     assert [(line, lines.number) for line in lines] == [("a", 1), ("b", 2)]
     assert lines.peek() is None
+
+
+@pytest.mark.parametrize("block", [3, 1 << 16])
+def test_wide_encodings_are_cut_into_lines_as_characters(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    """In UTF-16 the byte of a line feed is half of many characters."""
+    monkeypatch.setattr(lines_module, "BLOCK_BYTES", block)
+    text = "上Ċ\r\n\n\u0a0a\nlast"
+
+    assert read(io.BytesIO(text.encode("utf-16")), encoding="utf-16") == ["上Ċ", "", "\u0a0a", "last"]
+
+
+def test_undecodable_characters_are_told_with_their_line_in_wide_encodings_too() -> None:
+    content = "one\ntwo\n".encode("utf-16") + b"\x00\xdc" + "\n".encode("utf-16-le")
+
+    with pytest.raises(BytesUndecodable, match="row 3") as caught:
+        read(io.BytesIO(content), encoding="utf-16")
+
+    assert caught.value.row == 3
+    assert "00 dc" in str(caught.value)
+
+
+def test_a_stream_in_a_wide_encoding_is_left_open() -> None:
+    stream = io.BytesIO("one\n".encode("utf-16"))
+
+    read(stream, encoding="utf-16")
+
+    assert not stream.closed
+
+
+def test_an_encoding_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(FileUnreadable, match="klingon"):
+        read(io.BytesIO(b"x"), encoding="klingon")

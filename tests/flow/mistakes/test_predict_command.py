@@ -1,0 +1,218 @@
+"""`limbeck predict` in clumsy hands: wrong folders, wrong files, wrong columns, and pipes that close."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """Two rows with a header."""
+    path = tmp_path / "rows.csv"
+    path.write_text("name,body\nfirst,a gorgeous film\nsecond,a dreadful film\n", encoding="utf-8")
+    return path
+
+
+# ---- models ----
+
+
+def test_a_folder_that_is_not_there_is_no_model(rows: Path, limbeck: Command) -> None:
+    limbeck("predict", "nowhere", rows).refused_with("'nowhere' is not a model: there is no such folder", "Give the")
+
+
+def test_a_run_is_no_model_but_its_models_are_named(toy: Any, rows: Path, limbeck: Command) -> None:
+    answer = limbeck("predict", toy.run, rows)
+
+    answer.refused_with(f"'{toy.run}' is not a model", str(toy.run / "models" / "bilstm-int8"))
+
+
+def test_another_artifact_is_called_by_its_name(toy: Any, rows: Path, limbeck: Command) -> None:
+    limbeck("predict", toy.run / "students" / "bilstm" / "0", rows).refused_with("is not a model: it is a student")
+
+
+def test_a_model_of_a_newer_limbeck_is_refused(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
+    newer = shutil.copytree(model, tmp_path / "newer")
+    manifest = json.loads((newer / "manifest.json").read_text(encoding="utf-8"))
+    (newer / "manifest.json").write_text(json.dumps({**manifest, "format": 99}), encoding="utf-8")
+
+    limbeck("predict", newer, rows).refused_with("format 99", "up to 1", "pip install --upgrade limbeck")
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "model.json"])
+def test_a_damaged_model_is_refused(model: Path, tmp_path: Path, rows: Path, limbeck: Command, file: str) -> None:
+    damaged = shutil.copytree(model, tmp_path / "damaged")
+    (damaged / file).write_bytes((damaged / file).read_bytes()[:-7])
+
+    limbeck("predict", damaged, rows).refused_with("damaged' is damaged", f"{file} has", "Run the recipe again")
+
+
+# ---- files ----
+
+
+def test_a_missing_file_is_told_with_a_close_name(model: Path, rows: Path, limbeck: Command) -> None:
+    limbeck("predict", model, rows.with_name("row.csv")).refused_with("did you mean 'rows.csv'?", str(rows.parent))
+
+
+def test_a_folder_is_no_file_of_rows(model: Path, tmp_path: Path, limbeck: Command) -> None:
+    limbeck("predict", model, tmp_path).refused_with(f"cannot read '{tmp_path}'", "Is a directory", "Give a file")
+
+
+def test_an_unknown_column_is_told_with_those_there_are(model: Path, rows: Path, limbeck: Command) -> None:
+    limbeck("predict", model, rows).refused_with("no column 'text'", "its columns: name, body", "`--text`")
+    limbeck("predict", model, rows, "--text", "boddy").refused_with("(did you mean 'body'?)", "--no-header")
+
+
+def test_a_model_of_pairs_wants_two_texts(pair_model: Path, tmp_path: Path, limbeck: Command) -> None:
+    (tmp_path / "one.csv").write_text("text\na film\n", encoding="utf-8")
+
+    limbeck("predict", pair_model, tmp_path / "one.csv").refused_with("no column 'pair'", "its columns: text")
+    limbeck("predict", pair_model, given="a film\n").refused_with("row 1", "no tab", "text<TAB>text")
+
+
+def test_a_model_of_single_texts_wants_one(model: Path, rows: Path, limbeck: Command) -> None:
+    answer = limbeck("predict", model, rows, "--text", "body", "--pair", "name")
+
+    answer.refused_with("the model reads one text per row", "Leave `--pair` out")
+
+
+def test_undecodable_bytes_are_told_with_their_row(model: Path, tmp_path: Path, limbeck: Command) -> None:
+    (tmp_path / "latin.txt").write_bytes("a film\ncafé\n".encode("latin-1"))
+
+    limbeck("predict", model, tmp_path / "latin.txt").refused_with("row 2", "not valid utf-8", "e9", "--encoding")
+    assert "café" in limbeck("predict", model, tmp_path / "latin.txt", "--encoding", "latin-1").out
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "gb18030"])
+def test_other_encodings_are_read(model: Path, tmp_path: Path, limbeck: Command, encoding: str) -> None:
+    (tmp_path / "rows.csv").write_bytes("text\n上 film 好\nother\n".encode(encoding))
+
+    answer = limbeck("predict", model, tmp_path / "rows.csv", "--encoding", encoding)
+
+    assert [line.partition(",")[0] for line in answer.out.splitlines()] == ["text", "上 film 好", "other"]
+
+
+def test_an_encoding_that_does_not_exist_is_refused(model: Path, rows: Path, limbeck: Command) -> None:
+    limbeck("predict", model, rows, "--encoding", "klingon").refused_with("klingon", "no encoding has that name")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "out"),
+    [
+        ("rows.txt", b"", ""),
+        ("rows.jsonl", b"", ""),
+        ("rows.csv", b"", ""),
+        (
+            "rows.csv",
+            b"text\n",
+            "text,label,probability_negative,probability_neutral,probability_positive\n",
+        ),
+    ],
+)
+def test_no_rows_in_is_no_rows_out(
+    model: Path, tmp_path: Path, limbeck: Command, name: str, content: bytes, out: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+
+    answer = limbeck("predict", model, tmp_path / name)
+
+    assert (answer.code, answer.out, answer.err) == (0, out, "")
+
+
+def test_nothing_on_standard_input_is_no_rows(model: Path, limbeck: Command) -> None:
+    assert limbeck("predict", model).code == 0
+
+
+# ---- options ----
+
+
+def test_a_file_without_header_goes_by_numbers(model: Path, rows: Path, limbeck: Command) -> None:
+    answer = limbeck("predict", model, rows, "--no-header", "--text", "1")
+
+    assert answer.code == 0
+    assert answer.out.startswith("name,body,")
+    assert len(answer.out.splitlines()) == 3
+
+
+def test_answers_as_json_lines(model: Path, rows: Path, limbeck: Command) -> None:
+    answer = limbeck("predict", model, rows, "--text", "body", "--json")
+
+    lines = [json.loads(line) for line in answer.out.splitlines()]
+    assert [line["name"] for line in lines] == ["first", "second"]
+    assert all(line["label"] in line["probabilities"] for line in lines)
+
+
+def test_the_output_may_be_the_input(model: Path, rows: Path, limbeck: Command) -> None:
+    assert limbeck("predict", model, rows, "--text", "body", "--out", rows).code == 0
+
+    assert [line.split(",")[:2] for line in rows.read_text(encoding="utf-8").splitlines()] == [
+        ["name", "body"],
+        ["first", "a gorgeous film"],
+        ["second", "a dreadful film"],
+    ]
+
+
+def test_a_mistake_in_the_middle_leaves_an_earlier_output_alone(
+    model: Path, tmp_path: Path, rows: Path, limbeck: Command
+) -> None:
+    (tmp_path / "earlier.csv").write_text("what was there", encoding="utf-8")
+    rows.write_text(rows.read_text(encoding="utf-8") + "too,many,cells\n", encoding="utf-8")
+
+    answer = limbeck("predict", model, rows, "--text", "body", "--out", tmp_path / "earlier.csv")
+
+    answer.refused_with("row 4", "3 fields where there are 2 columns")
+    assert (tmp_path / "earlier.csv").read_text(encoding="utf-8") == "what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier.csv", "rows.csv"]
+
+
+def test_an_output_that_cannot_be_written_is_refused(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
+    limbeck("predict", model, rows, "--out", tmp_path).refused_with("it is a folder", "the name of a file")
+    limbeck("predict", model, rows, "--out", tmp_path / "no" / "x.csv").refused_with("there is no folder", "make the")
+
+
+# ---- in a process of its own ----
+
+
+def test_a_mistake_ends_a_real_process_with_two_lines_and_status_2(model: Path) -> None:
+    command = [sys.executable, "-m", "limbeck", "predict", str(model / "nowhere"), "-"]
+
+    done = subprocess.run(command, input="x\n", capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) == 2
+    assert done.stderr.startswith("limbeck: '")
+
+
+def test_a_reader_that_leaves_early_is_no_error(model: Path, tmp_path: Path) -> None:
+    """`limbeck predict … | head -1`, with more rows than a pipe holds."""
+    (tmp_path / "rows.txt").write_text("a gorgeous film of many words\n" * 20_000, encoding="utf-8")
+    command = [sys.executable, "-m", "limbeck", "predict", str(model), str(tmp_path / "rows.txt")]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        first = process.stdout.readline()
+        process.stdout.close()
+        noise = process.stderr.read()
+
+    assert first.endswith(b"\ta gorgeous film of many words\n")
+    assert noise == b""
+    assert process.returncode == 0
+
+
+def test_rows_are_utf8_whatever_the_terminal_is(model: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "limbeck", "predict", str(model)]
+
+    done = subprocess.run(command, input="好 film\n".encode(), env=environment, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode("utf-8").endswith("\t好 film\n")

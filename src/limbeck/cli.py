@@ -43,7 +43,10 @@ app = typer.Typer(
 
 def main() -> None:
     """The entry point of the command."""
-    app()
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command itself began
+        sys.exit(130)
 
 
 def _reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:

@@ -144,24 +144,26 @@ def rate_line(*, unit: str, console: Console | None = None) -> Iterator[Callable
     Nothing is shown in the first seconds, nor where there is no terminal.
     """
     console = console or Console(file=sys.stderr, highlight=False)
-    done, is_shown = 0, False
-    started = last = time.monotonic()
+    done, started, shown_at = 0, time.monotonic(), 0.0
+
+    def show(now: float, *, end: str = "") -> None:
+        line = f"{done:,} {unit}, {done / (now - started):,.0f} {unit}/s"
+        console.file.write(f"\r{line:<{console.width - 1}}{end}")
+        console.file.flush()
 
     def advance(amount: int) -> None:
-        nonlocal done, is_shown, last
+        nonlocal done, shown_at
         done, now = done + amount, time.monotonic()
-        late = now - started >= SECONDS_BEFORE_RATES and now - last >= SECONDS_BETWEEN_RATES
-        if late and console.is_terminal:
-            last, is_shown = now, True
-            line = f"{done:,} {unit}, {done / (now - started):,.0f} {unit}/s"
-            console.file.write(f"\r{line:<{console.width - 1}}")
-            console.file.flush()
+        is_late = now - started >= SECONDS_BEFORE_RATES and now - shown_at >= SECONDS_BETWEEN_RATES
+        if is_late and console.is_terminal:
+            shown_at = now
+            show(now)
 
     try:
         yield advance
     finally:
-        if is_shown:
-            console.file.write("\n")
+        if shown_at:
+            show(time.monotonic(), end="\n")
 
 
 def counted(items: Iterable[Item], bar: Bar) -> Iterator[Item]:

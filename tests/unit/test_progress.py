@@ -140,13 +140,15 @@ def rates(log: io.StringIO, *, terminal: bool) -> Console:
 
 def test_work_of_unknown_amount_shows_its_rate_on_one_line_after_two_seconds(log: io.StringIO, clock: Clock) -> None:
     with rate_line(unit="rows", console=rates(log, terminal=True)) as advance:
-        for clock.now in (1.0, 1.9, 2.0, 2.1, 4.0):
+        for clock.now in (1.0, 1.9, 2.0, 2.1, 4.0, 4.1):
             advance(1000)
+        clock.now = 5.0
 
     assert [line.rstrip() for line in log.getvalue().split("\r")] == [
         "",
         "3,000 rows, 1,500 rows/s",
         "5,000 rows, 1,250 rows/s",
+        "6,000 rows, 1,200 rows/s",
     ]
     assert log.getvalue().endswith("\n")
 

@@ -1,4 +1,4 @@
-"""Limbeck distils big fine-tuned text classifiers into students that are small and hundreds of times faster."""
+"""Limbeck distils big fine-tuned text classifiers into small and fast ones that run without PyTorch."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that `import limbeck` costs nothing and needs no torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'limbeck' has no attribute '{name}'")
+    if name == "run":
+        import_module("limbeck.cores").share_cores()
     return getattr(import_module(_HOMES[name]), name)
 
 

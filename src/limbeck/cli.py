@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from limbeck import __version__
+from limbeck.cores import share_cores
 from limbeck.artifacts.disk import disk_faults_told
 from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
 from limbeck.progress import rate_line
@@ -31,7 +32,7 @@ GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
 
 app = typer.Typer(
     name="limbeck",
-    help="Distil a big fine-tuned text classifier into one that is hundreds of times faster and a few megabytes small.",
+    help="Distil a big fine-tuned text classifier into a small and fast one: a few megabytes, and no PyTorch to run it.",
     epilog="Start with `limbeck demo`, then `limbeck init your.csv`.",
     no_args_is_help=True,
     add_completion=False,
@@ -102,6 +103,12 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _starting() -> AbstractContextManager[object]:
+    """Something to look at while PyTorch and transformers are loaded, which takes seconds."""
+    share_cores()
+    return Console(stderr=True).status("starting")
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"limbeck {__version__}")
@@ -123,7 +130,8 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the demo's data and its run.")] = Path("runs"),
 ) -> None:
     """The whole story offline, in minutes, on a laptop CPU: movie reviews, teacher, student, report."""
-    from limbeck.demo import run_demo
+    with _starting():
+        from limbeck.demo import run_demo
 
     run_demo(out, console=Console(highlight=False))
 
@@ -181,7 +189,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="The run folder; left out: runs/NAME.")] = None,
 ) -> None:
     """Everything, from files to report. Run it again and it goes on where it stopped."""
-    from limbeck.pipeline import run as run_recipe
+    with _starting():
+        from limbeck.pipeline import run as run_recipe
 
     finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
     if until in (None, Stage.EVALUATION):

@@ -21,9 +21,10 @@ STAGES = {
     "export",
     "evaluation",
 }
-OPEN_TO_ALL = {"errors", "progress"}
+OPEN_TO_ALL = {"cores", "errors", "progress"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "cores": set(),
     "progress": set(),
     "recipe": set(),
     "artifacts": set(),

@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from limbeck import __version__
-from limbeck.cores import share_cores
 from limbeck.artifacts.disk import disk_faults_told
+from limbeck.cores import share_cores
 from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
 from limbeck.progress import rate_line
 from limbeck.recipe.stages import Stage
@@ -32,7 +32,7 @@ GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
 
 app = typer.Typer(
     name="limbeck",
-    help="Distil a big fine-tuned text classifier into a small and fast one: a few megabytes, and no PyTorch to run it.",
+    help="Distil a big fine-tuned text classifier into a small and fast one that runs without PyTorch.",
     epilog="Start with `limbeck demo`, then `limbeck init your.csv`.",
     no_args_is_help=True,
     add_completion=False,

@@ -38,7 +38,7 @@ def print_report(report: Mapping[str, Any], console: Console) -> None:
         cells = [Text(cell(entry)) for cell in columns.values()]
         table.add_row(*cells, style=ROLE_STYLES[entry["role"]])
     console.print(table)
-    console.print(Text(_caption(report), style="dim"))
+    console.print(Text(_caption(report, roomy=roomy), style="dim"))
     for warning in findings.warnings(report):
         console.print(Text("warning: ", style="yellow") + Text(warning, style="default"))
     console.print(Text(wording.verdict(report)))
@@ -56,13 +56,14 @@ def _narrow() -> dict[str, Callable[[wording.Entry], str]]:
     return {**kept, "parameters": lambda entry: wording.count(entry["parameters"])}
 
 
-def _caption(report: Mapping[str, Any]) -> str:
+def _caption(report: Mapping[str, Any], *, roomy: bool) -> str:
     """What the columns mean, for someone who sees them for the first time."""
     split, rows, machine = report["judged_split"], report["judged_rows"], report["machine"]
     threads = "1 thread" if machine["threads"] == 1 else f"{machine['threads']} threads"
+    parameters = "parameters (without embeddings); " if roomy else ""
     return (
         f"{rows:,} {split} rows of {report['corpus']['name']}; accuracy, macro F1 and agreement with the teacher in %; "
-        f"parameters (without embeddings); text to label on {threads}: p50 one text at a time, rows/s in batches."
+        f"{parameters}text to label on {threads}: p50 one text at a time, rows/s in batches."
     )
 
 

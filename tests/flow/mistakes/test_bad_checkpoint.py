@@ -18,8 +18,8 @@ def test_a_checkpoint_that_is_nowhere_is_told_with_what_was_tried(
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher.checkpoint={near}")
 
-    answer.refused_with(f"no teacher checkpoint '{near}' (did you mean '{tiny_teacher_folder.name}'?)")
-    answer.refused_with("not a folder here", "HF_HUB_OFFLINE is set", "Give the path of a Hugging Face folder")
+    assert answer.refused_with(f"no teacher checkpoint '{near}' (did you mean '{tiny_teacher_folder.name}'?)")
+    assert answer.refused_with("not a folder here", "HF_HUB_OFFLINE is set", "Give the path of a Hugging Face folder")
     assert list(answer.steps("✓")) == ["corpus", "transfer"]
 
 
@@ -28,7 +28,9 @@ def test_pickled_weights_are_not_loaded(toy: Any, limbeck: Command, tiny_teacher
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher.checkpoint={tiny_teacher_copy}")
 
-    answer.refused_with(str(tiny_teacher_copy), "found: pytorch_model.bin", "never loads pickles", "save_pretrained")
+    assert answer.refused_with(
+        str(tiny_teacher_copy), "found: pytorch_model.bin", "never loads pickles", "save_pretrained"
+    )
 
 
 def test_weights_cut_short_are_told_with_their_folder(toy: Any, limbeck: Command, tiny_teacher_copy: Path) -> None:
@@ -37,7 +39,9 @@ def test_weights_cut_short_are_told_with_their_folder(toy: Any, limbeck: Command
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher.checkpoint={tiny_teacher_copy}")
 
-    answer.refused_with(f"cannot load the teacher from '{tiny_teacher_copy}'", "Fetch or install the checkpoint again")
+    assert answer.refused_with(
+        f"cannot load the teacher from '{tiny_teacher_copy}'", "Fetch or install the checkpoint again"
+    )
 
 
 def test_a_run_whose_teacher_is_made_does_not_miss_the_checkpoint(

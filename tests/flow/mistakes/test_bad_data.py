@@ -31,7 +31,7 @@ def test_a_bad_training_file_is_refused(
 
     answer = limbeck("run", tmp_path / "mine.toml", "--out", tmp_path / "run", "--until", "corpus")
 
-    answer.refused_with(*words)
+    assert answer.refused_with(*words)
     assert not (tmp_path / "run" / "corpus").exists()
 
 
@@ -40,25 +40,29 @@ def test_a_label_that_only_dev_has_is_named_with_its_row(toy: Any, limbeck: Comm
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.dev=dev.csv")
 
-    answer.refused_with("dev has labels that train lacks: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'")
+    assert answer.refused_with(
+        "dev has labels that train lacks: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
+    )
 
 
 def test_a_folder_where_a_file_should_be_is_called_a_folder(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"corpus.train={toy.run}")
 
-    answer.refused_with(str(toy.run), "Is a directory", "Give a file")
+    assert answer.refused_with(str(toy.run), "Is a directory", "Give a file")
 
 
 def test_a_missing_file_is_told_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.train=tyo.csv")
 
-    answer.refused_with("1 problem", "no file 'tyo.csv' (did you mean 'toy.csv'?)", str(toy.folder), "LIMBECK_DATA")
+    assert answer.refused_with(
+        "1 problem", "no file 'tyo.csv' (did you mean 'toy.csv'?)", str(toy.folder), "LIMBECK_DATA"
+    )
 
 
 def test_transfer_text_that_leaves_nothing_is_refused_with_its_numbers(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "transfer.min_words=300")
 
-    answer.refused_with("no transfer text is left of unlabelled.txt", "too short", "Loosen min_words")
+    assert answer.refused_with("no transfer text is left of unlabelled.txt", "too short", "Loosen min_words")
 
 
 def test_after_a_mistake_in_the_data_is_mended_everything_is_reused(toy: Any, limbeck: Command) -> None:
@@ -66,7 +70,7 @@ def test_after_a_mistake_in_the_data_is_mended_everything_is_reused(toy: Any, li
     before, content = toy.manifests, data.read_bytes()
 
     data.write_bytes(content + b"\xff\xfe,positive\n")
-    limbeck("run", toy.recipe, "--out", toy.run).refused_with("toy.csv', row 202", "ff")
+    assert limbeck("run", toy.recipe, "--out", toy.run).refused_with("toy.csv', row 202", "ff")
     data.write_bytes(content)
     answer = limbeck("run", toy.recipe, "--out", toy.run)
 

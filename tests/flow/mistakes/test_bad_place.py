@@ -51,7 +51,7 @@ def test_a_full_disk_is_called_so_and_the_run_goes_on_once_there_is_space(
 
     with monkeypatch.context() as full:
         full.setattr(writer, raising(error))
-        limbeck("run", toy.recipe, "--out", toy.run).refused_with("no space left on the disk", "Free some space")
+        assert limbeck("run", toy.recipe, "--out", toy.run).refused_with("no space left on the disk", "Free some space")
     kept = toy.manifests
     answer = limbeck("run", toy.recipe, "--out", toy.run)
 
@@ -67,7 +67,7 @@ def test_a_full_disk_takes_neither_the_recipe_nor_the_story_of_the_run(
 
     with monkeypatch.context() as full:
         full.setattr(Path, "write_text", raising(FULL))
-        limbeck("run", toy.recipe, "--out", toy.run).refused_with("no space left on the disk", str(toy.run))
+        assert limbeck("run", toy.recipe, "--out", toy.run).refused_with("no space left on the disk", str(toy.run))
 
     assert {name: (toy.run / name).read_text(encoding="utf-8") for name in kept} == kept
 
@@ -76,8 +76,8 @@ def test_a_file_where_the_run_folder_should_be_is_left_alone(toy: Any, limbeck: 
     file = toy.folder / "data" / "toy.csv"
     content = file.read_bytes()
 
-    limbeck("run", toy.recipe, "--out", file).refused_with(f"cannot use '{file}': file exists", "--out")
-    limbeck("run", toy.recipe, "--out", file / "run").refused_with("not a directory", "--out")
+    assert limbeck("run", toy.recipe, "--out", file).refused_with(f"cannot use '{file}': file exists", "--out")
+    assert limbeck("run", toy.recipe, "--out", file / "run").refused_with("not a directory", "--out")
 
     assert file.read_bytes() == content
 
@@ -90,7 +90,9 @@ def test_a_folder_of_other_things_is_not_worked_in(toy: Any, limbeck: Command) -
 
     answer = limbeck("run", toy.recipe, "--out", toy.folder / "mine")
 
-    answer.refused_with(f"cannot use '{toy.folder / 'mine'}'", "other things (corpus)", "a new or an empty folder")
+    assert answer.refused_with(
+        f"cannot use '{toy.folder / 'mine'}'", "other things (corpus)", "a new or an empty folder"
+    )
     assert list((toy.folder / "mine").rglob("*.*")) == [precious]
 
 
@@ -105,7 +107,7 @@ def test_a_run_folder_that_may_not_be_written_is_refused(
         denied.setattr(Path, "mkdir", raising(OSError(number, os.strerror(number), str(closed))))
         answer = limbeck("run", toy.recipe, "--out", closed)
 
-    answer.refused_with(f"cannot use '{closed}': {os.strerror(number).lower()}", "another folder with --out")
+    assert answer.refused_with(f"cannot use '{closed}': {os.strerror(number).lower()}", "another folder with --out")
 
 
 def test_an_artifact_that_may_not_be_written_is_named(
@@ -117,7 +119,7 @@ def test_an_artifact_that_may_not_be_written_is_named(
     with monkeypatch.context() as denied:
         error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
         denied.setattr("limbeck.labeling.run.save_teacher_labels", raising(error))
-        limbeck("run", toy.recipe, "--out", toy.run).refused_with(f"cannot use '{place}': permission denied")
+        assert limbeck("run", toy.recipe, "--out", toy.run).refused_with(f"cannot use '{place}': permission denied")
 
     assert list(limbeck("run", toy.recipe, "--out", toy.run).steps("▸")) == ["labels"]
 
@@ -127,7 +129,7 @@ def test_two_runs_in_one_folder_do_not_mix(toy: Any, limbeck: Command) -> None:
         fcntl.flock(other, fcntl.LOCK_EX)
         answer = limbeck("run", toy.recipe, "--out", toy.run)
 
-    answer.refused_with(f"another limbeck is working in '{toy.run}'", "Wait for it to end", "--out")
+    assert answer.refused_with(f"another limbeck is working in '{toy.run}'", "Wait for it to end", "--out")
     assert limbeck("run", toy.recipe, "--out", toy.run).code == 0
 
 

@@ -19,15 +19,15 @@ def test_all_mistakes_of_a_recipe_are_listed_at_once(tmp_path: Path, limbeck: Co
 
     answer = limbeck("run", recipe)
 
-    answer.refused_with("mine.toml: 4 problems", "corpus.txt: unknown key (did you mean 'text'?)")
-    answer.refused_with("studnet: unknown key (did you mean 'student'?)", "teacher.epochs:", "found 0")
-    answer.refused_with("unknown kind 'logit_mes' (did you mean 'logit_mse'?)", "docs/recipe.md")
+    assert answer.refused_with("mine.toml: 4 problems", "corpus.txt: unknown key (did you mean 'text'?)")
+    assert answer.refused_with("studnet: unknown key (did you mean 'student'?)", "teacher.epochs:", "found 0")
+    assert answer.refused_with("unknown kind 'logit_mes' (did you mean 'logit_mse'?)", "docs/recipe.md")
 
 
 def test_what_is_not_toml_is_told_with_its_place(tmp_path: Path, limbeck: Command) -> None:
     (tmp_path / "mine.toml").write_text("[corpus]\ntrain = x.csv\n", encoding="utf-8")
 
-    limbeck("run", tmp_path / "mine.toml").refused_with("mine.toml", "not valid TOML", "line 2")
+    assert limbeck("run", tmp_path / "mine.toml").refused_with("mine.toml", "not valid TOML", "line 2")
 
 
 def test_an_unknown_recipe_is_told_with_the_nearest_names(
@@ -36,8 +36,10 @@ def test_an_unknown_recipe_is_told_with_the_nearest_names(
     monkeypatch.chdir(tmp_path)
     Path("reviews.toml").touch()
 
-    limbeck("run", "sst2-smal").refused_with("no recipe 'sst2-smal' (did you mean 'sst2-small'?)", "limbeck recipes")
-    limbeck("run", "review.toml").refused_with("no recipe 'review.toml' (did you mean 'reviews.toml'?)")
+    assert limbeck("run", "sst2-smal").refused_with(
+        "no recipe 'sst2-smal' (did you mean 'sst2-small'?)", "limbeck recipes"
+    )
+    assert limbeck("run", "review.toml").refused_with("no recipe 'review.toml' (did you mean 'reviews.toml'?)")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_an_unknown_recipe_is_told_with_the_nearest_names(
     ],
 )
 def test_a_bad_change_is_refused(toy: Any, limbeck: Command, change: str, words: tuple[str, ...]) -> None:
-    limbeck("run", toy.recipe, "--out", toy.run, "--set", change).refused_with(*words)
+    assert limbeck("run", toy.recipe, "--out", toy.run, "--set", change).refused_with(*words)
 
 
 def test_an_unknown_command_is_told_with_the_nearest_one(limbeck: Command) -> None:
@@ -85,6 +87,8 @@ def test_a_run_folder_given_as_recipe_goes_on_where_it_is(
 def test_a_mistake_in_the_recipe_leaves_the_recipe_of_the_run_alone(toy: Any, limbeck: Command) -> None:
     kept = (toy.run / "recipe.toml").read_text(encoding="utf-8")
 
-    limbeck("run", toy.run, "--set", "student.hidden_size=0").refused_with("greater than or equal to 1", "found 0")
+    assert limbeck("run", toy.run, "--set", "student.hidden_size=0").refused_with(
+        "greater than or equal to 1", "found 0"
+    )
 
     assert (toy.run / "recipe.toml").read_text(encoding="utf-8") == kept

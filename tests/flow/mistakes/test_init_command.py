@@ -36,7 +36,7 @@ def test_data_that_cannot_be_understood_is_refused(
 ) -> None:
     Path(name).write_bytes(content)
 
-    limbeck("init", name).refused_with(*words)
+    assert limbeck("init", name).refused_with(*words)
 
     assert not Path("x.toml").exists()
 
@@ -44,21 +44,21 @@ def test_data_that_cannot_be_understood_is_refused(
 def test_a_missing_file_is_told_with_a_close_name_even_where_the_recipe_is_there(here: Path, limbeck: Command) -> None:
     Path("mine.toml").touch()
 
-    limbeck("init", "mine.cvs").refused_with("no file 'mine.cvs' (did you mean 'mine.csv'?)", str(here))
+    assert limbeck("init", "mine.cvs").refused_with("no file 'mine.cvs' (did you mean 'mine.csv'?)", str(here))
 
 
 def test_a_folder_is_no_data(here: Path, limbeck: Command) -> None:
-    limbeck("init", here).refused_with(f"cannot read '{here}'", "Is a directory", "Give a file")
+    assert limbeck("init", here).refused_with(f"cannot read '{here}'", "Is a directory", "Give a file")
 
 
 def test_an_unknown_column_is_told_with_those_there_are(limbeck: Command) -> None:
-    limbeck("init", "mine.csv", "--text", "txt").refused_with("'txt' (did you mean 'text'?)", "text, label")
+    assert limbeck("init", "mine.csv", "--text", "txt").refused_with("'txt' (did you mean 'text'?)", "text, label")
 
 
 def test_a_recipe_that_is_there_is_not_overwritten_unasked(limbeck: Command) -> None:
     Path("mine.toml").write_text("precious", encoding="utf-8")
 
-    limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it is already there", "--out", "--force")
+    assert limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it is already there", "--out", "--force")
     kept = Path("mine.toml").read_text(encoding="utf-8")
     forced = limbeck("init", "mine.csv", "--force")
 
@@ -68,5 +68,7 @@ def test_a_recipe_that_is_there_is_not_overwritten_unasked(limbeck: Command) -> 
 
 
 def test_a_place_that_cannot_be_written_is_refused(limbeck: Command) -> None:
-    limbeck("init", "mine.csv", "--out", ".").refused_with("it is a folder", "the name of a file")
-    limbeck("init", "mine.csv", "--out", "no/mine.toml").refused_with("there is no folder 'no'", "make the folder")
+    assert limbeck("init", "mine.csv", "--out", ".").refused_with("it is a folder", "the name of a file")
+    assert limbeck("init", "mine.csv", "--out", "no/mine.toml").refused_with(
+        "there is no folder 'no'", "make the folder"
+    )

@@ -26,17 +26,21 @@ def rows(tmp_path: Path) -> Path:
 
 
 def test_a_folder_that_is_not_there_is_no_model(rows: Path, limbeck: Command) -> None:
-    limbeck("predict", "nowhere", rows).refused_with("'nowhere' is not a model: there is no such folder", "Give the")
+    assert limbeck("predict", "nowhere", rows).refused_with(
+        "'nowhere' is not a model: there is no such folder", "Give the"
+    )
 
 
 def test_a_run_is_no_model_but_its_models_are_named(toy: Any, rows: Path, limbeck: Command) -> None:
     answer = limbeck("predict", toy.run, rows)
 
-    answer.refused_with(f"'{toy.run}' is not a model", str(toy.run / "models" / "bilstm-int8"))
+    assert answer.refused_with(f"'{toy.run}' is not a model", str(toy.run / "models" / "bilstm-int8"))
 
 
 def test_another_artifact_is_called_by_its_name(toy: Any, rows: Path, limbeck: Command) -> None:
-    limbeck("predict", toy.run / "students" / "bilstm" / "0", rows).refused_with("is not a model: it is a student")
+    assert limbeck("predict", toy.run / "students" / "bilstm" / "0", rows).refused_with(
+        "is not a model: it is a student"
+    )
 
 
 def test_a_model_of_a_newer_limbeck_is_refused(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
@@ -44,7 +48,7 @@ def test_a_model_of_a_newer_limbeck_is_refused(model: Path, tmp_path: Path, rows
     manifest = json.loads((newer / "manifest.json").read_text(encoding="utf-8"))
     (newer / "manifest.json").write_text(json.dumps({**manifest, "format": 99}), encoding="utf-8")
 
-    limbeck("predict", newer, rows).refused_with("format 99", "up to 1", "pip install --upgrade limbeck")
+    assert limbeck("predict", newer, rows).refused_with("format 99", "up to 1", "pip install --upgrade limbeck")
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "model.json"])
@@ -52,42 +56,48 @@ def test_a_damaged_model_is_refused(model: Path, tmp_path: Path, rows: Path, lim
     damaged = shutil.copytree(model, tmp_path / "damaged")
     (damaged / file).write_bytes((damaged / file).read_bytes()[:-7])
 
-    limbeck("predict", damaged, rows).refused_with("damaged' is damaged", f"{file} has", "Run the recipe again")
+    assert limbeck("predict", damaged, rows).refused_with("damaged' is damaged", f"{file} has", "Run the recipe again")
 
 
 # ---- files ----
 
 
 def test_a_missing_file_is_told_with_a_close_name(model: Path, rows: Path, limbeck: Command) -> None:
-    limbeck("predict", model, rows.with_name("row.csv")).refused_with("did you mean 'rows.csv'?", str(rows.parent))
+    assert limbeck("predict", model, rows.with_name("row.csv")).refused_with(
+        "did you mean 'rows.csv'?", str(rows.parent)
+    )
 
 
 def test_a_folder_is_no_file_of_rows(model: Path, tmp_path: Path, limbeck: Command) -> None:
-    limbeck("predict", model, tmp_path).refused_with(f"cannot read '{tmp_path}'", "Is a directory", "Give a file")
+    assert limbeck("predict", model, tmp_path).refused_with(
+        f"cannot read '{tmp_path}'", "Is a directory", "Give a file"
+    )
 
 
 def test_an_unknown_column_is_told_with_those_there_are(model: Path, rows: Path, limbeck: Command) -> None:
-    limbeck("predict", model, rows).refused_with("no column 'text'", "its columns: name, body", "`--text`")
-    limbeck("predict", model, rows, "--text", "boddy").refused_with("(did you mean 'body'?)", "--no-header")
+    assert limbeck("predict", model, rows).refused_with("no column 'text'", "its columns: name, body", "`--text`")
+    assert limbeck("predict", model, rows, "--text", "boddy").refused_with("(did you mean 'body'?)", "--no-header")
 
 
 def test_a_model_of_pairs_wants_two_texts(pair_model: Path, tmp_path: Path, limbeck: Command) -> None:
     (tmp_path / "one.csv").write_text("text\na film\n", encoding="utf-8")
 
-    limbeck("predict", pair_model, tmp_path / "one.csv").refused_with("no column 'pair'", "its columns: text")
-    limbeck("predict", pair_model, given="a film\n").refused_with("row 1", "no tab", "text<TAB>text")
+    assert limbeck("predict", pair_model, tmp_path / "one.csv").refused_with("no column 'pair'", "its columns: text")
+    assert limbeck("predict", pair_model, given="a film\n").refused_with("row 1", "no tab", "text<TAB>text")
 
 
 def test_a_model_of_single_texts_wants_one(model: Path, rows: Path, limbeck: Command) -> None:
     answer = limbeck("predict", model, rows, "--text", "body", "--pair", "name")
 
-    answer.refused_with("the model reads one text per row", "Leave `--pair` out")
+    assert answer.refused_with("the model reads one text per row", "Leave `--pair` out")
 
 
 def test_undecodable_bytes_are_told_with_their_row(model: Path, tmp_path: Path, limbeck: Command) -> None:
     (tmp_path / "latin.txt").write_bytes("a film\ncafé\n".encode("latin-1"))
 
-    limbeck("predict", model, tmp_path / "latin.txt").refused_with("row 2", "not valid utf-8", "e9", "--encoding")
+    assert limbeck("predict", model, tmp_path / "latin.txt").refused_with(
+        "row 2", "not valid utf-8", "e9", "--encoding"
+    )
     assert "café" in limbeck("predict", model, tmp_path / "latin.txt", "--encoding", "latin-1").out
 
 
@@ -101,7 +111,7 @@ def test_other_encodings_are_read(model: Path, tmp_path: Path, limbeck: Command,
 
 
 def test_an_encoding_that_does_not_exist_is_refused(model: Path, rows: Path, limbeck: Command) -> None:
-    limbeck("predict", model, rows, "--encoding", "klingon").refused_with("klingon", "no encoding has that name")
+    assert limbeck("predict", model, rows, "--encoding", "klingon").refused_with("klingon", "no encoding has that name")
 
 
 @pytest.mark.parametrize(
@@ -168,14 +178,16 @@ def test_a_mistake_in_the_middle_leaves_an_earlier_output_alone(
 
     answer = limbeck("predict", model, rows, "--text", "body", "--out", tmp_path / "earlier.csv")
 
-    answer.refused_with("row 4", "3 fields where there are 2 columns")
+    assert answer.refused_with("row 4", "3 fields where there are 2 columns")
     assert (tmp_path / "earlier.csv").read_text(encoding="utf-8") == "what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier.csv", "rows.csv"]
 
 
 def test_an_output_that_cannot_be_written_is_refused(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
-    limbeck("predict", model, rows, "--out", tmp_path).refused_with("it is a folder", "the name of a file")
-    limbeck("predict", model, rows, "--out", tmp_path / "no" / "x.csv").refused_with("there is no folder", "make the")
+    assert limbeck("predict", model, rows, "--out", tmp_path).refused_with("it is a folder", "the name of a file")
+    assert limbeck("predict", model, rows, "--out", tmp_path / "no" / "x.csv").refused_with(
+        "there is no folder", "make the"
+    )
 
 
 # ---- in a process of its own ----

@@ -20,8 +20,10 @@ def test_a_finished_run_is_shown_with_its_models(toy: Any, limbeck: Command) -> 
 
 @pytest.mark.parametrize("options", [[], ["--markdown"]])
 def test_a_folder_that_is_no_run_is_called_so(tmp_path: Path, limbeck: Command, options: list[str]) -> None:
-    limbeck("report", "nowhere", *options).refused_with("'nowhere' is not a run: there is no such folder", "runs/NAME")
-    limbeck("report", tmp_path, *options).refused_with(f"'{tmp_path}' is not a run: it has no run.json")
+    assert limbeck("report", "nowhere", *options).refused_with(
+        "'nowhere' is not a run: there is no such folder", "runs/NAME"
+    )
+    assert limbeck("report", tmp_path, *options).refused_with(f"'{tmp_path}' is not a run: it has no run.json")
 
 
 def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(toy: Any, limbeck: Command) -> None:
@@ -30,11 +32,13 @@ def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(toy: Any, limbe
 
     answer = limbeck("report", toy.run)
 
-    answer.refused_with("is not a finished run: it has come as far as vocabulary", f"Go on with: limbeck run {toy.run}")
+    assert answer.refused_with(
+        "is not a finished run: it has come as far as vocabulary", f"Go on with: limbeck run {toy.run}"
+    )
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_text("{")])
 def test_a_damaged_report_is_found(toy: Any, limbeck: Command, damage: Callable[[Path], object]) -> None:
     damage(toy.run / "report" / "report.json")
 
-    limbeck("report", toy.run).refused_with("report' is damaged", "report.json", "Run the recipe again")
+    assert limbeck("report", toy.run).refused_with("report' is damaged", "report.json", "Run the recipe again")

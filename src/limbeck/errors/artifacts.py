@@ -1,0 +1,60 @@
+"""Errors about what lies on disk."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from limbeck.errors.message import LimbeckError, some
+
+
+class ArtifactError(LimbeckError):
+    """Something on disk is not what it should be."""
+
+
+class ArtifactMissing(ArtifactError):
+    """A folder that should hold an artifact does not."""
+
+    def __init__(self, *, folder: Path, kind: str, advice: str, reason: str = "it has no manifest.json") -> None:
+        self.reason = reason
+        super().__init__(f"'{folder}' is not a {kind}: {reason}\n{advice}")
+
+
+class ArtifactDamaged(ArtifactError):
+    """An artifact's files do not match its manifest."""
+
+    def __init__(self, *, folder: Path, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__(
+            f"'{folder}' is damaged\n  {some(faults)}\n"
+            f"Run the recipe again (it redoes what is damaged), or copy the folder again from where it was whole."
+        )
+
+
+class FormatTooNew(ArtifactError):
+    """A folder was written by a newer version of Limbeck."""
+
+    def __init__(self, *, folder: Path, kind: str, found: int, known: int) -> None:
+        super().__init__(
+            f"'{folder}' is a {kind} in format {found}; this Limbeck reads formats up to {known}\n"
+            f"Install a newer version: pip install --upgrade limbeck"
+        )
+
+
+class LabelsDoNotCover(ArtifactError):
+    """Some rows have no teacher labels."""
+
+    def __init__(self, *, labels: Path, missing: Sequence[str], total: int) -> None:
+        self.missing = tuple(missing)
+        super().__init__(
+            f"{len(missing):,} of {total:,} rows have no teacher logits in '{labels}'\n"
+            f"  first missing row ids: {some(missing)}\n"
+            f"The data changed after it was labelled. Run `limbeck run` again."
+        )
+
+
+class RunBusy(ArtifactError):
+    """Another process is working in the run folder."""
+
+    def __init__(self, *, folder: Path) -> None:
+        super().__init__(
+            f"another limbeck is working in '{folder}'\nWait for it to end, or give this run a folder with --out."
+        )

@@ -1,0 +1,138 @@
+"""Errors about data files and the rows in them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from limbeck.errors.message import LimbeckError, did_you_mean, some
+
+
+class DataError(LimbeckError):
+    """A data file cannot be used."""
+
+
+class FileMissing(DataError):
+    """A file that the recipe or the command line names is not there."""
+
+    def __init__(self, *, path: str, looked_in: Sequence[Path], beside: Sequence[str] = ()) -> None:
+        self.path = path
+        looked = "\n".join(f"    {folder}" for folder in looked_in)
+        hint = did_you_mean(Path(path).name, beside)
+        super().__init__(f"no file '{path}'{hint}\n  looked in:\n{looked}\nCorrect the path, or put the file there.")
+
+
+class FileEmpty(DataError):
+    """A data file holds no rows."""
+
+    def __init__(self, *, path: Path) -> None:
+        super().__init__(f"'{path}' holds no rows\nGive a file with at least one row of data below its header.")
+
+
+class FileUnreadable(DataError):
+    """A data file is not what its name says."""
+
+    def __init__(self, *, path: Path, kind: str, reason: str, advice: str = "") -> None:
+        advice = advice or "Check the file, or name its kind with `format` in the recipe."
+        super().__init__(f"cannot read '{path}' as {kind}\n  {reason}\n{advice}")
+
+
+class BytesUndecodable(DataError):
+    """A row of a text file is not in the encoding the recipe names."""
+
+    def __init__(self, *, path: Path, row: int, encoding: str, found: bytes, advice: str = "") -> None:
+        self.row = row
+        advice = advice or 'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".'
+        super().__init__(f"'{path}', row {row:,}: not valid {encoding}\n  found the bytes {found.hex(' ')}\n{advice}")
+
+
+class ColumnMissing(DataError):
+    """A column that the recipe names is not in the file."""
+
+    def __init__(self, *, path: Path, column: str, key: str, columns: Sequence[str]) -> None:
+        self.column, self.columns = column, tuple(columns)
+        hint = did_you_mean(column, columns)
+        no_header = "add --no-header" if key.startswith("--") else "say header = false"  # an option, or a recipe's key
+        super().__init__(
+            f"'{path}' has no column '{column}'{hint}\n  its columns: {', '.join(columns)}\n"
+            f"Set `{key}` to one of them; for a file without a header {no_header} and give the column's number."
+        )
+
+
+class RowMalformed(DataError):
+    """One row of a data file does not have the form of the others."""
+
+    def __init__(self, *, path: Path, row: int, reason: str, advice: str) -> None:
+        self.row = row
+        super().__init__(f"'{path}', row {row:,}: {reason}\n{advice}")
+
+
+class OneClassOnly(DataError):
+    """The training rows all carry the same label."""
+
+    def __init__(self, *, path: str, label: str, rows: int) -> None:
+        super().__init__(
+            f"all {rows:,} training rows of '{path}' carry the label '{label}'\n"
+            f"A classifier needs at least two classes; check the `label` column of the recipe."
+        )
+
+
+class LabelUnknown(DataError):
+    """Rows of dev or test carry labels that no training row has."""
+
+    def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], row: str) -> None:
+        self.unknown = tuple(unknown)
+        super().__init__(
+            f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}\n"
+            f"  train's labels: {some([repr(name) for name in known], most=12)}; first such row: {row}\n"
+            f"Correct the labels, or give training rows for them."
+        )
+
+
+class TooFewRows(DataError):
+    """There are not enough rows to cut a split off."""
+
+    def __init__(self, *, what: str, rows: int, needed: int) -> None:
+        super().__init__(f"{what}: {rows:,} rows, at least {needed:,} are needed\nGive more rows, or a file for dev.")
+
+
+class HubUnreachable(DataError):
+    """A data set of the hub cannot be had."""
+
+    def __init__(self, *, name: str, tried: Sequence[str], reason: str) -> None:
+        self.name, self.tried = name, tuple(tried)
+        super().__init__(
+            f"cannot get the data set '{name}' from the Hugging Face hub\n"
+            f"  no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}\n"
+            f"Check the name and the connection; or fetch it where there is one with datasets.load_dataset(…)"
+            f'.save_to_disk(FOLDER) and say hub = "FOLDER"; or give files with `train` and `dev`.'
+        )
+
+
+class NothingGathered(DataError):
+    """No transfer text is left after cutting, filtering and removing duplicates."""
+
+    def __init__(self, *, files: Sequence[str], counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        numbers = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+        super().__init__(
+            f"no transfer text is left of {some(files)}\n  {numbers}\n"
+            f"Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files."
+        )
+
+
+class LabelUnclear(DataError):
+    """`limbeck init` cannot tell which column holds the label, or the text."""
+
+    def __init__(self, *, path: Path, what: str, columns: Mapping[str, str]) -> None:
+        self.what, self.columns = what, dict(columns)
+        lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
+        super().__init__(
+            f"cannot tell which column of '{path}' is the {what}\n  its columns, with an example of each:\n{lines}\n"
+            f"Name them: limbeck init {path.name} --text COLUMN --label COLUMN [--pair COLUMN]"
+        )
+
+
+class NothingToPredict(DataError):
+    """Input rows of `predict` are not what the model takes."""
+
+    def __init__(self, *, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}\n{advice}")

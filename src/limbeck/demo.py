@@ -16,6 +16,7 @@ from limbeck.recipe.builtin import builtin_recipes
 from limbeck.runtime.classifier import load
 
 TEST_ROWS = 1500
+TRIED_ROWS = 2203  # dev and test of the trials that the recipe's settings come from: never judged here
 LABELS = {"0": "negative", "1": "positive"}
 SENTENCES = (
     "a gorgeous, witty film that stays with you",
@@ -62,6 +63,7 @@ def _write_data(reviews: Path, data: Path) -> None:
     with reviews.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["source"] == "rotten_tomatoes"]
     rows.sort(key=lambda row: blake2b(row["text"].encode(), digest_size=8).digest())
+    rows = rows[TRIED_ROWS:] + rows[:TRIED_ROWS]
     data.mkdir(parents=True, exist_ok=True)
     for name, part in (("test.csv", rows[:TEST_ROWS]), ("train.csv", rows[TEST_ROWS:])):
         with (data / name).open("w", encoding="utf-8", newline="") as file:

@@ -23,7 +23,7 @@ TREE_START, TREE_END = "<!-- tree -->", "<!-- /tree -->"
 ROOMS_IN_ORDER = [
     *("recipe", "artifacts"),
     *("corpus", "teacher", "augmentation", "labeling", "pretraining", "distillation", "export", "evaluation"),
-    *("serving", "text", "models", "training", "runtime"),
+    *("serving", "text", "tables", "models", "training", "runtime"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 LIMITS = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}

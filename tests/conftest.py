@@ -127,14 +127,15 @@ def tiny_teacher_copy(tiny_teacher_folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def make_student() -> Callable[..., Any]:
-    """make_student(folder, pooling="max", pair=False): a small Bi-LSTM that knows the toy words, as a StudentFolder.
+    """make_student(folder, pooling="max", pair=False, multi_label=False): a small Bi-LSTM that knows the toy words.
 
-    Its weights are random but large, so that its logits are far apart: int8 rounding decides no label by luck.
+    It comes as a StudentFolder. Its weights are random but large, so that its logits are far apart: int8 rounding
+    decides no label by luck.
     """
     return _student
 
 
-def _student(folder: Path, *, pooling: str = "max", pair: bool = False) -> Any:
+def _student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_label: bool = False) -> Any:
     import torch
 
     from limbeck.artifacts.manifest import Key
@@ -150,7 +151,9 @@ def _student(folder: Path, *, pooling: str = "max", pair: bool = False) -> Any:
     tokenizer = build_word_tokenizer(words, language="en", max_size=200, min_count=1, lowercase=True)
     section = BiLstm.model_validate({"hidden_size": 8, "dense_size": 16, "embedding_size": 12, "pooling": pooling})
     torch.manual_seed(0)
-    network = bilstm(section, vocabulary_size=len(tokenizer), embedding_size=12, labels=labels, pair=pair)
+    network = bilstm(
+        section, vocabulary_size=len(tokenizer), embedding_size=12, labels=labels, pair=pair, multi_label=multi_label
+    )
     with torch.no_grad():
         for parameter in (*network.dense.parameters(), *network.classifier.parameters()):
             parameter.mul_(6)
@@ -158,7 +161,7 @@ def _student(folder: Path, *, pooling: str = "max", pair: bool = False) -> Any:
     sizes = {"max_length": 32, "parameters": 1_000, "parameters_without_embeddings": 500}
     facts = StudentFacts(
         name="bilstm", kind="bilstm", role="student", seed=0, labels=labels, language="en", pair=pair,
-        best_epoch=1, dev_accuracy=0.5, **sizes,
+        best_epoch=1, dev_accuracy=0.5, multi_label=multi_label, **sizes,
     )  # fmt: skip
     quiet_transformers()
     with written_whole(folder, kind="student", key=Key(section={}, inputs={})) as scratch:

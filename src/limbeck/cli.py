@@ -24,10 +24,11 @@ from limbeck.recipe.stages import Stage
 Parameters = ParamSpec("Parameters")
 TRAINING = (
     *("accelerate", "datasets", "huggingface_hub", "jinja2", "markupsafe", "matplotlib", "onnx", "pyarrow"),
-    *("safetensors", "scipy", "sklearn", "torch", "transformers"),
+    *("safetensors", "scipy", "sentencepiece", "sklearn", "torch", "transformers"),
 )
 SERVING = ("fastapi", "httptools", "prometheus_client", "uvicorn")
-EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), "jieba": "zh"}
+OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment"}
+EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
 GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
 
 app = typer.Typer(
@@ -55,7 +56,7 @@ def _reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]
 
     @functools.wraps(command)
     def reported(*args: Parameters.args, **options: Parameters.kwargs) -> None:
-        name = command.__name__
+        name = command.__name__.replace("_", "-")
         try:
             with disk_faults_told(Path("the output"), advice="Correct that, then run the same command again."):
                 command(*args, **options)
@@ -231,6 +232,33 @@ def _show(run_folder: Path) -> None:
 
 
 @app.command(
+    epilog="Examples: `limbeck labels runs/sst2-small` · `limbeck labels runs/sst2-small --verify --sample 1000` · "
+    "`limbeck labels runs/sst2-small --export labels.jsonl`"
+)
+@_reported
+def labels(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Ask the teacher again for some rows, and check every shard it is kept in.")
+    ] = False,
+    sample: Annotated[int, typer.Option(min=1, help="Rows to ask again with --verify.")] = 256,
+    export: Annotated[
+        Path | None, typer.Option(help="Write text, split and probabilities: .jsonl, .csv or .parquet.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """What the teacher said of a run's rows: how sure it is, its classes, and how much was in the label store."""
+    if export is not None:
+        _refuse_place(export)
+    with _starting() if verify else nullcontext():
+        from limbeck.checks import check_labels
+
+    console = Console(highlight=False)
+    if not check_labels(run_folder, is_verified=verify, sample=sample, export=export, console=console, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@app.command(
     epilog="Examples: `limbeck predict runs/sst2/models/bilstm-int8 reviews.csv > labelled.csv` · "
     '`echo "a gorgeous film" | limbeck predict MODEL -`'
 )
@@ -315,6 +343,35 @@ def serve(
     from limbeck.serving.run import serve as serve_model
 
     serve_model(model, host=host, port=port, threads=threads, console=Console(highlight=False))
+
+
+@app.command(
+    epilog="Examples: `limbeck import-tf chinese_L-12_H-768_A-12 bert-zh` · "
+    "`limbeck import-tf sst2/model.ckpt-6000 sst2-teacher --labels negative,positive`"
+)
+@_reported
+def import_tf(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CKPT", help="Prefix of its files, one of them, or its folder.")
+    ],
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must not be there yet, or be empty.")],
+    labels: Annotated[
+        str | None, typer.Option(help="Names of the classes in the order of output_weights: negative,positive")
+    ] = None,
+    lowercase: Annotated[
+        bool | None, typer.Option("--lowercase/--no-lowercase", help="Lower the case; left out: as its files say.")
+    ] = None,
+) -> None:
+    """Turn a TensorFlow BERT checkpoint, raw or fine-tuned, into a Hugging Face folder to take as the teacher."""
+    names = None if labels is None else [name.strip() for name in labels.split(",")]
+    with _starting():
+        from limbeck.teacher.import_tf import import_tf as import_checkpoint
+
+        imported = import_checkpoint(checkpoint, out, labels=names, lowercase=lowercase)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Wrote [bold]{escape(str(out))}[/bold]: {escape(imported.summary)}")
+    for note in imported.notes:
+        console.print(f"  {note}", markup=False)
 
 
 @app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small`")

@@ -31,23 +31,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "runtime": {"artifacts", "text"},
     "models": {"recipe"},
+    "tables": {"recipe"},
     "training": {"recipe"},
-    **{stage: {"recipe", "artifacts", "text", "models", "training", "runtime"} for stage in STAGES},
+    **{stage: {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"} for stage in STAGES},
     "serving": {"recipe", "artifacts", "text", "runtime"},
-    "pipeline": {"recipe", "artifacts", *STAGES},
+    "pipeline": {"recipe", "artifacts", "training", *STAGES},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "evaluation"},
-    "cli": {"recipe", "artifacts", "pipeline", "serving", "runtime", "demo", "corpus", "evaluation"},
+    "checks": {"recipe", "artifacts", "pipeline", *STAGES},
+    "cli": {
+        *("recipe", "artifacts", "pipeline", "checks", "serving", "runtime", "demo"),
+        *("corpus", "teacher", "evaluation"),
+    },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "evaluation"): "limbeck.evaluation.tables",
     ("demo", "evaluation"): "limbeck.evaluation.tables",
+    ("cli", "teacher"): "limbeck.teacher.import_tf",
 }
 
 TORCH = {"torch", "transformers", "accelerate"}
-TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "runtime", "serving", "corpus", "cli"}
+TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "cli"}
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
     *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
+    *("tensorboard", "tensorflow"),
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
@@ -132,6 +139,7 @@ def test_light_rooms_import_nothing_heavy(place: str, path: Path) -> None:
         ("text/vocabulary.py", "def late():\n    from limbeck.recipe.student import BiLstm"),
         ("cli.py", "from limbeck.evaluation.metrics import accuracy"),
         ("cli.py", "from limbeck.evaluation import run"),
+        ("cli.py", "from limbeck.teacher.run import prepare_teacher"),
     ],
 )
 def test_a_forbidden_door_is_noticed(place: str, source: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.manifest import MANIFEST
+from limbeck.artifacts.teacher_labels import ASKING
 
 DIES_AT = Path(__file__).with_name("dies_at.py")
 POINTS = (
@@ -40,12 +41,15 @@ def limbeck(*arguments: str, point: str | None = None) -> int:
     return subprocess.run([*start, *arguments], env=environment, capture_output=True, check=False).returncode
 
 
-def fingerprints(run: Path) -> dict[str, str]:
-    """Of every artifact but the report, whose timings differ."""
+def fingerprints(run: Path) -> dict[str, dict[str, str]]:
+    """Of every file in every artifact but the report, whose timings differ; as do those of the asking."""
+    manifests = {path.parent: json.loads(path.read_text(encoding="utf-8")) for path in run.rglob(MANIFEST)}
     return {
-        str(path.parent.relative_to(run)): json.loads(path.read_text(encoding="utf-8"))["fingerprint"]
-        for path in run.rglob(MANIFEST)
-        if path.parent.name != "report"
+        str(folder.relative_to(run)): {
+            name: facts["blake2b"] for name, facts in manifest["files"].items() if name != ASKING
+        }
+        for folder, manifest in manifests.items()
+        if folder.name != "report"
     }
 
 

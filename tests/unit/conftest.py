@@ -34,9 +34,14 @@ def make_teacher(tiny_teacher_folder: Path) -> Callable[..., Any]:
         from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
         from limbeck.artifacts.whole import written_whole
 
-        sizes = {"parameters": parameters, "parameters_without_embeddings": parameters // 2}
         facts = TeacherFacts(
-            name="tiny", labels=["negative", "positive"], max_length=32, precision="fp32", dev_accuracy=0.5, **sizes
+            name="tiny",
+            labels=["negative", "positive"],
+            max_length=32,
+            precision="fp32",
+            dev_accuracy=0.5,
+            parameters=parameters,
+            parameters_without_embeddings=parameters // 2,
         )
         with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
             shutil.copytree(tiny_teacher_folder, scratch, dirs_exist_ok=True)

@@ -15,6 +15,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
 from limbeck.artifacts.whole import written_whole
 from limbeck.labeling.store import LabelStore
+from limbeck.pipeline import flow
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
 
@@ -32,6 +33,7 @@ epochs = 1
 batch_size = 50
 learning_rate = 1e-3
 precision = "fp32"
+near_chance = "warn"
 
 [student]
 hidden_size = 4
@@ -118,7 +120,7 @@ def finished(
     shutil.copytree(tiny_teacher_folder, data / "teacher")
     (folder / "toy.toml").write_text(RECIPE.format(data="data"), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "evaluate", judge_nothing)
+        patch.setattr(flow, "evaluate", judge_nothing)
         assert sorted(Project(folder).run().made) == EVERYTHING
         yield folder
 

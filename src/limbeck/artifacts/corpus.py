@@ -14,7 +14,8 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """`<split>.arrow` for each split there is, and corpus.json: name, labels, language, pair, findings."""
+    """`<split>.arrow` for each split there is, and corpus.json: name, labels, language, pair, multi_label,
+    class_weights, findings."""
 
     folder: Path
 
@@ -25,10 +26,11 @@ class Corpus:
 
     @property
     def lessons_fingerprint(self) -> str:
-        """Of what training goes by: train, dev, class names, language, pairs. Not of test, nor of what was counted."""
+        """Of what training goes by: train, dev, classes and weights, language, pairs. Not of test, nor of findings."""
         files = read_manifest(self.folder, kind="corpus").files
         rows = [files[f"{split}.arrow"]["blake2b"] for split in ("train", "dev")]
-        return fingerprint_of(json.dumps([*rows, self.labels, self.language, self.is_pair], ensure_ascii=False))
+        classes = [self.labels, self.is_multi_label, self.class_weights]
+        return fingerprint_of(json.dumps([*rows, *classes, self.language, self.is_pair], ensure_ascii=False))
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -50,6 +52,17 @@ class Corpus:
     def is_pair(self) -> bool:
         """Whether a row has two texts."""
         return bool(self.facts["pair"])
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return bool(self.facts.get("multi_label", False))
+
+    @property
+    def class_weights(self) -> list[float] | None:
+        """How much each class counts where labels are learned; None: all the same."""
+        weights: list[float] | None = self.facts.get("class_weights")
+        return weights
 
     @cached_property
     def splits(self) -> dict[str, Rows]:

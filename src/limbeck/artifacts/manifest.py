@@ -16,14 +16,14 @@ UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
 WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when a reader of the old format could misread the new one
-    "corpus": 1,
+    "corpus": 2,
     "transfer": 1,
-    "teacher": 1,
-    "labels": 1,
+    "teacher": 2,
+    "labels": 2,
     "vocabulary": 1,
-    "student": 1,
+    "student": 2,
     "export": 1,
-    "model": 1,
+    "model": 2,
     "report": 1,
 }
 

@@ -25,6 +25,7 @@ class ModelFacts:
     max_length: int
     parameters: int
     parameters_without_embeddings: int
+    multi_label: bool = False  # a row may have several labels: each logit goes through a sigmoid of its own
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,29 @@
 """Rows: an id, a text, maybe a second text, maybe a label; kept as one Arrow table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from limbeck.artifacts.mapped import MappedTable, map_table, read_texts, take_rows
 
 NO_LABEL = -1
 KEY_BYTES = 16
+ROWS_PER_SLICE = 1 << 14
 
 
 class Rows:
     """A table of rows in a fixed order. Ids are unique within a run; texts need not be."""
 
-    def __init__(self, table: pa.Table) -> None:
+    def __init__(self, table: pa.Table, *, file: MappedTable | None = None) -> None:
         self.table = table
+        self._file = file
 
     @classmethod
     def of(
@@ -26,13 +32,14 @@ class Rows:
         ids: Sequence[str],
         texts: Sequence[str],
         pairs: Sequence[str] | None = None,
-        labels: Sequence[int] | npt.NDArray[np.int64] | None = None,
+        labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     ) -> "Rows":
-        """Rows from columns of equal length."""
+        """Rows from columns of equal length; labels of several classes a row are (rows, classes) of 0 and 1."""
         columns = {"id": pa.array(ids, pa.string()), "text": pa.array(texts, pa.large_string())}
         if pairs is not None:
             columns["pair"] = pa.array(pairs, pa.large_string())
-        columns["label"] = pa.array([NO_LABEL] * len(ids) if labels is None else labels, pa.int32())
+        numbers = np.full(len(ids), NO_LABEL) if labels is None else np.asarray(labels)
+        columns["label"] = _label_sets(numbers) if numbers.ndim == 2 else pa.array(numbers, pa.int32())
         return cls(pa.table(columns))
 
     def __len__(self) -> int:
@@ -55,17 +62,64 @@ class Rows:
 
     @cached_property
     def labels(self) -> npt.NDArray[np.int64]:
-        """Class numbers; NO_LABEL where a row has none."""
-        return np.asarray(self.table["label"].to_numpy(), dtype=np.int64)
+        """(rows) class numbers; with several labels a row (rows, classes) of 0 and 1. NO_LABEL where a row has none."""
+        column = self.table["label"].combine_chunks()
+        if pa.types.is_fixed_size_list(column.type):
+            return np.asarray(column.flatten().to_numpy(), dtype=np.int64).reshape(-1, column.type.list_size)
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+
+    @property
+    def is_labelled(self) -> npt.NDArray[np.bool_]:
+        """(rows): whether a row has a label."""
+        known = self.labels != NO_LABEL
+        return known if known.ndim == 1 else np.asarray(known.all(axis=1))
 
     @cached_property
     def keys(self) -> npt.NDArray[np.uint64]:
         """(rows, 2): the content key of every row."""
-        return content_keys(self.texts, self.pairs)
+        keys = np.empty((len(self), 2), dtype=np.uint64)
+        done = 0
+        for part in self.slices(ROWS_PER_SLICE):
+            keys[done : done + len(part)] = content_keys(part.texts, part.pairs)
+            done += len(part)
+        return keys
 
-    def select(self, positions: Sequence[int] | npt.NDArray[np.int64]) -> "Rows":
+    @property
+    def characters(self) -> npt.NDArray[np.int64]:
+        """(rows): length of the text, and of the second one with it."""
+        lengths = np.zeros(len(self), dtype=np.int64)
+        for name in ("text", "pair") if self.is_pair else ("text",):
+            lengths += pc.utf8_length(self.table[name]).to_numpy()
+        return lengths
+
+    def select(self, positions: Sequence[int] | npt.NDArray[np.integer[Any]]) -> "Rows":
         """The rows at these positions, in this order."""
-        return Rows(self.table.take(pa.array(positions, pa.int64())))
+        return Rows(take_rows(self.table, positions))
+
+    def texts_at(self, positions: npt.NDArray[np.integer[Any]]) -> tuple[list[str], list[str] | None]:
+        """Texts and second texts at these positions, wherever they are; of a file nothing else is read."""
+        return self._at("text", positions), self._at("pair", positions) if self.is_pair else None
+
+    def _at(self, name: str, positions: npt.NDArray[np.integer[Any]]) -> list[str]:
+        if self._file is not None:
+            return read_texts(self._file, name, positions)
+        return list(take_rows(self.table.select([name]), positions)[name].to_pylist())
+
+    def slices(self, size: int) -> Iterator["Rows"]:
+        """The rows in their order, so many at a time; nothing is copied, and nothing kept of a slice that is done."""
+        for start in range(0, len(self), size):
+            yield Rows(self.table.slice(start, size))
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Give back the memory of what was read of the file, where there is one; see MappedTable."""
+        if self._file is not None:
+            self._file.let_go()
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether a row has two texts."""
+        return "pair" in self.table.column_names
 
     def save(self, path: Path) -> None:
         """Write them as an Arrow file."""
@@ -75,13 +129,26 @@ class Rows:
     @classmethod
     def load(cls, path: Path) -> "Rows":
         """Read them back, memory-mapped."""
-        with pa.memory_map(str(path), "rb") as source:
-            return cls(pa.ipc.open_file(source).read_all())
+        file = map_table(path)
+        return cls(file.table, file=file)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """All rows of several tables, one after the other."""
-    return Rows(pa.concat_tables([part.table for part in parts]))
+    """All rows of several tables, one after the other. Rows without labels go with rows of whatever labels."""
+    widths = [kind.list_size for part in parts if pa.types.is_fixed_size_list(kind := part.table["label"].type)]
+    return Rows(pa.concat_tables([_with_label_sets(part.table, max(widths, default=0)) for part in parts]))
+
+
+def _with_label_sets(table: pa.Table, width: int) -> pa.Table:
+    """The table with a set of labels for each row, if others have one; it can only be a table without labels."""
+    if not width or pa.types.is_fixed_size_list(table["label"].type):
+        return table
+    sets = _label_sets(np.full((table.num_rows, width), NO_LABEL))
+    return table.set_column(table.column_names.index("label"), "label", sets)
+
+
+def _label_sets(matrix: npt.NDArray[np.integer[Any]]) -> pa.FixedSizeListArray:
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.astype(np.int8).reshape(-1)), matrix.shape[1])
 
 
 def content_keys(texts: Sequence[str], pairs: Sequence[str] | None = None) -> npt.NDArray[np.uint64]:

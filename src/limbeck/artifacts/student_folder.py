@@ -25,6 +25,13 @@ class StudentFacts:
     parameters_without_embeddings: int
     best_epoch: int
     dev_accuracy: float
+    multi_label: bool = False  # whether a row may have several labels
+    dev_score: float | None = None  # what the best epoch and seed are chosen by, where it is not the accuracy
+
+    @property
+    def chosen_by(self) -> float:
+        """What the best seed is chosen by: the dev score, which is the accuracy where a row has one label."""
+        return self.dev_accuracy if self.dev_score is None else self.dev_score
 
 
 @dataclass(frozen=True)

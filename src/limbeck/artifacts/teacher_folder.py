@@ -1,41 +1,61 @@
-"""The fine-tuned teacher as an artifact: a Hugging Face folder with teacher.json beside it."""
+"""A teacher as an artifact: a Hugging Face folder, or a file's answers, or a list of members; with teacher.json."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
+ANSWERS = "answers.arrow"  # of a teacher that is a file: content key → logits, see limbeck.artifacts.answers
 
 
 @dataclass(frozen=True)
 class TeacherFacts:
-    """What labelling and the report need to know of a teacher."""
+    """What labelling and the report need to know of a teacher. A file or an ensemble has no weights of its own."""
 
-    name: str  # the checkpoint it came from
+    name: str  # the checkpoint or file it came from
     labels: list[str]
-    max_length: int
-    precision: str  # "fp32" or "bf16": what it computed in, and will be asked in
-    parameters: int
-    parameters_without_embeddings: int
-    dev_accuracy: float
+    dev_accuracy: float | None  # None where it was not judged by itself: an ensemble, a file without dev rows
+    kind: Literal["encoder", "file", "ensemble"] = "encoder"
+    dev_skill: float | None = None  # how far above guessing, see limbeck.training.skill; None where dev has no answers
+    dev_rows: int | None = None  # dev rows it was judged on
+    multi_label: bool = False
+    max_length: int | None = None
+    long_texts: str = "head"
+    head_share: float = 0.25
+    precision: str | None = None  # "fp32" or "bf16": what it computed in, and will be asked in
+    parameters: int | None = None
+    parameters_without_embeddings: int | None = None
+    members: dict[str, str] = field(default_factory=dict)  # of an ensemble: name → fingerprint
+    weights: list[float] = field(default_factory=list)  # of an ensemble: how much each member counts; they sum to 1
+    combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
 
 
 @dataclass(frozen=True)
 class TeacherFolder:
-    """Weights, config and tokenizer as save_pretrained writes them, teacher.json and history.json."""
+    """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. Always
+    teacher.json, and history.json where something was trained."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of weights, tokenizer, max length and precision: the same answers have the same fingerprint."""
+        """Of all that decides about its answers: the same answers have the same fingerprint.
+
+        Weights, config and tokenizer, how much of a text is read and which part, and the precision; or the answers of a
+        file; or the members of an ensemble and how they are combined.
+        """
         manifest = read_manifest(self.folder, kind="teacher")
         facts = self.facts
         beside = ("history.json", "teacher.json")  # how it came about, not what it answers
         files = [f"{name} {entry['blake2b']}" for name, entry in manifest.files.items() if name not in beside]
-        return fingerprint_of("\n".join([*files, str(facts.max_length), facts.precision]))
+        reading: list[object] = [facts.max_length, facts.precision]
+        if facts.long_texts != "head":
+            reading += [facts.long_texts, facts.head_share]
+        together = [facts.combine, facts.weights, list(facts.members.values())] if facts.members else []
+        return fingerprint_of("\n".join([*files, *(str(value) for value in (*reading, *together))]))
 
     @property
     def facts(self) -> TeacherFacts:
@@ -43,13 +63,18 @@ class TeacherFolder:
         return TeacherFacts(**json.loads((self.folder / "teacher.json").read_text(encoding="utf-8")))
 
     @property
+    def is_encoder(self) -> bool:
+        """Whether it has states, a vocabulary and a size; else only its answers are known."""
+        return self.facts.kind == "encoder"
+
+    @property
     def hidden_size(self) -> int:
-        """Width of its states."""
+        """Width of an encoder's states."""
         config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
         return int(next(config[name] for name in NAMES_OF_WIDTH if name in config))
 
     def tokenizer_json(self) -> str:
-        """Its fast tokenizer, as the tokenizers library writes it."""
+        """An encoder's fast tokenizer, as the tokenizers library writes it."""
         return (self.folder / "tokenizer.json").read_text(encoding="utf-8")
 
 

@@ -1,67 +1,170 @@
-"""Teacher labels as an artifact of a run: logits by row id."""
+"""Teacher labels as an artifact of a run: logits, and maybe features, by row id."""
 
 import json
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.mapped import MappedTable, Matrix, list_column, map_table
 from limbeck.errors import LabelsDoNotCover
+
+LABELS, FEATURES, FACTS, ASKING = "labels.arrow", "features.arrow", "labels.json", "asking.json"
+Ids: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
 
 @dataclass(frozen=True)
 class TeacherLabels:
-    """`labels.arrow` (id, logits) and labels.json (teacher, rows, how many had to be asked)."""
+    """`labels.arrow` (id, logits), maybe features.arrow (id, features), labels.json (teacher, rows, how many of each
+    split have no label) and asking.json (how many texts had to be asked, and how long it took)."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of its contents."""
-        return read_manifest(self.folder, kind="labels").fingerprint
+        """Of what the teacher said; how long that took is left out of it."""
+        files = read_manifest(self.folder, kind="labels").files
+        return fingerprint_of(
+            "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items() if name != ASKING)
+        )
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """What stands in labels.json."""
-        facts: dict[str, Any] = json.loads((self.folder / "labels.json").read_text(encoding="utf-8"))
-        return facts
+        return _read_json(self.folder / FACTS)
 
     @cached_property
-    def _table(self) -> pa.Table:
-        with pa.memory_map(str(self.folder / "labels.arrow"), "rb") as source:
-            return pa.ipc.open_file(source).read_all()
+    def asking(self) -> dict[str, Any]:
+        """What stands in asking.json."""
+        return _read_json(self.folder / ASKING)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether features were kept."""
+        return (self.folder / FEATURES).is_file()
 
     @cached_property
-    def _position(self) -> dict[str, int]:
-        return {row_id: position for position, row_id in enumerate(self._table["id"].to_pylist())}
+    def _logits(self) -> "_ById":
+        return _ById(map_table(self.folder / LABELS), column="logits", dtype=np.float32)
 
     @cached_property
-    def _logits(self) -> npt.NDArray[np.float32]:
-        column = self._table["logits"].combine_chunks()
-        width = column.type.list_size
-        return np.asarray(column.flatten().to_numpy(), dtype=np.float32).reshape(-1, width)
+    def _features(self) -> "_ById":
+        return _ById(map_table(self.folder / FEATURES), column="features", dtype=np.float16)
 
-    def for_rows(self, ids: Sequence[str]) -> npt.NDArray[np.float32]:
+    def covers(self, ids: Ids) -> npt.NDArray[np.bool_]:
+        """(rows): whether a row has a label."""
+        return self._logits.places(ids) >= 0
+
+    def for_rows(self, ids: Ids) -> npt.NDArray[np.float32]:
         """(rows, classes): logits in the order of `ids`. Raises if any id was never labelled."""
-        missing = [row_id for row_id in ids if row_id not in self._position]
-        if missing:
+        return self._read(self._logits, ids)
+
+    def features_for(self, ids: Ids) -> npt.NDArray[np.float16]:
+        """(rows, width): features in the order of `ids`, and only those are read. Raises as `for_rows` does.
+
+        The ids are looked up among all ids: ask for many at a time.
+        """
+        return self._read(self._features, ids)
+
+    def _read(self, kept: "_ById", ids: Ids) -> npt.NDArray[Any]:
+        places = kept.places(ids)
+        if (places < 0).any():
+            missing = [str(ids[row]) for row in np.flatnonzero(places < 0).tolist()]
             raise LabelsDoNotCover(labels=self.folder, missing=missing, total=len(ids))
-        return self._logits[[self._position[row_id] for row_id in ids]]
+        return kept.at(places)
+
+
+class _ById:
+    """A column of number lists in a file, found by the ids beside it."""
+
+    def __init__(self, file: MappedTable, *, column: str, dtype: npt.DTypeLike) -> None:
+        self._file = file
+        self._ids = file.table["id"]
+        self._numbers = Matrix(file.table[column], dtype=dtype)
+
+    def places(self, ids: Ids) -> npt.NDArray[np.int64]:
+        """Row of the file for each id, -1 where it has none."""
+        wanted = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, pa.string())
+        places = self._run(wanted)
+        if places is None:
+            found = pc.index_in(wanted, value_set=self._ids)
+            places = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+        self._file.let_go()
+        return places
+
+    def _run(self, wanted: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+        """Places of ids that stand in the file one after the other, in this order: most often they do."""
+        if not len(wanted):
+            return np.zeros(0, dtype=np.int64)
+        start = pc.index(self._ids, wanted[0]).as_py()
+        chunks = wanted if isinstance(wanted, pa.ChunkedArray) else pa.chunked_array([wanted])
+        if start < 0 or not self._ids.slice(start, len(wanted)).equals(chunks):
+            return None
+        return np.arange(start, start + len(wanted), dtype=np.int64)
+
+    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """(places, width)."""
+        found = self._numbers.at(places)
+        self._file.let_go()
+        return found
+
+
+class LabelsWriter:
+    """Writes the labels of one window of rows after the other into a scratch folder; used in a `with` statement."""
+
+    def __init__(self, folder: Path, *, classes: int, width: int | None = None) -> None:
+        self._closing = ExitStack()
+        self._labels = self._open(folder / LABELS, "logits", pa.list_(pa.float32(), classes))
+        self._features = self._open(folder / FEATURES, "features", pa.list_(pa.float16(), width)) if width else None
+
+    def _open(self, path: Path, name: str, kind: pa.DataType) -> pa.RecordBatchFileWriter:
+        sink = self._closing.enter_context(pa.OSFile(str(path), "wb"))
+        return self._closing.enter_context(pa.ipc.new_file(sink, pa.schema([("id", pa.string()), (name, kind)])))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._closing.close()
+
+    def write(self, ids: Ids, logits: npt.NDArray[np.float32], features: npt.NDArray[np.float16] | None = None) -> None:
+        """Rows in the order of `ids`; logits is (rows, classes), features (rows, width)."""
+        names = pa.array(ids, pa.string()) if not isinstance(ids, pa.ChunkedArray) else ids.combine_chunks()
+        self._labels.write_table(pa.table({"id": names, "logits": list_column(logits.astype(np.float32, copy=False))}))
+        if self._features and features is not None:
+            self._features.write_table(pa.table({"id": names, "features": list_column(features)}))
+        pa.default_memory_pool().release_unused()  # else the windows before this one seem to be still in memory
 
 
 def save_teacher_labels(
-    folder: Path, *, ids: Sequence[str], logits: npt.NDArray[np.float32], facts: dict[str, Any]
+    folder: Path,
+    *,
+    ids: Sequence[str],
+    logits: npt.NDArray[np.float32],
+    facts: dict[str, Any],
+    features: npt.NDArray[np.float16] | None = None,
 ) -> None:
-    """Write the files of teacher labels into a scratch folder; logits is (rows, classes), in the order of ids."""
-    flat = pa.array(np.ascontiguousarray(logits, dtype=np.float32).reshape(-1))
-    column = pa.FixedSizeListArray.from_arrays(flat, logits.shape[1])
-    table = pa.table({"id": pa.array(ids, pa.string()), "logits": column})
-    with pa.OSFile(str(folder / "labels.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    (folder / "labels.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+    """Write the files of labels that are in memory into a scratch folder, rows in the order of ids."""
+    width = features.shape[1] if features is not None else None
+    with LabelsWriter(folder, classes=logits.shape[1], width=width) as labels:
+        labels.write(ids, logits, features)
+    save_label_facts(folder, facts=facts, asking={})
+
+
+def save_label_facts(folder: Path, *, facts: dict[str, Any], asking: dict[str, Any]) -> None:
+    """Write labels.json and asking.json into a scratch folder."""
+    for name, content in ((FACTS, facts), (ASKING, asking)):
+        (folder / name).write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content

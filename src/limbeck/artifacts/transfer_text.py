@@ -6,13 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.mapped import map_table
 from limbeck.artifacts.rows import Rows
+
+SOURCES = "sources.arrow"
 
 
 @dataclass(frozen=True)
 class TransferText:
-    """`transfer.arrow` and quality.json."""
+    """`transfer.arrow` and quality.json; where the rows are copies, also sources.arrow."""
 
     folder: Path
 
@@ -30,6 +35,11 @@ class TransferText:
     def rows(self) -> Rows:
         """The unlabelled rows."""
         return Rows.load(self.folder / "transfer.arrow")
+
+    @cached_property
+    def sources(self) -> pa.Table | None:
+        """(id, source) in the order of the rows: the id of the row that each is a copy of; None: they are no copies."""
+        return map_table(self.folder / SOURCES).table if (self.folder / SOURCES).is_file() else None
 
     @cached_property
     def quality(self) -> dict[str, Any]:

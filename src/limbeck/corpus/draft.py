@@ -5,6 +5,7 @@ import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
+from limbeck.corpus.balance import rarest_and_most_frequent
 from limbeck.corpus.inspection import Inspection
 from limbeck.errors import some
 from limbeck.recipe.load import parse_recipe
@@ -36,7 +37,8 @@ def draft_recipe(path: Path, inspection: Inspection, *, data_path: str, recipe_p
 
 def _heading(recipe: str, found: Inspection) -> list[str]:
     what = "pairs of texts" if found.pair is not None else "texts"
-    classes = f"{len(found.labels)} classes ({_plain(some(list(found.labels), most=4))})"
+    several = ", several a row" if found.multi_label else ""
+    classes = f"{len(found.labels)} classes ({_plain(some(list(found.labels), most=4))}{several})"
     return [
         f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
         f"# limbeck run {_plain(recipe)}",
@@ -46,7 +48,6 @@ def _heading(recipe: str, found: Inspection) -> list[str]:
 def _corpus(found: Inspection, *, data_path: str) -> list[str]:
     rows = f"{found.rows:,} rows" if found.is_complete else f"the first {found.rows:,} rows"
     unit = "characters" if found.language == "zh" else "words"
-    counts = some([f"{_plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
     folder = data_path.removesuffix(found.path.name)
     lines = [
         "[corpus]",
@@ -59,7 +60,28 @@ def _corpus(found: Inspection, *, data_path: str) -> list[str]:
     lines.append(f"text = {_value(found.text)}")
     if found.pair is not None:
         lines.append(f"pair = {_value(found.pair)}")
-    return [*lines, f"label = {_value(found.label)}  # {counts}", *_label_names(found), *_form(found)]
+    return [*lines, *_label(found), *_label_names(found), *_weights(found), *_form(found)]
+
+
+def _label(found: Inspection) -> list[str]:
+    counts = some([f"{_plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
+    lines = [f"label = {_value(found.label)}  # {counts}"]
+    if isinstance(found.label, list):
+        remark = "all classes with 0.5 or more" if found.multi_label else "the class with the largest value"
+        lines = [f"# A column for each class; the label of a row: {remark}.", *lines]
+    if found.multi_label:
+        lines.append("multi_label = true  # a row may have several of them, or none")
+    if found.label_separator is not None:
+        undo = "if each cell is one label, take this line and the one above away"
+        lines.append(f"label_separator = {_value(found.label_separator)}  # {undo}")
+    return lines
+
+
+def _weights(found: Inspection) -> list[str]:
+    if (uneven := rarest_and_most_frequent(found.labels)) is None:
+        return []
+    rarest, most = (f"{_plain(name)} × {found.labels[name]:,}" for name in uneven)
+    return [f'# class_weights = "balanced"  # rare classes count more: there are {most}, but only {rarest}']
 
 
 def _label_names(found: Inspection) -> list[str]:

@@ -7,10 +7,12 @@ from typing import Any
 
 from rich.markup import escape
 
+from limbeck.corpus.balance import balance_lines
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.corpus.labels import Classes
 from limbeck.corpus.overlap import Overlap, Repeats
 from limbeck.corpus.source import Source
+from limbeck.corpus.weights import LARGEST_WEIGHT, weigh_classes
 from limbeck.errors import some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import Corpus
@@ -33,13 +35,19 @@ class Findings:
 def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Findings, name: str) -> dict[str, Any]:
     """What goes into corpus.json."""
     splits = findings.splits
+    rows_per_label = {split: _rows_per_label(rows, classes) for split, rows in splits.items()}
     return {
         "name": name,
         "labels": classes.names,
+        "labels_from": "columns" if isinstance(section.label, list) else None,
+        "multi_label": section.multi_label,
+        **_weights(section, rows_per_class=rows_per_label["train"], rows=len(splits["train"])),
         "language": detect_language(splits["train"].texts) if section.language == "auto" else section.language,
         "pair": section.pair is not None,
         "rows": {split: len(rows) for split, rows in splits.items()},
-        "rows_per_label": {split: _rows_per_label(rows, classes) for split, rows in splits.items()},
+        "rows_per_label": rows_per_label,
+        "rows_without_label": {split: sum(not labels for labels in rows.labels) for split, rows in splits.items()},
+        "rows_with_equal_values": source.ties,
         "sources": dict(source.names),
         "dev_from": findings.origins["dev"],
         "test_from": findings.origins.get("test"),
@@ -57,23 +65,34 @@ def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Fin
     }
 
 
+def _weights(section: Corpus, *, rows_per_class: Mapping[str, int], rows: int) -> dict[str, Any]:
+    weights = weigh_classes(
+        section.class_weights, rows_per_class=rows_per_class, rows=rows, is_multi_label=section.multi_label
+    )
+    may_be_capped = section.multi_label and section.class_weights == "balanced"
+    capped = [name for name, count in rows_per_class.items() if 0 < count * LARGEST_WEIGHT < rows - count]
+    return {"class_weights": weights, "class_weights_capped": capped if may_be_capped else []}
+
+
 def _rows_per_label(rows: LabelledRows, classes: Classes) -> dict[str, int]:
-    counts = Counter(classes.names[classes.class_of[label]] for label in rows.labels)
-    return {name: counts[name] for name in classes.names}
+    counts: Counter[int] = Counter()
+    for labels, times in Counter(rows.labels).items():  # raw labels of the same class count once in a row
+        counts.update(dict.fromkeys({classes.class_of[label] for label in labels}, times))
+    return {name: counts[number] for number, name in enumerate(classes.names)}
 
 
 def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> None:
     """Say it in a few lines; what is suspicious as a warning."""
     sizes = " · ".join(f"{split} {count:,}" for split, count in facts["rows"].items())
-    pair = ", pairs" if facts["pair"] else ""
+    kind = f"{', pairs' if facts['pair'] else ''}{', several labels a row' if facts['multi_label'] else ''}"
     cut = f"; dev {facts['dev_from']}" if facts["dev_from"].startswith("cut") else ""
-    reporter.note(f"  {sizes} rows; classes: {escape(some(classes.names, most=6))}; {facts['language']}{pair}{cut}")
+    reporter.note(f"  {sizes} rows; classes: {escape(some(classes.names, most=6))}; {facts['language']}{kind}{cut}")
     if facts["duplicates_in_train"] or facts["conflicting_texts_in_train"]:
         reporter.note(
             f"  train repeats itself in {facts['duplicates_in_train']:,} rows; "
             f"{facts['conflicting_texts_in_train']:,} texts stand there with different labels"
         )
-    for line in [*_overlap_lines(facts["overlap"]), *_label_lines(classes)]:
+    for line in [*_overlap_lines(facts["overlap"]), *_label_lines(classes), *balance_lines(facts)]:
         reporter.note(line)
     if empty := sum(facts["empty_texts"].values()):
         reporter.note(f"{WARNING} {empty:,} rows have an empty text")

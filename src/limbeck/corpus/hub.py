@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.corpus.readers.raw_table import RawTable, find_column
-from limbeck.corpus.readers.table import plain_text
+from limbeck.corpus.file_rows import label_positions, row_values
+from limbeck.corpus.label_cells import LabelReader
+from limbeck.corpus.labelled import RowValues
 from limbeck.errors import DependencyMissing, FileUnreadable, HubUnreachable, some
-from limbeck.recipe.corpus import Column, Corpus
+from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.hub import why_no_hub
+from limbeck.tables.raw_table import NumberedCells, RawTable
 
 SPLIT_NAMES = {  # ours: theirs, in order of preference
     "train": ("train",),
@@ -23,36 +25,70 @@ COLLECTIONS = frozenset({"glue", "super_glue", "clue", "tweet_eval", "xglue", "x
 
 @dataclass(frozen=True)
 class HubData:
-    """Rows of (text, label) or (text, pair, label) for each split, and the class names if the data set has them."""
+    """The rows of each split, and the class names if the data set has them or each class has a column."""
 
-    splits: dict[str, list[tuple[str, ...]]]
+    splits: dict[str, list[RowValues]]
     class_names: list[str]
     unlabelled: int  # rows left out because they carry no label (-1 or null)
+    ties: int  # see LabelReader
 
 
 def read_hub(section: Corpus) -> HubData:
     """All labelled rows of a data set. A test split without labels (GLUE's are -1) is left out."""
     assert section.hub is not None, "the caller has looked"
     loaded = _load(section.hub)
-    wanted = {key: getattr(section, key) for key in ("text", "pair", "label") if getattr(section, key) is not None}
-    splits: dict[str, list[tuple[str, ...]]] = {}
-    unlabelled = 0
+    splits: dict[str, list[RowValues]] = {}
+    unlabelled = ties = 0
     class_names: list[str] = []
     for ours, theirs in _present(loaded, name=section.hub).items():
-        split = loaded[theirs]
-        rows = list(_rows(split, wanted, path=Path(section.hub)))
-        class_names = class_names or _class_names(split, wanted["label"])
-        labelled = _labelled(rows)
-        unlabelled += len(rows) - len(labelled)
-        if labelled:
-            splits[ours] = labelled
-    return HubData(splits=splits, class_names=class_names, unlabelled=unlabelled)
+        split = _Split(section, loaded[theirs])
+        rows = list(split.rows())
+        class_names = class_names or split.class_order
+        if ours != "train" or not section.multi_label:
+            rows = [] if _means_no_label(rows) else rows
+        unlabelled += len(loaded[theirs]) - len(rows)
+        ties += split.reader.ties
+        if rows:
+            splits[ours] = rows
+    return HubData(splits=splits, class_names=class_names, unlabelled=unlabelled, ties=ties)
 
 
-def _labelled(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The rows that carry a label; a split where every label is -1 has none."""
-    labelled = [row for row in rows if row[-1]]
-    return [] if {row[-1] for row in labelled} == {"-1"} else labelled
+class _Split:
+    """A split of a data set as a table like those of files."""
+
+    def __init__(self, section: Corpus, split: Any) -> None:
+        self._section, self._split = section, split
+        columns: Sequence[str] = split.column_names
+        self._table = RawTable(path=Path(str(section.hub)), columns=columns, is_named=True, rows=self._cells)
+        self._labels = label_positions(section, self._table)
+        names = [columns[at] for at in self._labels]
+        self._has_columns = isinstance(section.label, list)
+        self._class_names = [] if self._has_columns else _class_names(split.features[names[0]])
+        self.class_order = names if self._has_columns else self._class_names
+        self.reader = LabelReader(section, path=self._table.path, columns=names)
+
+    def rows(self) -> Iterator[RowValues]:
+        """The rows that carry a label."""
+        return row_values(self._section, self._table, self._labels, self.reader)
+
+    def _cells(self, positions: Sequence[int]) -> Iterator[NumberedCells]:
+        names = [self._table.columns[at] for at in positions]
+        first_label = len(names) - len(self._labels)
+        for number, row in enumerate(self._split.select_columns(list(dict.fromkeys(names))), start=1):
+            labels = [_named(row[name], self._class_names) for name in names[first_label:]]
+            if not self._is_unlabelled(labels):
+                yield number, (*(row[name] for name in names[:first_label]), *labels)
+
+    def _is_unlabelled(self, cells: Sequence[object]) -> bool:
+        if self._has_columns:
+            return all(cell is None for cell in cells) or all(cell == -1 for cell in cells)
+        is_blank = isinstance(cells[0], str) and not cells[0].strip()
+        return cells[0] is None or (is_blank and not self._section.multi_label)
+
+
+def _means_no_label(rows: Sequence[RowValues]) -> bool:
+    """Whether every label of a split is -1, or every row of it has an empty set of labels."""
+    return {row[-1] for row in rows} in ({"-1"}, {()})
 
 
 def candidates(name: str) -> list[tuple[str, str | None]]:
@@ -134,27 +170,16 @@ def _present(loaded: Any, *, name: str) -> dict[str, str]:
     return present
 
 
-def _rows(split: Any, wanted: dict[str, Column], *, path: Path) -> Iterator[tuple[str, ...]]:
-    columns: Sequence[str] = split.column_names
-    table = RawTable(path=path, columns=columns, is_named=True, rows=lambda _: iter(()))
-    names = {key: columns[find_column(table, column, key=key)] for key, column in wanted.items()}
-    class_names = _class_names(split, names["label"])
-    for number, row in enumerate(split.select_columns(list(names.values())), start=1):
-        texts = [
-            plain_text(row[name], key=key, path=path, number=number) for key, name in names.items() if key != "label"
-        ]
-        yield (*texts, _label(row[names["label"]], class_names, path=path, number=number))
-
-
-def _label(cell: object, class_names: Sequence[str], *, path: Path, number: int) -> str:
-    """The label's name; empty where there is none."""
-    if cell is None:
-        return ""
+def _named(cell: object, class_names: Sequence[str]) -> object:
+    """The cell with names for class numbers; a number below 0 stands for no label."""
+    if class_names and isinstance(cell, list):
+        return [name for number in cell if (name := _named(number, class_names)) is not None]
     if class_names and isinstance(cell, int):
-        return "" if cell < 0 else class_names[cell]
-    return plain_text(cell, key="label", path=path, number=number).strip()
+        return None if cell < 0 else class_names[cell]
+    return cell
 
 
-def _class_names(split: Any, column: Column) -> list[str]:
-    name = split.column_names[column] if isinstance(column, int) else column
-    return list(getattr(split.features.get(name), "names", None) or [])
+def _class_names(feature: Any) -> list[str]:
+    """Those of a class label, or of a list of class labels."""
+    inner = feature[0] if isinstance(feature, list) else getattr(feature, "feature", feature)
+    return list(getattr(inner, "names", None) or [])

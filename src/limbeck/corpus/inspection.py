@@ -2,23 +2,27 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from limbeck.corpus.file_rows import read_file
+from limbeck.corpus.label_cells import LabelReader
+from limbeck.corpus.label_role import LabelRole
 from limbeck.corpus.labels import name_classes
 from limbeck.corpus.layout import Layout, find_layout
-from limbeck.corpus.readers import TableForm, read_table
-from limbeck.corpus.readers.table import KnownFormat
 from limbeck.corpus.roles import Roles, find_roles
 from limbeck.errors import DataError, some
-from limbeck.recipe.corpus import Column
+from limbeck.recipe.corpus import Column, Corpus
+from limbeck.tables import TableForm
+from limbeck.tables.table import KnownFormat
 from limbeck.text.language import detect_language
 from limbeck.text.sentences import word_count
 
 LONG_TEXT = 100  # words (in Chinese: characters) at the 95th percentile
 COUNTED_TEXTS = 5_000  # whose words are counted, spread over the file
+KEYS = frozenset(Corpus.model_fields)
 BESIDE_TRAIN = {"dev": ("dev", "valid", "validation", "val"), "test": ("test",)}
 
 
@@ -32,7 +36,9 @@ class Inspection:
     columns: list[str]
     text: Column
     pair: Column | None
-    label: Column
+    label: Column | list[Column]
+    multi_label: bool
+    label_separator: str | None  # where one column holds several labels of a row as text
     labels: dict[str, int]  # in class order, with their rows
     language: Literal["en", "zh"]
     rows: int
@@ -57,10 +63,12 @@ class Inspection:
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
+        columns = some(self.label, most=8) if isinstance(self.label, list) else self.label
+        several = ", several a row" if self.multi_label else ""
         lines = [
             f"{self.path.name}: {self.format}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
-            f"  text: {self.text}{pair}, label: {self.label} (columns: {some(self.columns, most=8)})",
-            f"  labels: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
+            f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
+            f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
             f"  language: {self.language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
         return "\n".join([*lines, *(f"  {split}: {name}, beside it" for split, name in self.beside.items())])
@@ -76,8 +84,7 @@ def inspect_file(
     texts = [_texts(row, roles) for row in layout.rows]
     language = detect_language(texts)
     median_words, long_words = _lengths(texts, language=language)
-    labels = Counter(row[roles.label].strip() for row in layout.rows)
-    ordered = name_classes(labels, label_names={}).names
+    labels = [_column(layout, at) for at in roles.label.positions]
     found = Inspection(
         path=path,
         form=layout.form,
@@ -85,8 +92,10 @@ def inspect_file(
         columns=layout.columns,
         text=_column(layout, roles.text),
         pair=None if roles.pair is None else _column(layout, roles.pair),
-        label=_column(layout, roles.label),
-        labels={name: labels[name] for name in ordered},
+        label=labels if len(labels) > 1 else labels[0],
+        multi_label=roles.label.is_multi_label,
+        label_separator=roles.label.separator,
+        labels={},
         language=language,
         rows=len(layout.rows),
         is_complete=layout.is_complete,
@@ -95,7 +104,37 @@ def inspect_file(
         has_quotes=any('"' in text for text in texts),
         beside={},
     )
+    found = replace(found, labels=_labels(layout, roles.label, found))
     return replace(found, beside=_files_beside(found))
+
+
+def _section(found: Inspection, path: Path) -> Corpus:
+    """What a recipe would say of a file of this form."""
+    names = ("text", "pair", "label", "multi_label", "label_separator")
+    keys = {"train": str(path), **{name: getattr(found, name) for name in names}, **asdict(found.form)}
+    return Corpus.model_validate({key: value for key, value in keys.items() if key in KEYS and value is not None})
+
+
+def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int]:
+    """The classes and their rows."""
+    columns = [layout.columns[at] for at in role.positions] if len(role.positions) > 1 else []
+    counts = Counter(label for labels in _label_sets(layout, role, found) for label in labels)
+    return {name: counts[name] for name in name_classes([*counts, *columns], label_names={}, order=columns).names}
+
+
+def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[Sequence[str]]:
+    """The labels of every row, read as a run reads them; only an empty one is left to the run to refuse."""
+    if not role.is_multi_label and len(role.positions) == 1:
+        yield from ([row[role.positions[0]].strip()] for row in layout.rows)
+        return
+    reader = LabelReader(
+        _section(found, found.path), path=found.path, columns=[layout.columns[at] for at in role.positions]
+    )
+    lists = layout.lists.get(role.positions[0])
+    for at, row in enumerate(layout.rows):
+        cells = [row[position] for position in role.positions] if lists is None else [lists[at]]
+        labels = reader.read(cells, number=at)
+        yield [labels] if isinstance(labels, str) else labels
 
 
 def _texts(row: Sequence[str], roles: Roles) -> str:
@@ -128,9 +167,8 @@ def _files_beside(found: Inspection) -> dict[str, str]:
 def _fits(path: Path, found: Inspection) -> bool:
     if not path.is_file():
         return False
-    columns = {"text": found.text, "label": found.label} | ({} if found.pair is None else {"pair": found.pair})
     try:
-        labels = {record.values[1] for record in read_table(path, form=found.form, columns=columns)}
+        rows, _ = read_file(_section(found, path), path, split="dev")
     except DataError:
         return False
-    return labels <= set(found.labels)
+    return bool(rows.label_counts) and set(rows.label_counts) <= set(found.labels)

@@ -1,22 +1,33 @@
-"""Labelled rows on their way from a file into the corpus: columns of equal length, the label still as it was read."""
+"""Labelled rows on their way from a file into the corpus: columns of equal length, labels still as they were read."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+
+import numpy as np
 
 from limbeck.artifacts.rows import Rows, content_key
+from limbeck.corpus.labels import Classes
 from limbeck.text.folding import folded
+
+LabelSet = tuple[str, ...]  # each label once, in alphabetical order: equal sets are equal tuples
+Label = str | LabelSet
+RowValues = tuple[str, *tuple[str, ...], Label]  # (text, label) or (text, pair, label)
 
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows of one split; `labels` are raw until `labels.py` has named them."""
+    """Rows of one split; `labels` are raw until `labels.py` has named them.
+
+    Each row has a set of labels, which holds just one unless a row may have several.
+    """
 
     ids: list[str]
     texts: list[str]
     pairs: list[str] | None
-    labels: list[str]
+    labels: list[LabelSet]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -33,8 +44,8 @@ class LabelledRows:
 
     @cached_property
     def label_counts(self) -> Counter[str]:
-        """Rows of every label."""
-        return Counter(self.labels)
+        """Rows of every label; a row with several counts for each."""
+        return Counter(chain.from_iterable(self.labels))
 
     @property
     def empty_count(self) -> int:
@@ -51,28 +62,42 @@ class LabelledRows:
             labels=[self.labels[at] for at in chosen],
         )
 
-    def as_rows(self, class_of: dict[str, int]) -> Rows:
-        """As rows of an artifact, with class numbers for labels."""
-        classes = [class_of[label] for label in self.labels]
-        return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=classes)
+    def as_rows(self, classes: Classes, *, is_multi_label: bool) -> Rows:
+        """As rows of an artifact: with class numbers for labels, or with 0 and 1 for every class."""
+        numbers = [[classes.class_of[label] for label in labels] for labels in self.labels]
+        if not is_multi_label:
+            return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=[number for (number,) in numbers])
+        marks = np.zeros((len(self), len(classes.names)), dtype=np.int8)  # (rows, classes)
+        for at, present in enumerate(numbers):
+            marks[at, present] = 1
+        return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=marks)
 
     def _pairs(self) -> Sequence[str | None]:
         return [None] * len(self) if self.pairs is None else self.pairs
 
 
-def labelled_rows(values: Iterable[Sequence[str]], *, split: str, is_pair: bool) -> LabelledRows:
+def labelled_rows(values: Iterable[RowValues], *, split: str, is_pair: bool) -> LabelledRows:
     """Rows from (text, label) or (text, pair, label); white space around texts is dropped.
 
     Ids are the split and the row's place among the rows of its source, from 0, and stay with the row whatever
     split it ends in.
     """
-    rows = list(values)
-    return LabelledRows(
-        ids=[f"{split}-{index}" for index in range(len(rows))],
-        texts=[row[0].strip() for row in rows],
-        pairs=[row[1].strip() for row in rows] if is_pair else None,
-        labels=[row[-1] for row in rows],
-    )
+    texts: list[str] = []
+    pairs: list[str] = []
+    labels: list[LabelSet] = []
+    kept: dict[LabelSet, LabelSet] = {}  # one object for all rows of the same labels
+    for text, *pair, label in values:
+        texts.append(text.strip())
+        pairs.extend(second.strip() for second in pair)
+        whole = (label,) if isinstance(label, str) else label
+        labels.append(kept.setdefault(whole, whole))
+    ids = [f"{split}-{index}" for index in range(len(texts))]
+    return LabelledRows(ids=ids, texts=texts, pairs=pairs if is_pair else None, labels=labels)
+
+
+def as_label_set(labels: Iterable[str]) -> LabelSet:
+    """The labels, each once, without white space around them; what is then empty is no label."""
+    return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
 
 
 def folded_key(text: str, pair: str | None = None) -> bytes:

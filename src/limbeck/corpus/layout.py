@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from limbeck.corpus.readers.opening import opened, text_lines
-from limbeck.corpus.readers.table import KnownFormat, TableForm, known_format, open_table, plain_text
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
+from limbeck.tables.opening import opened, text_lines
+from limbeck.tables.raw_table import Cells
+from limbeck.tables.table import KnownFormat, TableForm, known_format, open_table, plain_text
 from limbeck.text.language import detect_language
 
 MOST_ROWS = 200_000  # looked at; what comes after them is not counted
@@ -37,6 +38,7 @@ WAYS: dict[KnownFormat, list[tuple[KnownFormat, bool]]] = {
 }
 
 Row = tuple[str, ...]
+PLAIN = (str, int, float)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Layout:
     is_named: bool
     rows: list[Row]
     is_complete: bool  # whether `rows` are all there are
+    lists: dict[int, list[Row]]  # by position, the columns whose cells are all lists of plain values, or null
 
 
 def find_layout(path: Path, *, wanted: Sequence[str] = ()) -> Layout:
@@ -141,7 +144,8 @@ def _kind_by_content(path: Path) -> KnownFormat:
 def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
     table = open_table(path, form=form)
     numbered = table.rows(range(len(table.columns)))
-    rows = [tuple(_cell(cell, path) for cell in cells) for _, cells in islice(numbered, MOST_ROWS + 1)]
+    raw = [cells for _, cells in islice(numbered, MOST_ROWS + 1)]
+    rows = [tuple(_cell(cell, path) for cell in cells) for cells in raw]
     columns, named = list(table.columns), table.is_named
     if not table.is_named and (named := has_header(rows[0], rows[1:], wanted=wanted)):
         columns, rows = [cell.strip() for cell in rows[0]], rows[1:]
@@ -154,7 +158,18 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         is_named=named,
         rows=rows[:MOST_ROWS],
         is_complete=len(rows) <= MOST_ROWS,
+        lists=_lists(raw[:MOST_ROWS], path),
     )
+
+
+def _lists(raw: Sequence[Cells], path: Path) -> dict[int, list[Row]]:
+    found = {}
+    for at in {at for cells in raw for at, cell in enumerate(cells) if isinstance(cell, list)}:
+        column = [[] if cells[at] is None else cells[at] for cells in raw]
+        lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(item, PLAIN) for item in cell)]
+        if len(lists) == len(column):
+            found[at] = [tuple(_cell(item, path) for item in cell) for cell in lists]
+    return found
 
 
 def _cell(cell: object, path: Path) -> str:

@@ -13,7 +13,7 @@ from limbeck.corpus.overlap import Overlap, find_overlap, find_repeats
 from limbeck.corpus.source import Source, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
 from limbeck.corpus.transfer import gather_transfer
-from limbeck.errors import LabelUnknown, OneClassOnly, TooFewRows
+from limbeck.errors import LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import Corpus as CorpusSection
 
@@ -26,12 +26,13 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
     """Read the labelled rows, see to it that there is a dev split, and say what is suspicious about them."""
     with written_whole(out, kind="corpus", key=key) as scratch:
         source = read_source(section, reporter=reporter)
-        labels = source.splits["train"].labels
-        classes = name_classes(labels, label_names=section.label_names, order=source.class_order)
-        _check_labels(source, classes)
+        classes = _classes(section, source)
+        _check_labels(section, source, classes)
         findings = _prepare(section, source)
         facts = facts_of(section, source=source, classes=classes, findings=findings, name=name)
-        splits = {split: rows.as_rows(classes.class_of) for split, rows in findings.splits.items()}
+        splits = {
+            split: rows.as_rows(classes, is_multi_label=section.multi_label) for split, rows in findings.splits.items()
+        }
         save_corpus(scratch, splits=splits, facts=facts)
     tell(facts, classes, reporter=reporter)
     return Corpus(out)
@@ -44,14 +45,25 @@ def _prepare(section: CorpusSection, source: Source) -> Findings:
     return Findings(splits, origins, overlap=overlap, removed=removed, repeats=find_repeats(splits["train"]))
 
 
-def _check_labels(source: Source, classes: Classes) -> None:
+def _classes(section: CorpusSection, source: Source) -> Classes:
+    """Those of the training rows; a column for a class makes it one, even if no row has it."""
+    columns = source.class_order if isinstance(section.label, list) else []
+    labels = {*source.splits["train"].label_counts, *columns}
+    return name_classes(labels, label_names=section.label_names, order=source.class_order)
+
+
+def _check_labels(section: CorpusSection, source: Source, classes: Classes) -> None:
     train = source.splits["train"]
-    if len(classes.names) == 1:
-        raise OneClassOnly(path=source.names["train"], label=classes.names[0], rows=len(train))
+    present = {classes.names[classes.class_of[label]] for label in train.label_counts}
+    if section.multi_label and not present:
+        raise LabelsAllEmpty(path=source.names["train"], rows=len(train))
+    if not section.multi_label and len(present) == 1:
+        raise OneClassOnly(path=source.names["train"], label=present.pop(), rows=len(train))
     for split, rows in source.splits.items():
         unknown = [label for label in rows.label_counts if label not in classes.class_of]
         if unknown:
-            row = f"number {rows.labels.index(unknown[0]) + 1:,} of {source.names[split]}"
+            first = next(at for at, labels in enumerate(rows.labels, start=1) if unknown[0] in labels)
+            row = f"number {first:,} of {source.names[split]}"
             raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), row=row)
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from limbeck.artifacts.corpus import SPLITS
+from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
-from limbeck.corpus.readers import TableForm, read_table
 from limbeck.errors import FileEmpty
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import Corpus
@@ -19,8 +19,9 @@ class Source:
 
     splits: Mapping[str, LabelledRows]
     names: Mapping[str, str]
-    class_order: list[str]  # empty unless a hub data set names its classes
+    class_order: list[str]  # empty unless a hub data set names its classes, or each has a column
     unlabelled: int
+    ties: int  # rows in which no single one of several label columns had the largest value
 
 
 def read_source(section: Corpus, *, reporter: Reporter) -> Source:
@@ -30,15 +31,16 @@ def read_source(section: Corpus, *, reporter: Reporter) -> Source:
 
 def _from_files(section: Corpus, *, reporter: Reporter) -> Source:
     paths = {split: Path(path) for split in SPLITS if (path := getattr(section, split))}
-    columns = {key: getattr(section, key) for key in ("text", "pair", "label") if getattr(section, key) is not None}
     total = sum(path.stat().st_size for path in paths.values() if path.is_file())
-    splits = {}
     with reporter.bar("reading rows", total=total, unit="bytes") as bar:
-        for split, path in paths.items():
-            records = read_table(path, form=TableForm.of(section), columns=columns, watch=bar.advance)
-            values = (record.values for record in records)
-            splits[split] = labelled_rows(values, split=split, is_pair=section.pair is not None)
-    return Source(splits, {split: path.name for split, path in paths.items()}, class_order=[], unlabelled=0)
+        read = {split: read_file(section, path, split=split, watch=bar.advance) for split, path in paths.items()}
+    return Source(
+        splits={split: rows for split, (rows, _) in read.items()},
+        names={split: path.name for split, path in paths.items()},
+        class_order=read["train"][1].columns if isinstance(section.label, list) else [],
+        unlabelled=0,
+        ties=sum(reader.ties for _, reader in read.values()),
+    )
 
 
 def _from_hub(section: Corpus) -> Source:
@@ -46,7 +48,11 @@ def _from_hub(section: Corpus) -> Source:
     name = Path(str(section.hub)).name if Path(str(section.hub)).is_dir() else str(section.hub)
     if not data.splits.get("train"):
         raise FileEmpty(path=Path(name))
-    splits = {
-        split: labelled_rows(rows, split=split, is_pair=section.pair is not None) for split, rows in data.splits.items()
-    }
-    return Source(splits, dict.fromkeys(splits, name), class_order=data.class_names, unlabelled=data.unlabelled)
+    is_pair = section.pair is not None
+    return Source(
+        splits={split: labelled_rows(rows, split=split, is_pair=is_pair) for split, rows in data.splits.items()},
+        names=dict.fromkeys(data.splits, name),
+        class_order=data.class_names,
+        unlabelled=data.unlabelled,
+        ties=data.ties,
+    )

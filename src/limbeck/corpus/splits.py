@@ -2,13 +2,17 @@
 
 The order in which rows are taken is that of blake2b over the seed and the row's id, so that the same rows are
 chosen on every machine and with every version of every library.
+
+Where a row may have several labels, a stratum is a whole set of labels if the part to be taken has a row or more for
+it; rows of rarer sets are taken together by their rarest label. That is iterative stratification in its simplest form
+(Sechidis et al. 2011: the rarest label first), without going back and forth over the rows.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 
-from limbeck.corpus.labelled import LabelledRows
+from limbeck.corpus.labelled import LabelledRows, LabelSet
 from limbeck.errors import TooFewRows
 
 
@@ -25,9 +29,11 @@ def cut_off(rows: LabelledRows, *, count: int, seed: int, name: str) -> tuple[li
     """
     classes = len(rows.label_counts)
     what = f"train, {count:,} rows to be cut off as {name} and all {classes:,} classes to stay in train"
-    if len(rows) < classes + count:
-        raise TooFewRows(what=what, rows=len(rows), needed=classes + count)
-    cut = _take_groups(rows, _groups_in_order(rows, seed=seed), _quotas(rows.label_counts, count))
+    most_labels = max(map(len, rows.labels), default=0)
+    fewest = -(-classes // max(1, most_labels))  # rows in which all classes could stand
+    if len(rows) < fewest + count:
+        raise TooFewRows(what=what, rows=len(rows), needed=fewest + count)
+    cut = _take_groups(rows, _groups_in_order(rows, seed=seed), strata=_strata(rows, wanted=count), wanted=count)
     if not cut:
         raise TooFewRows(what=f"{what} (equal texts stay together)", rows=len(rows), needed=len(rows) + 1)
     return [at for at in range(len(rows)) if at not in cut], sorted(cut)
@@ -37,30 +43,66 @@ def choose_rows(rows: LabelledRows, *, count: int, seed: int) -> list[int]:
     """Positions of `count` rows in file order, every class in proportion and with at least one row."""
     if count >= len(rows):
         return list(range(len(rows)))
-    classes = len(rows.label_counts)
-    if count < classes:
-        raise TooFewRows(what=f"max_rows with {classes:,} classes", rows=count, needed=classes)
-    quotas = _quotas(rows.label_counts, count)
-    for label in [label for label, quota in quotas.items() if quota == 0]:
-        quotas[label] = 1
-        quotas[max(quotas, key=lambda other: (quotas[other], other))] -= 1
-    members = defaultdict(list)
-    for at, label in enumerate(rows.labels):
-        members[label].append(at)
-    chosen = []
-    for label, positions in members.items():
-        ranked = sorted(positions, key=lambda at: draw_order(seed, rows.ids[at]))
-        chosen += ranked[: quotas[label]]
+    ranked = sorted(range(len(rows)), key=lambda at: draw_order(seed, rows.ids[at]))
+    needed = _one_of_each(rows, ranked)
+    if count < len(needed):
+        raise TooFewRows(what=f"max_rows with {len(rows.label_counts):,} classes", rows=count, needed=len(needed))
+    strata = _strata(rows, wanted=count)
+    quotas = _quotas(Counter(strata), count, at_least=Counter(strata[at] for at in needed))
+    missing = Counter(quotas)
+    missing.subtract(strata[at] for at in needed)
+    chosen = set(needed)
+    for at in ranked:
+        if at not in chosen and missing[strata[at]] > 0:
+            missing[strata[at]] -= 1
+            chosen.add(at)
     return sorted(chosen)
 
 
-def _quotas(counts: Mapping[str, int], wanted: int) -> dict[str, int]:
-    """Shares of `wanted` in proportion to the counts, rounded by largest remainder."""
+def _strata(rows: LabelledRows, *, wanted: int) -> list[LabelSet]:
+    """For every row the stratum it is counted in: its set of labels, or only the rarest if the set is rare."""
+    counts, set_counts = rows.label_counts, Counter(rows.labels)
+
+    def stratum(labels: LabelSet) -> LabelSet:
+        is_rare = set_counts[labels] * wanted < len(rows)
+        return (min(labels, key=lambda label: (counts[label], label)),) if labels and is_rare else labels
+
+    strata = {labels: stratum(labels) for labels in set_counts}
+    return [strata[labels] for labels in rows.labels]
+
+
+def _one_of_each(rows: LabelledRows, ranked: Iterable[int]) -> list[int]:
+    """Few rows in which every class stands: for each, from the rarest on, the first in the draw unless one has it."""
+    first: dict[str, int] = {}
+    for at in ranked:
+        for label in rows.labels[at]:
+            first.setdefault(label, at)
+    taken: dict[int, None] = {}
+    covered: set[str] = set()
+    for label in sorted(first, key=lambda label: (rows.label_counts[label], label)):
+        if label not in covered:
+            taken[first[label]] = None
+            covered.update(rows.labels[first[label]])
+    return list(taken)
+
+
+def _quotas(
+    counts: Mapping[LabelSet, int], wanted: int, *, at_least: Mapping[LabelSet, int] | None = None
+) -> dict[LabelSet, int]:
+    """Shares of `wanted` in proportion to the counts, rounded by largest remainder.
+
+    Strata that must have more get it from those with the largest shares.
+    """
     total = sum(counts.values())
-    quotas = {label: count * wanted // total for label, count in counts.items()}
-    by_remainder = sorted(counts, key=lambda label: (-(counts[label] * wanted % total), label))
-    for label in by_remainder[: wanted - sum(quotas.values())]:
-        quotas[label] += 1
+    quotas = {stratum: count * wanted // total for stratum, count in counts.items()}
+    by_remainder = sorted(counts, key=lambda stratum: (-(counts[stratum] * wanted % total), stratum))
+    for stratum in by_remainder[: wanted - sum(quotas.values())]:
+        quotas[stratum] += 1
+    least = Counter(at_least or {})
+    quotas = {stratum: max(quota, least[stratum]) for stratum, quota in quotas.items()}
+    for _ in range(sum(quotas.values()) - wanted):
+        can_give = [stratum for stratum, quota in quotas.items() if quota > least[stratum]]
+        quotas[max(can_give, key=lambda stratum: (quotas[stratum], stratum))] -= 1
     return quotas
 
 
@@ -72,15 +114,17 @@ def _groups_in_order(rows: LabelledRows, *, seed: int) -> list[list[int]]:
     return sorted(groups.values(), key=lambda group: draw_order(seed, rows.ids[group[0]]))
 
 
-def _take_groups(rows: LabelledRows, groups: Iterable[Sequence[int]], quotas: Mapping[str, int]) -> set[int]:
-    left, missing = Counter(rows.label_counts), Counter(quotas)
+def _take_groups(
+    rows: LabelledRows, groups: Iterable[Sequence[int]], *, strata: Sequence[LabelSet], wanted: int
+) -> set[int]:
+    left, missing = Counter(rows.label_counts), Counter(_quotas(Counter(strata), wanted))
     cut: set[int] = set()
     for group in groups:
-        sizes = Counter(rows.labels[at] for at in group)
+        sizes = Counter(label for at in group for label in rows.labels[at])
         # A group may overshoot a quota by what it holds beyond the first row; single rows never do.
-        fits = missing[rows.labels[group[0]]] >= 1 and all(left[label] > size for label, size in sizes.items())
+        fits = missing[strata[group[0]]] >= 1 and all(left[label] > size for label, size in sizes.items())
         if fits:
             left -= sizes
-            missing.subtract(sizes)
+            missing.subtract(strata[at] for at in group)
             cut.update(group)
     return cut

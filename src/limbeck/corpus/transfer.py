@@ -11,12 +11,12 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.whole import written_whole
-from limbeck.corpus.readers import TableForm, read_table
 from limbeck.corpus.sieve import Sieve
 from limbeck.errors import FileEmpty, NothingGathered, some
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.files import expand
 from limbeck.recipe.transfer import Transfer as TransferSection
+from limbeck.tables import TableForm, read_table
 
 TEXTS_BETWEEN_NOTES = 2000
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK, Key
@@ -19,7 +18,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
-from limbeck.distillation.losses.objective import objective
+from limbeck.distillation.losses.objective import Objective
 from limbeck.models.bilstm import PAD, BiLstmForSequenceClassification, bilstm
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
@@ -30,10 +29,13 @@ from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.device import choose_arithmetic, sent, training_device
 from limbeck.training.loop import Progress, train
 from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.skill import judged
 from limbeck.training.token_rows import TokenRows
+from limbeck.training.tracks import NO_TRACKS, Tracks
 
 Role = Literal["student", "baseline"]
 TOKENS_PER_BATCH = 16384  # for the judging on dev
+ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,8 @@ class Lessons:
 
     texts: TokenRows
     pairs: TokenRows | None
-    labels: Tensor  # (rows), -1 where there is none
+    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
     teacher_logits: Tensor  # (rows, classes)
-    losses: list[Loss]
 
     def inputs(self, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         """The model's inputs for these rows."""
@@ -72,12 +73,13 @@ def train_student(
     out: Path,
     key: Key,
     reporter: Reporter,
+    tracks: Tracks = NO_TRACKS,
 ) -> StudentFolder:
     """Train a student for one seed and keep its best epoch by dev.
 
     The baseline sees the labelled rows and their labels, and nothing that comes from the teacher: word vectors
     that the teacher made are replaced by random ones, which learn in any case: random ones that stand still would
-    make the gain look larger than it is.
+    make the gain look larger than it is. Rows that the teacher has said nothing of are left out of distillation.
     """
     quiet_transformers()
     device = training_device()
@@ -85,13 +87,21 @@ def train_student(
     name = student.kind if role == "student" else f"{student.kind}-alone"
     torch.manual_seed(seed)
     model = _fresh_student(student, role=role, vocabulary=vocabulary, corpus=corpus)
-    rows = joined([corpus.splits["train"], transfer.rows]) if transfer and labels else corpus.splits["train"]
-    losses: list[Loss] = list(section.losses) if labels else [HardLabels(kind="hard_labels")]
-    lessons = _lessons(rows, labels, losses, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
-    dev = _lessons(corpus.splits["dev"], None, [], corpus=corpus, student=student, tokenizer=tokenizer, device=device)
+    rows = _rows_of(corpus, transfer, labels)
+    lessons = _lessons(rows, labels, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
+    dev = _lessons(corpus.splits["dev"], None, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
     with written_whole(out, kind="student", key=key) as scratch:
         progress = _learn(
-            model, section, lessons=lessons, dev=dev, seed=seed, work=scratch / WORK, reporter=reporter, name=name
+            model,
+            section,
+            objective=_objective(section, corpus=corpus, alone=labels is None, device=device),
+            lessons=lessons,
+            dev=dev,
+            seed=seed,
+            work=scratch / WORK,
+            reporter=reporter,
+            name=name,
+            tracks=tracks,
         )
         model.cpu().save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
@@ -108,6 +118,8 @@ def train_student(
             parameters_without_embeddings=parameter_count_without_embeddings(model),
             best_epoch=progress.best_epoch + 1,
             dev_accuracy=progress.history[progress.best_epoch]["dev_accuracy"],
+            multi_label=corpus.is_multi_label,
+            dev_score=progress.history[progress.best_epoch]["dev_score"],
         )
         save_student_facts(scratch, facts, history=progress.history)
     reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev after epoch {facts.best_epoch}")
@@ -126,6 +138,7 @@ def _fresh_student(
         embedding_size=facts["width"],
         labels=corpus.labels,
         pair=corpus.is_pair,
+        multi_label=corpus.is_multi_label,
     )
     if vectors is not None:
         with torch.no_grad():
@@ -133,28 +146,44 @@ def _fresh_student(
     return model
 
 
+def _rows_of(corpus: Corpus, transfer: TransferText | None, labels: TeacherLabels | None) -> Rows:
+    """What the student is trained on: alone the labelled rows, else all rows that the teacher has spoken about."""
+    train = corpus.splits["train"]
+    if labels is None:
+        return train
+    rows = joined([train, transfer.rows]) if transfer else train
+    if not any(labels.facts.get("uncovered", {}).values()):
+        return rows
+    return rows.select(np.flatnonzero(labels.covers(rows.ids)))
+
+
+def _objective(section: Distillation, *, corpus: Corpus, alone: bool, device: torch.device) -> Objective:
+    weights = None if corpus.class_weights is None else torch.tensor(corpus.class_weights, device=device)
+    losses: list[Loss] = [HardLabels(kind="hard_labels")] if alone else list(section.losses)
+    return Objective(losses, multi_label=corpus.is_multi_label, class_weights=weights)
+
+
 def _lessons(
     rows: Rows,
     labels: TeacherLabels | None,
-    losses: list[Loss],
     *,
     corpus: Corpus,
     student: BiLstm,
     tokenizer: StudentTokenizer,
     device: torch.device,
 ) -> Lessons:
-    def tokens(texts: list[str]) -> TokenRows:
-        return TokenRows.of(tokenizer.encode(texts, max_length=student.max_length), device=device)
+    def tokens(column: Literal["texts", "pairs"]) -> TokenRows:
+        blocks = (getattr(block, column) for block in rows.slices(ROWS_AT_ONCE))
+        return TokenRows.of((tokenizer.encode(block, max_length=student.max_length) for block in blocks), device=device)
 
     said: npt.NDArray[Any] = (
         labels.for_rows(rows.ids) if labels else np.zeros((len(rows), len(corpus.labels)), dtype=np.float32)
     )
     return Lessons(
-        texts=tokens(rows.texts),
-        pairs=tokens(rows.pairs) if rows.pairs is not None else None,
+        texts=tokens("texts"),
+        pairs=tokens("pairs") if rows.is_pair else None,
         labels=torch.from_numpy(rows.labels.copy()).to(device),
         teacher_logits=torch.from_numpy(said).to(device),
-        losses=losses,
     )
 
 
@@ -162,12 +191,14 @@ def _learn(
     model: nn.Module,
     section: Distillation,
     *,
+    objective: Objective,
     lessons: Lessons,
     dev: Lessons,
     seed: int,
     work: Path,
     reporter: Reporter,
     name: str,
+    tracks: Tracks,
 ) -> Progress:
     lengths = lessons.lengths()
 
@@ -176,8 +207,7 @@ def _learn(
 
     def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
         chosen = sent(torch.from_numpy(places), lessons.labels.device)
-        return objective(
-            lessons.losses,
+        return objective.terms(
             student_logits=model(**lessons.inputs(places)).logits,
             teacher_logits=lessons.teacher_logits[chosen],
             labels=lessons.labels[chosen],
@@ -193,6 +223,7 @@ def _learn(
         work=work,
         reporter=reporter,
         what=f"training {name}, seed {seed}",
+        tracks=tracks,
     )
 
 
@@ -202,7 +233,4 @@ def _judge(model: nn.Module, dev: Lessons) -> dict[str, float]:
         for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
             chosen = sent(torch.from_numpy(places), logits.device)
             logits[chosen] = model(**dev.inputs(places)).logits.float()
-    return {
-        "dev_accuracy": float((logits.argmax(dim=1) == dev.labels).float().mean()),
-        "dev_loss": float(F.cross_entropy(logits, dev.labels)),
-    }
+    return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())

@@ -30,22 +30,30 @@ def build_vocabulary(
     corpus: Corpus,
     transfer: TransferText | None,
     teacher: TeacherFolder,
-    open_teacher: Callable[[], WordReader],
+    encoder: TeacherFolder | None,
+    open_encoder: Callable[[], WordReader] | None,
     out: Path,
     key: Key,
     reporter: Reporter,
 ) -> VocabularyFolder:
-    """Count tokens in train and transfer text, keep as many as the budget allows, and find their first vectors."""
+    """Count tokens in train and transfer text, keep as many as the budget allows, and find their first vectors.
+
+    `encoder` is the teacher, or of an ensemble the first member, that has word pieces and states; a teacher that is a
+    file has neither, and then "teacher" vectors start at random.
+    """
+    if section.word_vectors == "teacher" and encoder is None:
+        section = section.model_copy(update={"word_vectors": "random"})
+        reporter.note("  the teacher is a file and has no word vectors: they start at random")
     with written_whole(out, kind="vocabulary", key=key) as scratch:
-        width = _width(section, teacher)
+        width = _width(section, encoder)
         budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
         texts = _texts(corpus, transfer)
         with reporter.bar("counting words", total=len(texts), unit="texts") as bar:
             tokenizer = _tokenizer(
-                section, counted(texts, bar), language=corpus.language, teacher=teacher, max_size=budget
+                section, counted(texts, bar), language=corpus.language, encoder=encoder, max_size=budget
             )
         tokenizer.save(scratch / "tokenizer.json")
-        vectors, found = _vectors(section, tokenizer, width=width, open_teacher=open_teacher, reporter=reporter)
+        vectors, found = _vectors(section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
         facts = {
             "kind": section.vocabulary.kind,
             "tokens": len(tokenizer),
@@ -62,18 +70,21 @@ def build_vocabulary(
     return VocabularyFolder(out)
 
 
-def _width(section: BiLstm, teacher: TeacherFolder) -> int:
+def _width(section: BiLstm, encoder: TeacherFolder | None) -> int:
     match section.word_vectors:
         case "random":
             return section.embedding_size
         case "teacher":
-            return min(section.embedding_size, teacher.hidden_size)
+            assert encoder is not None
+            return min(section.embedding_size, encoder.hidden_size)
         case path:
             return vector_width(Path(path))
 
 
 def _budget(section: BiLstm, *, corpus: Corpus, teacher: TeacherFolder, width: int) -> int:
-    """Most tokens with which the student still has fewer parameters than its teacher."""
+    """Most tokens with which the student still has fewer parameters than its teacher; a file sets no such limit."""
+    if teacher.facts.parameters is None:
+        return section.vocabulary.max_size
     empty = bilstm(section, vocabulary_size=1, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
     without_words = parameter_count(empty) - width
     room = (teacher.facts.parameters - without_words) // width
@@ -89,7 +100,7 @@ def _texts(corpus: Corpus, transfer: TransferText | None) -> list[str]:
 
 
 def _tokenizer(
-    section: BiLstm, texts: Iterable[str], *, language: str, teacher: TeacherFolder, max_size: int
+    section: BiLstm, texts: Iterable[str], *, language: str, encoder: TeacherFolder | None, max_size: int
 ) -> StudentTokenizer:
     vocabulary = section.vocabulary
     match vocabulary.kind:
@@ -102,7 +113,8 @@ def _tokenizer(
                 lowercase=vocabulary.lowercase,
             )
         case "pieces":
-            return cut_down_pieces(teacher.tokenizer_json(), texts, max_size=max_size, min_count=vocabulary.min_count)
+            assert encoder is not None  # the recipe is refused else
+            return cut_down_pieces(encoder.tokenizer_json(), texts, max_size=max_size, min_count=vocabulary.min_count)
         case _:
             assert_never(vocabulary.kind)
 
@@ -112,7 +124,7 @@ def _vectors(
     tokenizer: StudentTokenizer,
     *,
     width: int,
-    open_teacher: Callable[[], WordReader],
+    open_encoder: Callable[[], WordReader] | None,
     reporter: Reporter,
 ) -> tuple[Vectors | None, int]:
     """First vectors, None for random ones, and how many tokens have one of their own."""
@@ -121,9 +133,10 @@ def _vectors(
         case "random":
             return None, 0
         case "teacher":
+            assert open_encoder is not None
             are_pieces = section.vocabulary.kind == "pieces"
             vectors = teacher_vectors(
-                words, are_pieces=are_pieces, teacher=open_teacher(), width=width, reporter=reporter
+                words, are_pieces=are_pieces, teacher=open_encoder(), width=width, reporter=reporter
             )
             return vectors, len(words)
         case path:

@@ -5,16 +5,22 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     LimbeckError
     ├── RecipeError            RecipeNotFound · RecipeInvalid
     ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
-    │                          RowMalformed · OneClassOnly · LabelUnknown · TooFewRows · HubUnreachable
-    │                          NothingGathered · LabelUnclear · NothingToPredict
+    │                          RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown · WeightedClassUnknown
+    │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · LabelUnclear
+    │                          NothingToPredict
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
+    │                          TensorFlowCheckpointNotFound · CheckpointIncomplete · CheckpointUnsupported
+    │                          CheckpointUnfit · BertConfigInvalid · VocabularyUnfit · ClassNamesUnfit
+    │                          ClassColumnsMissing · ClassUnknown · AnswerMalformed · MemberUnjudged
+    │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
+    │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall
     ├── TrainingDiverged
     ├── ExportRefused
     ├── ServingError           PortTaken · AddressUnusable
     ├── DependencyMissing
-    └── DiskFull · PathUnusable
+    └── DiskFull · PathUnusable · ProcessLost · TrackerUnusable
 """
 
 from limbeck.errors.artifacts import (
@@ -33,15 +39,18 @@ from limbeck.errors.data import (
     FileMissing,
     FileUnreadable,
     HubUnreachable,
+    LabelsAllEmpty,
     LabelUnclear,
     LabelUnknown,
+    NothingAugmented,
     NothingGathered,
     NothingToPredict,
     OneClassOnly,
     RowMalformed,
     TooFewRows,
+    WeightedClassUnknown,
 )
-from limbeck.errors.machine import DependencyMissing, DiskFull, PathUnusable
+from limbeck.errors.machine import DependencyMissing, DiskFull, PathUnusable, ProcessLost, TrackerUnusable
 from limbeck.errors.message import LimbeckError, did_you_mean, some
 from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
 from limbeck.errors.serving import AddressUnusable, PortTaken, ServingError
@@ -53,17 +62,50 @@ from limbeck.errors.student import (
     TrainingDiverged,
     VectorsMalformed,
 )
-from limbeck.errors.teacher import CheckpointDamaged, CheckpointNotFound, TeacherError, WeightsNotSafe
+from limbeck.errors.teacher import (
+    AnswerMalformed,
+    BertConfigInvalid,
+    CheckpointDamaged,
+    CheckpointIncomplete,
+    CheckpointNotFound,
+    CheckpointUnfit,
+    CheckpointUnsupported,
+    ClassColumnsMissing,
+    ClassesDiffer,
+    ClassNamesUnfit,
+    ClassUnknown,
+    LabelNamesUnfit,
+    MemberUnjudged,
+    NeverFineTuned,
+    NothingCovered,
+    RowsUncovered,
+    TaskDiffers,
+    TeacherError,
+    TeacherNearChance,
+    TensorFlowCheckpointNotFound,
+    TokenizerNeedsPackages,
+    VocabularyUnfit,
+    WeightsNotSafe,
+)
 
 __all__ = [
     "AddressUnusable",
+    "AnswerMalformed",
     "ArtifactDamaged",
     "ArtifactError",
     "ArtifactMissing",
+    "BertConfigInvalid",
     "BudgetTooSmall",
     "BytesUndecodable",
     "CheckpointDamaged",
+    "CheckpointIncomplete",
     "CheckpointNotFound",
+    "CheckpointUnfit",
+    "CheckpointUnsupported",
+    "ClassColumnsMissing",
+    "ClassNamesUnfit",
+    "ClassUnknown",
+    "ClassesDiffer",
     "ColumnMissing",
     "DataError",
     "DependencyMissing",
@@ -74,27 +116,42 @@ __all__ = [
     "FileUnreadable",
     "FormatTooNew",
     "HubUnreachable",
+    "LabelNamesUnfit",
     "LabelUnclear",
     "LabelUnknown",
+    "LabelsAllEmpty",
     "LabelsDoNotCover",
     "LimbeckError",
+    "MemberUnjudged",
+    "NeverFineTuned",
+    "NothingAugmented",
+    "NothingCovered",
     "NothingGathered",
     "NothingToPredict",
     "OneClassOnly",
     "PathUnusable",
     "PortTaken",
+    "ProcessLost",
     "RecipeError",
     "RecipeInvalid",
     "RecipeNotFound",
     "RowMalformed",
+    "RowsUncovered",
     "RunBusy",
     "ServingError",
     "StudentError",
+    "TaskDiffers",
     "TeacherError",
+    "TeacherNearChance",
+    "TensorFlowCheckpointNotFound",
+    "TokenizerNeedsPackages",
     "TokenizerUnsupported",
     "TooFewRows",
+    "TrackerUnusable",
     "TrainingDiverged",
     "VectorsMalformed",
+    "VocabularyUnfit",
+    "WeightedClassUnknown",
     "WeightsNotSafe",
     "did_you_mean",
     "some",

@@ -75,6 +75,16 @@ class OneClassOnly(DataError):
         )
 
 
+class LabelsAllEmpty(DataError):
+    """A row may have several labels, and no training row has any."""
+
+    def __init__(self, *, path: str, rows: int) -> None:
+        super().__init__(
+            f"none of the {rows:,} training rows of '{path}' has a label\n"
+            f"A row without labels is fine with multi_label, but not every row; check the `label` column of the recipe."
+        )
+
+
 class LabelUnknown(DataError):
     """Rows of dev or test carry labels that no training row has."""
 
@@ -84,6 +94,19 @@ class LabelUnknown(DataError):
             f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}\n"
             f"  train's labels: {some([repr(name) for name in known], most=12)}; first such row: {row}\n"
             f"Correct the labels, or give training rows for them."
+        )
+
+
+class WeightedClassUnknown(DataError):
+    """`class_weights` gives a weight to a class that the corpus does not have."""
+
+    def __init__(self, *, unknown: Sequence[str], classes: Sequence[str]) -> None:
+        self.unknown, self.classes = tuple(unknown), tuple(classes)
+        hint = did_you_mean(unknown[0], classes)
+        super().__init__(
+            f"class_weights names classes that are not there: {some([repr(name) for name in unknown])}{hint}\n"
+            f"  the classes: {some([repr(name) for name in classes], most=12)}\n"
+            f"Use the names of the classes; where label_names gives a name, that one."
         )
 
 
@@ -116,6 +139,18 @@ class NothingGathered(DataError):
         super().__init__(
             f"no transfer text is left of {some(files)}\n  {numbers}\n"
             f"Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files."
+        )
+
+
+class NothingAugmented(DataError):
+    """No copy of a training row is left once those that repeat a row or a copy are dropped."""
+
+    def __init__(self, *, methods: Sequence[str], counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        numbers = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
+        super().__init__(
+            f"no copy is left of those that {some(methods)} made\n  {numbers}\n"
+            f"Raise `fraction` or `probability`, add a method, or leave [augmentation] out."
         )
 
 

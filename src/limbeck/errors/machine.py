@@ -1,6 +1,8 @@
 """Errors about the machine: packages, disks, paths."""
 
-from limbeck.errors.message import LimbeckError
+from collections.abc import Sequence
+
+from limbeck.errors.message import LimbeckError, did_you_mean
 
 
 class DependencyMissing(LimbeckError):
@@ -26,3 +28,27 @@ class PathUnusable(LimbeckError):
 
     def __init__(self, *, path: str, reason: str, advice: str) -> None:
         super().__init__(f"cannot use '{path}': {reason}\n{advice}")
+
+
+class ProcessLost(LimbeckError):
+    """The system ended one of the processes that shared a piece of work."""
+
+    def __init__(self, *, processes: int) -> None:
+        super().__init__(
+            f"one of {processes:,} processes was ended by the system, most often because memory ran out\n"
+            f"Run again with fewer: processes = 1 in [augmentation], or --set augmentation.processes=1."
+        )
+
+
+class TrackerUnusable(LimbeckError):
+    """A tracker of the recipe that accelerate does not know, or whose package is not installed."""
+
+    def __init__(self, *, name: str, known: Sequence[str], available: Sequence[str]) -> None:
+        if name in known:
+            extra = "pip install 'limbeck[track]'" if name == "tensorboard" else f"pip install {name}"
+            reason, advice = "its package is not installed", f"Run: {extra}"
+        else:
+            reason = f"there is no such tracker{did_you_mean(name, known)}; known: {', '.join(known)}"
+            advice = "Correct tracking.trackers in the recipe."
+        installed = f"  installed here: {', '.join(available) or 'none'}"
+        super().__init__(f"cannot track with '{name}': {reason}\n{installed}\n{advice}")

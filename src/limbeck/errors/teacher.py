@@ -1,9 +1,12 @@
 """Errors about teachers and their checkpoints."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from itertools import zip_longest
 from pathlib import Path
 
-from limbeck.errors.message import LimbeckError, did_you_mean
+from limbeck.errors.message import LimbeckError, did_you_mean, some
 
 
 class TeacherError(LimbeckError):
@@ -40,3 +43,251 @@ class WeightsNotSafe(TeacherError):
             f"Limbeck never loads pickles. Convert the checkpoint where you trust it: load it with transformers and "
             f"call save_pretrained, which writes model.safetensors."
         )
+
+
+class TensorFlowCheckpointNotFound(TeacherError):
+    """There is no TensorFlow checkpoint at the place that was named, or more than one."""
+
+    def __init__(self, *, path: Path, reason: str, found: Sequence[str]) -> None:
+        self.found = tuple(found)
+        super().__init__(
+            f"cannot tell the TensorFlow checkpoint at '{path}': {reason}{did_you_mean(str(path), found)}\n"
+            f"  found there: {some(found, most=5) or 'no file that ends in .index'}\n"
+            f"Give the name that its files share, without .index or .data-00000-of-00001 at its end."
+        )
+
+
+class CheckpointIncomplete(TeacherError):
+    """A file that belongs to a TensorFlow checkpoint does not lie beside it."""
+
+    def __init__(self, *, path: Path, missing: str, beside: Sequence[str]) -> None:
+        self.missing = missing
+        super().__init__(
+            f"no '{missing}' beside the TensorFlow checkpoint '{path}'\n"
+            f"  found there: {some(beside, most=5) or 'no .json or .txt file'}\n"
+            f"Put it there under this name; for a fine-tuned checkpoint, the one of the model it was fine-tuned from."
+        )
+
+
+class BertConfigInvalid(TeacherError):
+    """A bert_config.json that describes no network."""
+
+    def __init__(self, *, path: Path, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        found = "\n".join(f"  {problem}" for problem in problems)
+        super().__init__(f"'{path}' describes no BERT\n{found}\nCorrect it, or take the one that came with the model.")
+
+
+class CheckpointUnsupported(TeacherError):
+    """A TensorFlow checkpoint of a kind that is not read."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(
+            f"cannot import the TensorFlow checkpoint '{path}'\n  {reason}\n"
+            f"Give one with variables like bert/embeddings/word_embeddings, as Google's BERT and bert4keras save them."
+        )
+
+
+class CheckpointUnfit(TeacherError):
+    """A TensorFlow checkpoint whose variables are not those of the BERT that its bert_config.json describes."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str], misshapen: Sequence[str], unknown: Sequence[str]) -> None:
+        self.missing, self.misshapen, self.unknown = tuple(missing), tuple(misshapen), tuple(unknown)
+        found = {"missing variables": missing, "of another shape": misshapen, "unknown variables": unknown}
+        lines = [f"  {len(names):,} {what}: {some(names, most=8)}\n" for what, names in found.items() if names]
+        super().__init__(
+            f"the TensorFlow checkpoint '{path}' is not the BERT that its bert_config.json describes\n{''.join(lines)}"
+            f"Check that bert_config.json is the checkpoint's own; another network than BERT cannot be imported."
+        )
+
+
+class VocabularyUnfit(TeacherError):
+    """A vocab.txt that is not the vocabulary of its checkpoint."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(
+            f"'{path}' is not the checkpoint's vocabulary\n  {reason}\nPut the one there that came with it."
+        )
+
+
+class ClassNamesUnfit(TeacherError):
+    """Names for the classes of a checkpoint that do not fit them."""
+
+    def __init__(self, *, labels: Sequence[str], reason: str) -> None:
+        super().__init__(
+            f"cannot name the classes {', '.join(labels)}\n  {reason}\n"
+            f"Give one name for each row of output_weights, in that order: --labels negative,positive"
+        )
+
+
+class ClassColumnsMissing(TeacherError):
+    """A file of answers has no number for some classes of the corpus."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str], classes: Sequence[str], columns: Sequence[str]) -> None:
+        self.missing, self.columns = tuple(missing), tuple(columns)
+        entries = [f'"{name}" = "{_likely_column(name, columns)}"' for name in classes[:12]]
+        line = ", ".join(entries if len(classes) <= 12 else [*entries, "…"])
+        quoted = [f"'{name}'{did_you_mean(name, columns)}" for name in missing]
+        super().__init__(
+            f"'{path}' has no column for {len(missing):,} of {len(classes):,} classes: {some(quoted)}\n"
+            f"  classes of the corpus: {some(classes, most=12)}\n"
+            f"  columns of the file: {some(columns, most=20) or 'without names'}\n"
+            f"Name the column of every class in [teacher], by its name or its number from 0: columns = {{{line}}}"
+        )
+
+
+class ClassUnknown(TeacherError):
+    """A key of the recipe names classes that the corpus does not have."""
+
+    def __init__(self, *, key: str, unknown: Sequence[str], classes: Sequence[str]) -> None:
+        self.unknown = tuple(unknown)
+        quoted = [f"'{name}'{did_you_mean(name, classes)}" for name in unknown]
+        super().__init__(
+            f"`{key}` names classes that the corpus does not have: {some(quoted)}\n"
+            f"  classes of the corpus: {some(classes, most=12)}\n"
+            f"Correct the names; they are those of the labels after corpus.label_names."
+        )
+
+
+class AnswerMalformed(TeacherError):
+    """One row of a file of answers holds something else than a number, or numbers that cannot be what they should."""
+
+    def __init__(self, *, path: Path, row: int, column: str, found: str, reason: str, advice: str) -> None:
+        self.row, self.column, self.found = row, column, found
+        super().__init__(f"'{path}', row {row:,}, {column}: {reason}\n  found: {found}\n{advice}")
+
+
+class TokenizerNeedsPackages(TeacherError):
+    """The checkpoint has its tokenizer only as a SentencePiece model, which takes packages to be read."""
+
+    def __init__(self, *, path: Path, found: str, packages: Sequence[str]) -> None:
+        self.packages = tuple(packages)
+        super().__init__(
+            f"cannot read the tokenizer of '{path}'\n"
+            f"  found {found}, a SentencePiece model, and no tokenizer.json\n"
+            f"Run: pip install {' '.join(packages)}"
+        )
+
+
+class NeverFineTuned(TeacherError):
+    """A checkpoint without a trained classification head is to be taken as it is."""
+
+    def __init__(self, *, checkpoint: str, missing: Sequence[str]) -> None:
+        self.missing = tuple(missing)
+        super().__init__(
+            f"'{checkpoint}' has never been fine-tuned as a classifier: its head would be random\n"
+            f"  not in its files: {some(missing, most=4)}\n"
+            f'Set teacher.train = "all" to fine-tune it on the corpus, or name a checkpoint that is a classifier.'
+        )
+
+
+class ClassesDiffer(TeacherError):
+    """The classes of a checkpoint that is to be taken as it is are not those of the corpus, in their order."""
+
+    def __init__(
+        self, *, checkpoint: str, difference: str, theirs: Sequence[str], ours: Sequence[str], guess: Mapping[str, str]
+    ) -> None:
+        self.theirs, self.ours, self.guess = tuple(theirs), tuple(ours), dict(guess)
+        advice = f'Set teacher.train = "all": a checkpoint of {len(theirs)} classes cannot be taken as it is here.'
+        if len(theirs) == len(ours):
+            unsure = "with a class of the corpus for each ?" if "?" in guess.values() else "if this is what they mean"
+            advice = f"Put this line into [teacher], {unsure}: label_names = {_inline_table(guess)}"
+        super().__init__(
+            f"the classes of '{checkpoint}' are not those of the corpus: {difference}\n"
+            f"{_side_by_side(theirs, ours)}\n{advice}"
+        )
+
+
+class LabelNamesUnfit(TeacherError):
+    """`label_names` in the recipe does not give each class of the checkpoint one class of the corpus."""
+
+    def __init__(self, *, checkpoint: str, problems: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            f"teacher.label_names does not fit '{checkpoint}': {some(problems)}\n{_side_by_side(theirs, ours)}\n"
+            f"Name each class of the checkpoint once, and give each a class of the corpus of its own."
+        )
+
+
+class TaskDiffers(TeacherError):
+    """A checkpoint that is taken as it is gives one label a row and the corpus has several, or the other way round."""
+
+    def __init__(self, *, checkpoint: str, found: str, needed: str) -> None:
+        super().__init__(
+            f"'{checkpoint}' was trained for another task than the corpus's\n"
+            f"  problem_type in its config.json: {found}; the corpus needs: {needed}\n"
+            f'Set teacher.train = "all", or correct problem_type in config.json if it says what the model is not.'
+        )
+
+
+class TeacherNearChance(TeacherError):
+    """A teacher that does hardly better on dev than guessing, or worse."""
+
+    def __init__(self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str) -> None:
+        self.name, self.accuracy, self.skill = name, accuracy, skill
+        super().__init__(
+            f"the teacher {name} does hardly better on dev than guessing: a student would learn nothing from it\n"
+            f"  {accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, all right: 1)\n"
+            f"  {reason}\n"
+            f'{advice} Or set near_chance = "warn" in [teacher] to go on with it.'
+        )
+
+
+def _side_by_side(theirs: Sequence[str], ours: Sequence[str], *, most: int = 40) -> str:
+    """Two numbered lists of classes as indented lines."""
+    left = ["the checkpoint", *(f"{number}  {name}" for number, name in enumerate(theirs))]
+    right = ["the corpus", *(f"{number}  {name}" for number, name in enumerate(ours))]
+    width = max(len(line) for line in left)
+    lines = [f"  {one.ljust(width)}    {two}".rstrip() for one, two in zip_longest(left, right, fillvalue="")]
+    more = len(lines) - 1 - most
+    return "\n".join(lines if more <= 0 else [*lines[: most + 1], f"  … and {more:,} more"])
+
+
+def _inline_table(names: Mapping[str, str]) -> str:
+    """As TOML writes it; its strings are those of JSON."""
+    entries = (f"{json.dumps(a, ensure_ascii=False)} = {json.dumps(b, ensure_ascii=False)}" for a, b in names.items())
+    return "{ " + ", ".join(entries) + " }"
+
+
+def _likely_column(name: str, columns: Sequence[str]) -> str:
+    """The column that may be meant for a class: one that ends like it, or is close to it; else an ellipsis."""
+    endings = [column for column in columns if column.casefold().endswith(name.casefold())]
+    return (endings or get_close_matches(name, columns, n=1, cutoff=0.6) or ["…"])[0]
+
+
+class MemberUnjudged(TeacherError):
+    """A member of an ensemble that is weighted by accuracy on dev, and has no accuracy there."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(
+            f"cannot weigh '{name}' by its accuracy on dev: it answers no dev row, or none rightly\n"
+            f'Complete its file with the dev rows, or combine the members with "mean_probabilities".'
+        )
+
+
+class RowsUncovered(TeacherError):
+    """The teacher has no answer for some rows, and the recipe does not say that they may be left out."""
+
+    def __init__(self, *, teacher: str, uncovered: Mapping[str, int], rows: int, texts: Sequence[str]) -> None:
+        self.uncovered = {split: count for split, count in uncovered.items() if count}
+        splits = ", ".join(f"{count:,} of {split}" for split, count in self.uncovered.items())
+        super().__init__(
+            f"'{teacher}' has no answer for {sum(self.uncovered.values()):,} of {rows:,} rows: {splits}\n"
+            f"  first texts without one: {some([_in_short(text) for text in texts])}\n"
+            f'Complete the file, or go on without these rows: uncovered = "skip" in its table of the recipe.'
+        )
+
+
+class NothingCovered(TeacherError):
+    """The teacher has no answer for any row that the student could learn from."""
+
+    def __init__(self, *, teacher: str, rows: int, texts: Sequence[str]) -> None:
+        super().__init__(
+            f"'{teacher}' has no answer for any of the {rows:,} rows of train and transfer text\n"
+            f"  they begin with: {some([_in_short(text) for text in texts])}\n"
+            f"Give a file about these texts, letter for letter; the columns `text` and `pair` may be the wrong ones."
+        )
+
+
+def _in_short(text: str) -> str:
+    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"

@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from limbeck.runtime.row import Row, characters
 
-Predict = Callable[[Sequence[Row]], Sequence[str]]
+Predict = Callable[[Sequence[Row]], Sequence[object]]  # a label a row, or a list of them
 
 HEAVY_MODULES = ("torch", "transformers", "pyarrow", "sklearn", "matplotlib", "scipy")
 TEACHER_BATCH = 32

@@ -3,8 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from limbeck.evaluation import wording
+
 HELD_OUT = ("dev", "test")
-SAID_ELSEWHERE = ("name", "labels", "language", "pair", "rows", "rows_per_label", "overlap")
+SAID_ELSEWHERE = (
+    *("name", "labels", "language", "pair", "multi_label", "labels_from", "rows", "rows_per_label", "overlap"),
+)
 
 
 def warnings(report: Mapping[str, Any]) -> list[str]:
@@ -14,6 +18,32 @@ def warnings(report: Mapping[str, Any]) -> list[str]:
         for section, counts, mode in _overlaps(report)
         if mode != "remove"
     ]
+
+
+def notes(report: Mapping[str, Any]) -> list[str]:
+    """What has to be known to read the numbers right: rows the teacher was silent about, and what the labels are."""
+    return [*_unanswered(report), *_labels_of_columns(report)]
+
+
+def _unanswered(report: Mapping[str, Any]) -> list[str]:
+    split, rows = report["judged_split"], report["judged_rows"]
+    answered = wording.teacher_of(report).get("judged_rows", rows)
+    if answered == rows:
+        return []
+    if answered == 0:
+        return [f"the teacher said nothing of the {rows:,} {split} rows: nothing here can be compared with it"]
+    counts = f"the teacher said nothing of {rows - answered:,} of {rows:,} {split} rows"
+    return [f"{counts}: its own numbers and all agreement with it are about the other {answered:,}"]
+
+
+def _labels_of_columns(report: Mapping[str, Any]) -> list[str]:
+    if report["corpus"].get("labels_from") != "columns":
+        return []
+    rule = "label is the largest of its columns"
+    if wording.is_multi_label(report):
+        rule = "labels are all of its columns that hold 0.5 or more"
+    agreement = f"{wording.measure(report)} here means agreement with it"
+    return [f"a row's {rule}; where a model wrote those columns, {agreement}"]
 
 
 def corpus_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:

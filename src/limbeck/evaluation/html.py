@@ -26,10 +26,19 @@ def page(report: Mapping[str, Any]) -> str:
         verdict=wording.verdict(report),
         latency_plot=Markup(plots.accuracy_against_latency(report)),
         curve_plots=[Markup(plot(report)) for plot in CURVES] if report["curves"] else [],
+        measure=wording.measure(report),
+        supports=_supports(report),
         warnings=findings.warnings(report),
+        notes=findings.notes(report),
         corpus_facts=findings.corpus_facts(report),
         transfer_facts=findings.transfer_facts(report),
     )
+
+
+def _supports(report: Mapping[str, Any]) -> list[int]:
+    """Rows of each class; as the last model has them, because a teacher need not have answered about all of them."""
+    tables = [entry["per_class"] for entry in report["models"] if entry["per_class"]]
+    return [row["support"] for row in tables[-1]] if tables else []
 
 
 def _what_to_use(report: Mapping[str, Any]) -> Mapping[str, Any] | None:

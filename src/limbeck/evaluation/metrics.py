@@ -1,4 +1,7 @@
-"""Quality as pure functions of labels, predictions and probabilities; rates are fractions from 0 to 1."""
+"""Quality as pure functions of labels, predictions and probabilities; rates are fractions from 0 to 1.
+
+Labels and predictions are (rows) class numbers or, where a row may have several labels, (rows, classes) of 0 and 1.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,19 +13,42 @@ from sklearn.metrics import f1_score, precision_recall_fscore_support
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Scores = tuple[Floats, Floats, Floats]  # precision, recall, F1, each (classes); 0 where nothing is to be divided by
 
 CALIBRATION_BINS = 15
 BOOTSTRAP_SEED = 0  # fixed: the same predictions give the same interval
 
 
 def share_equal(first: Ints, second: Ints) -> float:
-    """The share of rows in which two columns of labels agree: accuracy, or agreement with the teacher."""
-    return float(np.mean(first == second))
+    """The share of rows in which two tables of labels agree in every label: accuracy, or agreement with the teacher."""
+    return float(np.mean(rows_equal(first, second)))
+
+
+def rows_equal(first: Ints, second: Ints) -> Bools:
+    """(rows): whether a row has the same label, or the same set of labels, in both."""
+    same = np.asarray(first == second)
+    return same if same.ndim == 1 else np.asarray(same.all(axis=1))
 
 
 def macro_f1(labels: Ints, predicted: Ints) -> float:
-    """Mean of the classes' F1, each class counting the same; classes nobody has or predicts are left out."""
+    """Mean of the classes' F1, each class counting the same.
+
+    Classes nobody has or predicts are left out; with several labels a row they count as 0. Both as scikit-learn does.
+    """
+    if labels.ndim == 2:
+        return float(_set_scores(labels, predicted)[2].mean())
     return float(f1_score(labels, predicted, average="macro", zero_division=0))
+
+
+def micro_f1(labels: Ints, predicted: Ints) -> float:
+    """F1 over all pairs of row and class together, for (rows, classes): frequent classes count more."""
+    there = labels.sum() + predicted.sum()
+    return float(2 * (labels & predicted).sum() / there) if there else 0.0
+
+
+def hamming_loss(labels: Ints, predicted: Ints) -> float:
+    """The share of wrong answers over all pairs of row and class, for (rows, classes)."""
+    return float(np.mean(labels != predicted))
 
 
 def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int = CALIBRATION_BINS) -> float:
@@ -31,13 +57,17 @@ def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int
         ECE = Σ_b  (n_b / n) · | accuracy(b) − mean confidence(b) |
 
     over bins of equal width, each with its upper edge and without its lower one. `probabilities` is (rows, classes).
+    With several labels a row, every pair of row and class is an answer of its own: how often a label is there, against
+    the probability that was given to it.
     """
-    confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == labels
-    bin_of_row = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
-    hits = np.bincount(bin_of_row, weights=correct, minlength=bins)
-    trust = np.bincount(bin_of_row, weights=confidence, minlength=bins)
-    return float(np.abs(hits - trust).sum() / len(labels))
+    if labels.ndim == 2:
+        confidence, correct = probabilities.reshape(-1), labels.reshape(-1) == 1
+    else:
+        confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
+    bin_of_answer = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    hits = np.bincount(bin_of_answer, weights=correct, minlength=bins)
+    trust = np.bincount(bin_of_answer, weights=confidence, minlength=bins)
+    return float(np.abs(hits - trust).sum() / len(confidence))
 
 
 def spread(values: Sequence[float]) -> float:
@@ -75,12 +105,9 @@ def gain_interval(student: Bools, baseline: Bools, *, samples: int) -> tuple[flo
 
 def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) -> list[dict[str, Any]]:
     """Precision, recall and F1 of every class, averaged over seeds, and its number of rows."""
-    classes = list(range(len(names)))
-    tables = [
-        precision_recall_fscore_support(labels, of_seed, labels=classes, zero_division=0)[:3] for of_seed in predicted
-    ]
+    tables = [_class_scores(labels, of_seed, classes=len(names)) for of_seed in predicted]
     precision, recall, f1 = np.mean(tables, axis=0)  # each (classes,)
-    support = np.bincount(labels, minlength=len(names))
+    support = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels, minlength=len(names))
     return [
         {
             "label": name,
@@ -91,6 +118,23 @@ def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) 
         }
         for number, name in enumerate(names)
     ]
+
+
+def _class_scores(labels: Ints, predicted: Ints, *, classes: int) -> Scores:
+    if labels.ndim == 2:
+        return _set_scores(labels, predicted)
+    numbers = list(range(classes))
+    scores: Scores = precision_recall_fscore_support(labels, predicted, labels=numbers, zero_division=0)[:3]
+    return scores
+
+
+def _set_scores(labels: Ints, predicted: Ints) -> Scores:
+    right, said, there = (labels & predicted).sum(axis=0), predicted.sum(axis=0), labels.sum(axis=0)
+    return _ratio(right, said), _ratio(right, there), _ratio(2 * right, said + there)
+
+
+def _ratio(parts: Ints, wholes: Ints) -> Floats:
+    return np.divide(parts, wholes, out=np.zeros(parts.shape), where=wholes > 0)
 
 
 def _mean_of_drawn_seeds(accuracies: Floats, generator: np.random.Generator) -> float:

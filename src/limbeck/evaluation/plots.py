@@ -11,48 +11,62 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from limbeck.evaluation import wording
 
 INK = "#010203"  # a colour nobody would choose: it becomes CSS's currentColor in the finished text
 COLOURS = {"teacher": "#d9822b", "baseline": "#8a8f98", "student": "#3b82d6", "export": "#2fa36b"}  # for light and dark
 MARKERS = {"teacher": "*", "baseline": "o", "student": "o", "export": "D"}
+DASHED = (0, (6, 4))
 SEED_DASHES = ("-", "--", ":", "-.")
 WIDTH, HEIGHT = 4.2, 3.0  # inches: narrow, so that letters stay legible on a phone
+SIDE_MARGIN, LEAST_FACTOR = 0.36, 1.5  # room for names on the axis of time: a share of it, and at least a factor
+NARROW = 20.0  # an axis of time that ends at so many times its beginning may hold a single power of ten
 LABEL_WIDTH, LABEL_HEIGHT = 80.0, 12.0  # typographic points that a name takes beside its mark
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "limbeck", "text.parse_math": False, "font.size": 9}
 
 
 def accuracy_against_latency(report: Mapping[str, Any]) -> str:
-    """Every model as a labelled point: up is better, left is faster; the teacher has a mark of its own."""
+    """Every model as a labelled point: up is better, left is faster; the teacher has a mark of its own.
+
+    A teacher that was not timed is a line at its height; one that was not judged is left out.
+    """
+    judged = [entry for entry in report["models"] if entry["accuracy"] is not None]
+    timed = [entry for entry in judged if entry["latency_ms"]]
     with _drawing():
-        figure, axes = _canvas(xlabel="milliseconds for one text (p50, log scale)", ylabel="accuracy (%)")
+        figure, axes = _canvas(
+            xlabel="milliseconds for one text (p50, log scale)", ylabel=f"{wording.measure(report)} (%)"
+        )
         axes.set_xscale("log")
-        points = [(entry["latency_ms"]["p50"], 100 * entry["accuracy"]) for entry in report["models"]]
-        for entry, (milliseconds, accuracy) in zip(report["models"], points, strict=True):
-            low, high = (100 * bound for bound in entry["accuracy_ci95"])
+        points = [(entry["latency_ms"]["p50"], 100 * entry["accuracy"]) for entry in timed]
+        low, high = _time_limits([milliseconds for milliseconds, _ in points])
+        axes.set_xlim(low, high)
+        for entry, (milliseconds, accuracy) in zip(timed, points, strict=True):
+            bounds = [100 * bound for bound in entry["accuracy_ci95"]]
             colour, role = COLOURS[entry["role"]], entry["role"]
-            axes.vlines(milliseconds, low, high, color=colour, alpha=0.5, linewidth=1.2)
+            axes.vlines(milliseconds, *bounds, color=colour, alpha=0.5, linewidth=1.2)
             size = 150 if role == "teacher" else 46
             axes.scatter([milliseconds], [accuracy], s=size, color=colour, marker=MARKERS[role], zorder=3)
-        axes.margins(x=0.36, y=0.15)
+        for entry in judged:
+            if not entry["latency_ms"]:
+                _draw_level(axes, 100 * entry["accuracy"], name=entry["name"])
+        axes.margins(y=0.15)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5) if high / low < NARROW else (1,)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        _label_points(figure, axes, points, names=[entry["name"] for entry in report["models"]])
+        _label_points(figure, axes, points, names=[entry["name"] for entry in timed])
         return _svg(figure, prefix="latency")
 
 
 def training_accuracy(report: Mapping[str, Any]) -> str:
     """Accuracy on dev after every epoch, one line per student and seed; the teacher's as a dashed line."""
     with _drawing():
-        figure, axes = _canvas(xlabel="epoch", ylabel="accuracy on dev (%)")
+        figure, axes = _canvas(xlabel="epoch", ylabel=f"{wording.measure(report)} on dev (%)")
         _draw_curves(axes, report["curves"], key="dev_accuracy", scale=100)
         teacher = wording.teacher_of(report)
-        if "dev_accuracy" in teacher:
-            axes.axhline(
-                100 * teacher["dev_accuracy"], color=COLOURS["teacher"], linestyle=(0, (6, 4)), label="teacher"
-            )
+        if teacher.get("dev_accuracy") is not None:
+            axes.axhline(100 * teacher["dev_accuracy"], color=COLOURS["teacher"], linestyle=DASHED, label="teacher")
         _legend(axes)
         return _svg(figure, prefix="curve")
 
@@ -96,6 +110,29 @@ def _canvas(*, xlabel: str, ylabel: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def _time_limits(times: Sequence[float]) -> tuple[float, float]:
+    """Where a logarithmic axis begins and ends; matplotlib's own choice stumbles over a single point."""
+    low, high = min(times, default=1.0), max(times, default=1.0)
+    factor = max((high / low) ** SIDE_MARGIN, LEAST_FACTOR)
+    return low / factor, high * factor
+
+
+def _draw_level(axes: Axes, accuracy: float, *, name: str) -> None:
+    """A teacher without a place on the axis of time."""
+    axes.axhline(accuracy, color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.3)
+    axes.annotate(
+        name,
+        xy=(1, accuracy),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="right",
+        va="bottom",
+        color=INK,
+        fontsize=8,
+    )
+
+
 def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, scale: float) -> None:
     """One colour per role, one dash pattern per seed, one name in the legend per student."""
     named: dict[str, int] = {}
@@ -122,6 +159,8 @@ def _legend(axes: Axes) -> None:
 
 def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, float]], *, names: Sequence[str]) -> None:
     """Names beside their points, on the side that is free, pushed apart where they would overlap."""
+    if not points:
+        return
     figure.draw_without_rendering()  # the layout must stand before places on the page can be told
     points_per_pixel = 72 / figure.dpi
     places = [(float(x), float(y)) for x, y in axes.transData.transform(points) * points_per_pixel]

@@ -1,6 +1,6 @@
 """Room 7: judge and time the teacher and every exported model, and write the report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,10 +17,19 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.whole import written_whole
-from limbeck.evaluation.clock import Subject, Timing, time_models
+from limbeck.evaluation.clock import Subject, time_models
+from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, weighable, with_speedup
 from limbeck.evaluation.html import page
 from limbeck.evaluation.machine import machine_facts
-from limbeck.evaluation.quality import Answers, answers_of, gain, judged_rows, quality, runtime_rows
+from limbeck.evaluation.quality import (
+    Answers,
+    TeacherAnswers,
+    answers_of,
+    gain,
+    judged_rows,
+    quality,
+    runtime_rows,
+)
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.runtime.row import Row
@@ -47,6 +56,7 @@ def evaluate(
     corpus: Corpus,
     transfer: TransferText | None,
     teacher: TeacherFolder,
+    members: Sequence[TeacherFolder],
     labels: TeacherLabels,
     candidates: Sequence[Candidate],
     run_name: str,
@@ -54,17 +64,20 @@ def evaluate(
     key: Key,
     reporter: Reporter,
 ) -> Report:
-    """Judge everything on the judged split, time what ships, and write report.json and report.html."""
+    """Judge everything on the judged split, time what ships, and write report.json and report.html.
+
+    `members` are the teachers that are asked whenever the teacher is: an encoder itself, those of an ensemble, none
+    for a file. Only if all are encoders has the teacher a size and a speed to compare with.
+    """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
-    rows = judged_rows(corpus)
+    rows, weighed = judged_rows(corpus), weighable(members)
     with written_whole(out, kind="report", key=key) as scratch:
-        judged = _judged(ordered, teacher=labels, rows=rows, names=corpus.labels, section=section, reporter=reporter)
-        subjects = [_teacher_subject(teacher), *(_subject(candidate) for candidate in ordered)]
-        timings = time_models(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
-        facts = [_teacher_facts(teacher), *(_candidate_facts(candidate) for candidate in ordered)]
+        judged = _judged(ordered, corpus=corpus, teacher=labels, rows=rows, section=section, reporter=reporter)
+        costs = _costs(ordered, weighed=weighed, rows=rows, section=section, reporter=reporter)
+        facts = [_teacher_facts(teacher, weighed), *(_candidate_facts(candidate) for candidate in ordered)]
         models = [
-            {**of_model, **of_quality, **_cost(timing, teacher=timings[0])}
-            for of_model, of_quality, timing in zip(facts, judged, timings, strict=True)
+            {**of_model, **of_quality, **of_cost}
+            for of_model, of_quality, of_cost in zip(facts, judged, costs, strict=True)
         ]
         data = {
             "run": run_name,
@@ -89,27 +102,32 @@ def timed_rows(rows: Rows) -> list[Row]:
 def _judged(
     candidates: Sequence[Candidate],
     *,
+    corpus: Corpus,
     teacher: TeacherLabels,
     rows: Rows,
-    names: Sequence[str],
     section: Evaluation,
     reporter: Reporter,
 ) -> list[dict[str, Any]]:
-    """The quality of the teacher, then of every candidate."""
-    teacher_answers = Answers(labels=rows.labels, logits=teacher.for_rows(rows.ids)[np.newaxis])
+    """The quality of the teacher, on the rows it said something of; then of every candidate, on all rows."""
+    known, samples = TeacherAnswers.of(teacher, rows), section.bootstrap_samples
     total = len(rows) * sum(len(candidate.exports) for candidate in candidates)
     with reporter.bar("judging", total=total, unit="rows") as bar:
         answers = [answers_of(candidate.exports, rows=rows, bar=bar) for candidate in candidates]
     baseline = next((said for said, who in zip(answers, candidates, strict=True) if who.role == "baseline"), None)
-    samples = section.bootstrap_samples
-    lines = [
-        quality(said, teacher=teacher_answers, names=names, samples=samples) for said in (teacher_answers, *answers)
-    ]
+    lines = [quality(said, names=corpus.labels, samples=samples) for said in (known.answers, *answers)]
+    lines[0] |= {"teacher_agreement": 1.0 if len(known.places) else None, "judged_rows": len(known.places)}
     for line, said, candidate in zip(lines[1:], answers, candidates, strict=True):
-        line |= _shipped(candidate, said)
+        line |= {**known.compared(said), **_shipped(candidate, said)}
         if candidate.role != "baseline":
             line["gain_over_baseline"] = gain(said, baseline=baseline, samples=samples)
-    return lines
+    return [{**line, **_positive_f1(line, corpus)} for line in lines]
+
+
+def _positive_f1(line: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
+    """The F1 of the second class, which is what people mean by the F1 of a corpus of equal and unequal pairs."""
+    if not corpus.is_pair or corpus.is_multi_label or len(corpus.labels) != 2:
+        return {}
+    return {"f1_positive": line["per_class"][1]["f1"] if line["per_class"] else None}
 
 
 def _shipped(candidate: Candidate, answers: Answers) -> dict[str, Any]:
@@ -121,8 +139,20 @@ def _shipped(candidate: Candidate, answers: Answers) -> dict[str, Any]:
     return {"seeds": list(candidate.exports), "shipped_seed": None, "shipped_accuracy": None}
 
 
-def _teacher_subject(teacher: TeacherFolder) -> Subject:
-    return Subject(name="teacher", kind="teacher", folder=teacher.folder, max_length=teacher.facts.max_length)
+def _costs(
+    candidates: Sequence[Candidate],
+    *,
+    weighed: Sequence[TeacherFolder],
+    rows: Rows,
+    section: Evaluation,
+    reporter: Reporter,
+) -> list[dict[str, Any]]:
+    """The time of the teacher, which is that of all its members, then of every candidate."""
+    subjects = [*map(teacher_subject, weighed), *map(_subject, candidates)]
+    timings = time_models(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
+    teacher = seconds(timings[: len(weighed)])
+    costs = [teacher, *(seconds([timing]) for timing in timings[len(weighed) :])]
+    return [with_speedup(cost, teacher=teacher) for cost in costs]
 
 
 def _subject(candidate: Candidate) -> Subject:
@@ -130,20 +160,22 @@ def _subject(candidate: Candidate) -> Subject:
     return Subject(name=candidate.name, kind="model", folder=folder, max_length=facts.max_length)
 
 
-def _teacher_facts(teacher: TeacherFolder) -> dict[str, Any]:
-    """The checkpoint's last name stands for it: a path in front would tell about the machine."""
+def _teacher_facts(teacher: TeacherFolder, weighed: Sequence[TeacherFolder]) -> dict[str, Any]:
     facts = teacher.facts
-    weights = sum(path.stat().st_size for path in teacher.folder.rglob("*.safetensors"))
     return {
-        "name": PurePosixPath(facts.name).name or facts.name,
+        "name": _last_name(facts.name),
         "role": "teacher",
-        "kind": "encoder",
+        "kind": facts.kind,
+        **({"members": [_last_name(name) for name in facts.members]} if facts.kind == "ensemble" else {}),
         "precision": facts.precision,
-        "parameters": facts.parameters,
-        "parameters_without_embeddings": facts.parameters_without_embeddings,
-        "size_mb": weights / 1e6,
+        **teacher_size(weighed),
         "dev_accuracy": facts.dev_accuracy,
     }
+
+
+def _last_name(name: str) -> str:
+    """The last part of a checkpoint's or file's name: a path in front would tell about the machine."""
+    return PurePosixPath(name).name or name
 
 
 def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
@@ -161,16 +193,9 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _cost(timing: Timing, *, teacher: Timing) -> dict[str, Any]:
-    return {
-        "latency_ms": {"p50": timing.p50_ms, "p95": timing.p95_ms, "samples": len(timing.samples_ms)},
-        "rows_per_second": timing.rows_per_second,
-        "speedup_over_teacher": teacher.p50_ms / timing.p50_ms,
-    }
-
-
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
-    return {**corpus.facts, "rows": {split: len(rows) for split, rows in corpus.splits.items()}}
+    rows = {split: len(rows) for split, rows in corpus.splits.items()}
+    return {**corpus.facts, "multi_label": corpus.is_multi_label, "rows": rows}
 
 
 def _curves(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:

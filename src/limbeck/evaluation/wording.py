@@ -1,14 +1,29 @@
-"""How a report's numbers are written, and the verdict in one sentence (standard library alone)."""
+"""How a report's numbers are written, and the verdict in one sentence (standard library alone).
+
+A number that is not known, as the size of a teacher that is a file, is None in the report and a dash in words.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
 Entry = Mapping[str, Any]
 
+UNKNOWN = "–"
 
-def percent(fraction: float, *, digits: int = 1) -> str:
+
+def measure(report: Mapping[str, Any]) -> str:
+    """What the share of right rows is called: where a row may have several labels, all of them must be right."""
+    return "exact match" if is_multi_label(report) else "accuracy"
+
+
+def is_multi_label(report: Mapping[str, Any]) -> bool:
+    """Whether a row of the corpus may have several labels."""
+    return bool(report["corpus"].get("multi_label"))
+
+
+def percent(fraction: float | None, *, digits: int = 1) -> str:
     """0.928 as `92.8`."""
-    return f"{100 * fraction:.{digits}f}"
+    return UNKNOWN if fraction is None else f"{100 * fraction:.{digits}f}"
 
 
 def accuracy(entry: Entry) -> str:
@@ -23,12 +38,21 @@ def accuracy(entry: Entry) -> str:
 
 def interval(entry: Entry) -> str:
     """`91.0–94.4`."""
+    if entry["accuracy_ci95"] is None:
+        return UNKNOWN
     low, high = entry["accuracy_ci95"]
     return f"{percent(low)}–{percent(high)}"
 
 
-def count(number: float) -> str:
+def milliseconds(entry: Entry, which: str) -> str:
+    """The time of one text, "p50" or "p95"."""
+    return three_figures(entry["latency_ms"] and entry["latency_ms"][which])
+
+
+def count(number: float | None) -> str:
     """`109.5M`, `823k`, `412`."""
+    if number is None:
+        return UNKNOWN
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             scaled = number / size
@@ -38,18 +62,24 @@ def count(number: float) -> str:
 
 def parameters(entry: Entry) -> str:
     """All parameters, and in brackets those outside the embeddings."""
+    if entry["parameters"] is None:
+        return UNKNOWN
     return f"{count(entry['parameters'])} ({count(entry['parameters_without_embeddings'])})"
 
 
-def three_figures(number: float) -> str:
+def three_figures(number: float | None) -> str:
     """`0.412`, `3.07`, `86.1`, `1,240`: about three figures, whatever the size."""
+    if number is None:
+        return UNKNOWN
     if number >= 100:
         return f"{number:,.0f}"
     return f"{number:.1f}" if number >= 10 else f"{number:.2f}" if number >= 1 else f"{number:.3f}"
 
 
-def times(factor: float) -> str:
+def times(factor: float | None) -> str:
     """`120×`, `4.6×`, `0.83×`."""
+    if factor is None:
+        return UNKNOWN
     return f"{factor:,.0f}×" if factor >= 10 else f"{factor:.1f}×" if factor >= 1 else f"{factor:.2f}×"
 
 
@@ -73,18 +103,29 @@ def verdict(report: Mapping[str, Any]) -> str:
     if model is None:
         return "There is no student in this report to compare with the teacher."
     teacher = teacher_of(report)
-    kept = f"{model['name']} {_kept(model, teacher)}"
-    speed = _comparison(model["speedup_over_teacher"], more="faster", less="slower")
-    size = _comparison(teacher["size_mb"] / model["size_mb"], more="smaller", less="larger")
-    sentence = f"{kept}, is {speed} and {size}"
+    sentence = f"{model['name']} {_kept(model, teacher, report)}, {_cost(model, teacher)}"
     gain = model.get("gain_over_baseline")
     return f"{sentence}." if gain is None else f"{sentence}; {_gain(gain, seeds=model['seed_count'])}."
 
 
-def _kept(model: Entry, teacher: Entry) -> str:
-    if teacher["accuracy"] == 0:
-        return f"has an accuracy of {percent(model['accuracy'])} % (the teacher: 0 %)"
-    return f"keeps {percent(model['accuracy'] / teacher['accuracy'])} % of the teacher's accuracy"
+def _kept(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
+    """Against the teacher on the rows that both were asked about: a teacher that is a file need not know all."""
+    rows, known = report["judged_rows"], teacher.get("judged_rows", report["judged_rows"])
+    if not teacher["accuracy"]:
+        other = "the teacher: 0 %" if known else f"the teacher said nothing of the {report['judged_split']} rows"
+        return f"has an {measure(report)} of {percent(model['accuracy'])} % ({other})"
+    what = "exact matches" if is_multi_label(report) else "accuracy"
+    share = model.get("accuracy_on_teacher_rows", model["accuracy"]) / teacher["accuracy"]
+    where = "" if known == rows else f" on the {known:,} of {rows:,} rows it answered"
+    return f"keeps {percent(share)} % of the teacher's {what}{where}"
+
+
+def _cost(model: Entry, teacher: Entry) -> str:
+    """Against the teacher's, if that is known; else what the model itself takes."""
+    if model["speedup_over_teacher"] is None or teacher["size_mb"] is None:
+        return f"takes {milliseconds(model, 'p50')} ms for a text and {three_figures(model['size_mb'])} MB"
+    speed = _comparison(model["speedup_over_teacher"], more="faster", less="slower")
+    return f"is {speed} and {_comparison(teacher['size_mb'] / model['size_mb'], more='smaller', less='larger')}"
 
 
 def _comparison(factor: float, *, more: str, less: str) -> str:

@@ -16,6 +16,7 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
 from limbeck.training.modes import evaluating
+from limbeck.training.skill import predicted
 
 Logits = npt.NDArray[np.float32]
 TORCH_BATCH = 32
@@ -28,7 +29,7 @@ class Parity:
 
     rows: int
     largest_difference: float  # of a logit
-    agreement: float  # share of rows with the same label: the lower one of the two shares
+    agreement: float  # share of rows with the same label, or the same set of them: the lower one of the two shares
 
 
 def sample(rows: Rows, *, most: int) -> Rows:
@@ -47,7 +48,7 @@ def measure_parity(student: nn.Module, tokenizer: StudentTokenizer, exported: Cl
     return Parity(
         rows=len(rows),
         largest_difference=float(max(np.abs(said - batched).max(), np.abs(said - alone).max())),
-        agreement=min(_same_label(said, batched), _same_label(said, alone)),
+        agreement=min(_same_label(said, other, multi_label=exported.facts.multi_label) for other in (batched, alone)),
     )
 
 
@@ -97,5 +98,7 @@ def _padded_tensors(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(array), torch.from_numpy(inside.astype(np.int64))
 
 
-def _same_label(one: Logits, other: Logits) -> float:
-    return float(np.mean(one.argmax(axis=1) == other.argmax(axis=1)))
+def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:
+    """The share of rows with the same label; where a row may have several, with the same ones."""
+    same = predicted(one, multi_label=multi_label) == predicted(other, multi_label=multi_label)
+    return float(np.mean(same.all(axis=1) if multi_label else same))

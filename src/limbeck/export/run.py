@@ -81,12 +81,14 @@ def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
         max_length=student.max_length,
         parameters=student.parameters,
         parameters_without_embeddings=student.parameters_without_embeddings,
+        multi_label=student.multi_label,
     )
 
 
 def _summary(model: ModelFolder, parity: Parity) -> str:
     facts = model.facts()
+    same = "same labels" if facts.multi_label else "same label"
     return (
         f"  {facts.name} ({facts.precision}): {model.size_mb():.1f} MB; against the trained student on "
-        f"{parity.rows:,} rows: same label on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
+        f"{parity.rows:,} rows: {same} on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
     )

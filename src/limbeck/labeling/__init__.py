@@ -1,6 +1,6 @@
-"""Room 4: ask the teacher once, keep what it said.
+"""Room 4: ask the teachers once, keep what they said.
 
-Reads:  Corpus, TransferText, a teacher
+Reads:  rows by split, teachers as sources
 Writes: TeacherLabels; the label store beside the runs
 """
 

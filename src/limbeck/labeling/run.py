@@ -1,90 +1,161 @@
-"""Room 4: find the labels of every row in the store, and ask the teacher for those that are missing."""
+"""Room 4: find the labels of every row in the store, and ask the teachers for those that are missing."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+from rich.markup import escape
 
+from limbeck.artifacts.answers import Features, Logits
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts
 from limbeck.artifacts.whole import written_whole
-from limbeck.errors import LabelsDoNotCover
-from limbeck.labeling.store import LabelStore
-from limbeck.progress import Bar, Reporter
+from limbeck.errors import NothingCovered, RowsUncovered
+from limbeck.labeling.asking import Answered, answers_of, hit_rate
+from limbeck.labeling.combine import Combine, combined
+from limbeck.labeling.index import TextIndex
+from limbeck.labeling.places import read_labels
+from limbeck.labeling.source import Source
+from limbeck.progress import Reporter
 from limbeck.recipe.labeling import Labeling
 
-
-class Teacher(Protocol):
-    """All this room asks of a teacher."""
-
-    def logits(
-        self,
-        texts: Sequence[str],
-        pairs: Sequence[str] | None,
-        *,
-        tokens_per_batch: int | None = None,
-        bar: Bar | None = None,
-    ) -> npt.NDArray[np.float32]:
-        """(rows, classes) raw logits, in the order of the texts."""
+LESSONS = ("train", "transfer")  # what the student learns from
+MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26  # of labels that are in memory at a time
 
 
 def label(
     section: Labeling,
     *,
-    rows: Rows,
+    rows: Mapping[str, Rows],
     classes: int,
+    multi_label: bool,
+    sources: Sequence[Source],
+    combine: Combine,
+    uncovered: Literal["stop", "skip"],
     fingerprint: str,
-    open_teacher: Callable[[], Teacher],
     store: Path,
     out: Path,
     key: Key,
     reporter: Reporter,
 ) -> TeacherLabels:
-    """Give every row the teacher's logits. The teacher is opened only if some text was never asked before."""
+    """Give every row the teacher's logits. A teacher is opened only if some text was never asked before.
+
+    `rows` are by split, ids unique over all of them. `fingerprint` is that of the sources taken together. The memory
+    this takes is fixed, but for 20 bytes a row and 8 for every source.
+    """
+    if section.features != "none" and len(sources) > 1:
+        raise ValueError("features of several teachers have no common meaning")
     with written_whole(out, kind="labels", key=key) as scratch:
-        known = LabelStore(store, teacher=fingerprint, classes=classes)
-        for shard in known.damaged:
-            reporter.note(f"  label store: {shard.name} is damaged; what it held is asked again")
-            shard.unlink(missing_ok=True)
-        asked = _ask_missing(section, rows=rows, known=known, open_teacher=open_teacher, reporter=reporter)
-        if asked:
-            known = LabelStore(store, teacher=fingerprint, classes=classes)
-        places = known.find(rows.keys)
-        if (places < 0).any():  # the store was emptied, or damaged, while the teacher was being asked
-            lost = [rows.ids[row] for row in np.flatnonzero(places < 0)]
-            raise LabelsDoNotCover(labels=known.folder, missing=lost, total=len(rows))
-        facts = {"teacher": fingerprint, "rows": len(rows), "distinct_texts": len(np.unique(rows.keys, axis=0))}
-        save_teacher_labels(scratch, ids=rows.ids, logits=known.logits(places), facts=facts)
-    reporter.note(f"  {len(rows):,} rows labelled: {asked:,} texts asked, the rest was in the label store")
+        index = TextIndex(rows)
+        texts, texts_by_split = index.distinct_texts()
+        answered = [
+            answers_of(
+                source,
+                section,
+                index=index,
+                texts=texts,
+                classes=classes,
+                root=store,
+                is_alone=len(sources) == 1,
+                reporter=reporter,
+            )
+            for source in sources
+        ]
+        silent = _silent_rows(answered, index=index, uncovered=uncovered, reporter=reporter)
+        _write(scratch, answered, index=index, classes=classes, combine=combine, multi_label=multi_label)
+        facts: dict[str, Any] = {
+            "teacher": fingerprint,
+            "rows": len(index),
+            "distinct_texts": texts,
+            "uncovered": silent,
+            "splits": {
+                split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in rows.items()
+            },
+        }
+        if section.features != "none":
+            facts["features"] = section.features
+        asking = _asking(answered, texts=texts, store=_seen_from(out.parent, store))
+        save_label_facts(scratch, facts=facts, asking=asking)
+    labelled = len(index) - sum(silent.values())
+    reporter.note(
+        f"  {labelled:,} rows labelled: {asking['asked']:,} texts asked, "
+        f"{asking['hit_rate']:.1%} of {texts * len(sources):,} answers were in the label store"
+    )
     return TeacherLabels(out)
 
 
-def _ask_missing(
-    section: Labeling, *, rows: Rows, known: LabelStore, open_teacher: Callable[[], Teacher], reporter: Reporter
-) -> int:
-    """Ask for each distinct text that has no label yet, and keep the answers shard by shard."""
-    missing = np.flatnonzero(known.find(rows.keys) < 0)
-    _, first = np.unique(rows.keys[missing], axis=0, return_index=True)
-    missing = missing[np.sort(first)]
-    if not len(missing):
-        return 0
-    # Long texts first: rows of one shard are alike in length, and if memory runs out, it does so at once.
-    sizes = np.array([_characters(rows, place) for place in missing.tolist()], dtype=np.int64)
-    missing = missing[np.argsort(-sizes, kind="stable")]
-    teacher = open_teacher()
-    with reporter.bar("asking the teacher", total=len(missing), unit="rows") as bar:
-        for start in range(0, len(missing), section.rows_per_shard):
-            shard = missing[start : start + section.rows_per_shard]
-            texts = [rows.texts[place] for place in shard]
-            pairs = [rows.pairs[place] for place in shard] if rows.pairs is not None else None
-            logits = teacher.logits(texts, pairs, tokens_per_batch=section.tokens_per_batch, bar=bar)
-            known.write(rows.keys[shard], logits)
-    return len(missing)
+def _silent_rows(
+    answered: Sequence[Answered], *, index: TextIndex, uncovered: Literal["stop", "skip"], reporter: Reporter
+) -> dict[str, int]:
+    """How many rows of each split are without an answer of one teacher or another. Raises if there may be none."""
+    is_silent = np.zeros(len(index), dtype=np.bool_)
+    for one in answered:
+        is_silent |= ~one.places.is_known
+    counts = {split: int(is_silent[index.span(split)].sum()) for split in index.splits}
+    if not is_silent.any():
+        return counts
+    name = " + ".join(one.source.name for one in answered if not one.places.is_known.all())
+    texts, _ = index.texts_of(np.flatnonzero(is_silent)[:3])
+    lessons = [split for split in LESSONS if split in index.splits]
+    if lessons and all(counts[split] == len(index.splits[split]) for split in lessons):
+        raise NothingCovered(teacher=name, rows=sum(counts[split] for split in lessons), texts=texts)
+    if uncovered == "stop":
+        raise RowsUncovered(teacher=name, uncovered=counts, rows=len(index), texts=texts)
+    left_out = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
+    reporter.note(f"  [yellow]warning[/yellow]: rows that {escape(name)} says nothing of are left out: {left_out}")
+    return counts
 
 
-def _characters(rows: Rows, place: int) -> int:
-    """Of the row's text, and of its second text if there is one."""
-    return len(rows.texts[place]) + (len(rows.pairs[place]) if rows.pairs is not None else 0)
+def _write(
+    scratch: Path,
+    answered: Sequence[Answered],
+    *,
+    index: TextIndex,
+    classes: int,
+    combine: Combine,
+    multi_label: bool,
+) -> None:
+    """Labels of all rows that have one, window by window."""
+    width = answered[0].places.width
+    bytes_a_row = 4 * classes * (len(answered) + 1) + 2 * (width or 0)
+    with LabelsWriter(scratch, classes=classes, width=width) as labels:
+        for start, part in index.slices(min(MOST_ROWS, max(1, MOST_BYTES // bytes_a_row))):
+            window = slice(start, start + len(part))
+            logits, features = _said(answered, index, window, combine=combine, multi_label=multi_label)
+            is_label = ~np.isnan(logits).any(axis=1)
+            kept = None if features is None else features[is_label]
+            labels.write(part.table["id"].filter(is_label), logits[is_label], kept)
+            del logits, features, kept  # before the next window is read
+
+
+def _said(
+    answered: Sequence[Answered], index: TextIndex, window: slice, *, combine: Combine, multi_label: bool
+) -> tuple[Logits, Features | None]:
+    """What all teachers together say of a window of rows; features are those of a single teacher."""
+    said = [read_labels(index, one.places, one.store, window) for one in answered]
+    weights = [one.source.weight for one in answered]
+    logits = combined([each for each, _ in said], weights, combine=combine, multi_label=multi_label)
+    return logits, said[0][1]
+
+
+def _asking(answered: Sequence[Answered], *, texts: int, store: str) -> dict[str, Any]:
+    """What was asked, what was in the store, and how long it took."""
+    asked = sum(one.asked for one in answered)
+    seconds = sum(one.seconds for one in answered)
+    return {
+        "asked": asked,
+        "hit_rate": hit_rate(asked=asked, texts=texts * len(answered)),
+        "seconds": round(seconds, 3),
+        "rows_per_second": round(asked / seconds, 1) if seconds else None,
+        "store": store,
+        "sources": [one.facts for one in answered],
+    }
+
+
+def _seen_from(run: Path, store: Path) -> str:
+    """The way from a run to a store beside it, for both may be moved together; a store elsewhere by its full path."""
+    run, store = run.resolve(), store.resolve()
+    return os.path.relpath(store, run) if store.is_relative_to(run.parent) else str(store)

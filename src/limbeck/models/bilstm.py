@@ -10,6 +10,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from limbeck.recipe.student import BiLstm
 
 PAD = 0  # the token id of padding in every student's vocabulary
+MULTI_LABEL = "multi_label_classification"  # transformers' word for it: its pipeline then takes a sigmoid
 SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch's own, 1, drowns the LSTM's inputs
 
 
@@ -81,7 +82,10 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  #
         labels: Tensor | None = None,
         **_ignored: Any,
     ) -> SequenceClassifierOutput:
-        """Logits of shape (rows, classes); ids are (rows, tokens), masks are 1 on tokens and 0 on padding."""
+        """Logits of shape (rows, classes); ids are (rows, tokens), masks are 1 on tokens and 0 on padding.
+
+        Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1.
+        """
         features = self._read(input_ids, attention_mask)
         if self.config.pair:
             if pair_ids is None:
@@ -89,8 +93,12 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  #
             other = self._read(pair_ids, pair_mask)
             features = torch.cat([features, other, features * other, (features - other).abs()], dim=-1)
         logits = self.classifier(torch.relu(self.dense(self.dropout(features))))
-        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
-        return SequenceClassifierOutput(loss=loss, logits=logits)
+        return SequenceClassifierOutput(loss=None if labels is None else self._loss(logits, labels), logits=logits)
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if self.config.problem_type == MULTI_LABEL:
+            return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        return nn.functional.cross_entropy(logits, labels)
 
     def _read(self, ids: Tensor, mask: Tensor | None) -> Tensor:
         """(rows, 2 · hidden) features of one text per row."""
@@ -110,7 +118,13 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  #
 
 
 def bilstm(
-    section: BiLstm, *, vocabulary_size: int, embedding_size: int, labels: list[str], pair: bool
+    section: BiLstm,
+    *,
+    vocabulary_size: int,
+    embedding_size: int,
+    labels: list[str],
+    pair: bool,
+    multi_label: bool = False,
 ) -> BiLstmForSequenceClassification:
     """A student with fresh weights, as the recipe asks for it."""
     config = BiLstmConfig(
@@ -124,6 +138,7 @@ def bilstm(
         pair=pair,
         id2label=dict(enumerate(labels)),
         label2id={label: number for number, label in enumerate(labels)},
+        problem_type=MULTI_LABEL if multi_label else None,
     )
     return BiLstmForSequenceClassification(config)
 

@@ -27,8 +27,14 @@ class Corpus(Section):
     """Column of the text: its name, or its number from 0 when the file has no header."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
-    label: Column = "label"
-    """Column of the label, a name or a number."""
+    label: Column | list[Column] = "label"
+    """Column of the label, a name or a number. Several columns, one for each class: the class with the largest value is
+    the label, so columns of probabilities will do; with `multi_label`, all classes with a value of 0.5 or more are."""
+    multi_label: bool = False
+    """Whether a row may have several labels, or none: in one column with `label_separator` between them (in JSON lines
+    also a list), or in one column of 0 and 1 for each class."""
+    label_separator: str = Field(default="|", min_length=1)
+    """What stands between the labels of a row, with `multi_label` and one column."""
     label_names: dict[str, str] = {}
     """Names for labels that are only numbers in the file: {"0" = "negative", "1" = "positive"}."""
     format: FileFormat = "auto"
@@ -49,6 +55,9 @@ class Corpus(Section):
     """Seed of these cuts, and of the choice of `max_rows`."""
     max_rows: int | None = Field(default=None, ge=2)
     """Use only so many training rows, chosen at random with every class in proportion."""
+    class_weights: Literal["none", "balanced"] | dict[str, float] = "none"
+    """How much a class counts wherever labels are learned (teacher, baseline, loss on hard labels). "balanced": rare
+    ones more, so that all classes weigh the same; or a weight by class name, {"spam" = 5.0}, 1 for those left out."""
     overlap: Literal["report", "remove"] = "report"
     """Training rows that also stand in dev or test: only count and report them, or remove them from train."""
 
@@ -60,6 +69,10 @@ class Corpus(Section):
             raise ValueError("`dev` and `test` come with the data set when `hub` is given")
         if self.dev_fraction + self.test_fraction >= 1:
             raise ValueError("dev_fraction and test_fraction leave nothing for train")
+        if isinstance(self.label, list) and len(self.label) < (1 if self.multi_label else 2):
+            raise ValueError("`label` as a list needs a column for each class")
+        if isinstance(self.class_weights, dict) and any(weight <= 0 for weight in self.class_weights.values()):
+            raise ValueError("class_weights must be above 0")
         return self
 
     def located(self, locate: Locate) -> Self:

@@ -9,7 +9,8 @@ from limbeck.recipe.teacher import Precision
 
 
 class HardLabels(Section):
-    """Cross-entropy to the labels of the corpus; rows without a label add nothing."""
+    """Cross-entropy to the labels of the corpus (binary, for each class, with several labels a row); rows without a
+    label add nothing."""
 
     kind: Literal["hard_labels"]
     """The kind of loss."""
@@ -27,7 +28,8 @@ class LogitMse(Section):
 
 
 class SoftTargets(Section):
-    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015)."""
+    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels a row,
+    that of each class by itself."""
 
     kind: Literal["soft_targets"]
     """The kind of loss."""
@@ -45,8 +47,12 @@ class Distillation(Section):
 
     epochs: int = Field(default=6, ge=1)
     """Passes over the training rows and the transfer text; the best one by dev is kept."""
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after so many epochs in a row without a better one by dev; left out: all epochs are done."""
     batch_size: int = Field(default=128, ge=1)
-    """Rows per step; batches hold rows of similar length."""
+    """Rows whose gradient is computed at a time; batches hold rows of similar length."""
+    accumulation_steps: int = Field(default=1, ge=1)
+    """Batches whose gradients make one step."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1)

@@ -1,8 +1,10 @@
 """`[labeling]`: asking the teacher, once for every text."""
 
+from typing import Literal, Self
+
 from pydantic import Field
 
-from limbeck.recipe.base import Section
+from limbeck.recipe.base import Locate, Section
 
 
 class Labeling(Section):
@@ -15,3 +17,10 @@ class Labeling(Section):
     65,536 on a GPU."""
     rows_per_shard: int = Field(default=4096, ge=1)
     """Rows written at a time; a killed run asks at most this many again."""
+    features: Literal["none", "cls", "mean"] = "none"
+    """Also keep, in half precision, one vector a text, for losses on features: the last state of the token that the
+    teacher's classifier reads, or the mean of the last states of all its tokens."""
+
+    def located(self, locate: Locate) -> Self:
+        """With a store that is already there as an absolute path."""
+        return self if self.store is None else self.model_copy(update={"store": locate(self.store, required=False)})

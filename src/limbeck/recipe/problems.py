@@ -50,7 +50,7 @@ def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
 def _wish(details: ErrorDetails) -> str:
     """What pydantic wanted, in TOML's words."""
     match details["type"]:
-        case "model_type" | "dict_type":
+        case "model_type" | "dict_type" | "model_attributes_type":
             return "should be a table"
         case "bool_type":
             return "should be true or false"

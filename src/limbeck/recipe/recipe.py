@@ -11,7 +11,8 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher
+from limbeck.recipe.tracking import Tracking
 from limbeck.recipe.transfer import Transfer
 
 
@@ -24,8 +25,8 @@ class Recipe(Section):
     """The labelled rows."""
     transfer: Transfer | None = None
     """Unlabelled text the teacher will label."""
-    teacher: EncoderTeacher = EncoderTeacher()
-    """The big model."""
+    teacher: Teacher = EncoderTeacher()
+    """The big model, or what one said, or several of them."""
     labeling: Labeling = Labeling()
     """How the teacher is asked."""
     student: BiLstm = BiLstm()
@@ -36,6 +37,8 @@ class Recipe(Section):
     """The files that ship."""
     evaluation: Evaluation = Evaluation()
     """How everything is measured."""
+    tracking: Tracking = Tracking()
+    """Curves for TensorBoard and the like."""
 
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
@@ -47,7 +50,25 @@ class Recipe(Section):
                 )
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
+        self._teacher_fits()
         return self
+
+    def _teacher_fits(self) -> None:
+        """What the rooms behind the teacher ask of it, it must be able to give."""
+        members = self.teacher.members if isinstance(self.teacher, EnsembleTeacher) else [self.teacher]
+        if any(
+            isinstance(member, FileTeacher) and (member.pair is None) != (self.corpus.pair is None)
+            for member in members
+        ):
+            raise ValueError("corpus.pair and the `pair` of a teacher that is a file must both be given, or neither")
+        if self.student.vocabulary.kind == "pieces" and not any(
+            isinstance(member, EncoderTeacher) for member in members
+        ):
+            raise ValueError(
+                'student.vocabulary.kind = "pieces" takes the pieces of an encoder, and the teacher is a file'
+            )
+        if self.labeling.features != "none" and not isinstance(self.teacher, EncoderTeacher):
+            raise ValueError("labeling.features can be had from a single encoder only")
 
     def located(self, locate: Locate) -> Self:
         """With every path of every section made absolute."""

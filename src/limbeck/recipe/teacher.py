@@ -1,28 +1,39 @@
-"""`[teacher]`: the big model whose judgement the student learns."""
+"""`[teacher]`: the big model whose judgement the student learns, or a file of what one said, or several of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.corpus import Column, FileFormat
 
 Precision = Literal["auto", "fp32", "bf16"]
+LongTexts = Literal["head", "head_and_tail"]
+NearChance = Literal["stop", "warn"]
 
 
 class EncoderTeacher(Section):
-    """Any encoder that transformers knows as a sequence classifier, fine-tuned on the corpus."""
+    """Any encoder that transformers knows as a sequence classifier: fine-tuned on the corpus, or taken as it is."""
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
     checkpoint: str = "bert-base-uncased"
     """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub."""
-    train: Literal["all", "head"] = "all"
-    """Fine-tune every weight, or only the classification head."""
+    train: Literal["all", "head", "none"] = "all"
+    """Fine-tune every weight, or only the classification head, or nothing: a ready classifier, taken as it is."""
+    label_names: dict[str, str] = {}
+    """What the checkpoint's classes are called in the corpus: {"LABEL_0" = "negative", "LABEL_1" = "positive"}. Needed
+    with `train = "none"` where its names, or their order, are not the corpus's."""
     epochs: int = Field(default=3, ge=1)
     """Passes over the training rows; the best one by dev is kept."""
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after so many epochs in a row without a better one by dev; left out: all epochs are done."""
     batch_size: int = Field(default=32, ge=1)
-    """Rows per step."""
+    """Rows whose gradient is computed at a time."""
+    accumulation_steps: int = Field(default=1, ge=1)
+    """Batches whose gradients make one step: with 4, a step goes by 4 × batch_size rows in a quarter of the memory."""
     learning_rate: float = Field(default=3e-5, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: float = Field(default=0.1, ge=0, lt=1)
@@ -32,13 +43,100 @@ class EncoderTeacher(Section):
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
     max_length: int = Field(default=128, ge=4)
-    """Longest input in the teacher's tokens; the rest of a text is cut off."""
+    """Longest input in the teacher's tokens, special tokens included; what is beyond it is cut out."""
+    long_texts: LongTexts = "head"
+    """What stays of a text that is too long: its beginning, or that and its end (Sun et al. 2019, arXiv:1905.05583)."""
+    head_share: float = Field(default=0.25, gt=0, lt=1)
+    """With "head_and_tail": the share of the tokens that come from the beginning."""
     precision: Precision = "auto"
     """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
+    compile: bool = False
+    """Put the model through torch.compile while it is fine-tuned. Measure before you do: see docs/teacher.md."""
+    processes: int | None = Field(default=None, ge=1)
+    """Processes that fine-tune together, one on each GPU; left out: as many as there are GPUs."""
     seed: int = Field(default=0, ge=0)
     """Seed of the head's initial weights, of the order of rows and of dropout."""
+    near_chance: NearChance = "stop"
+    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     def located(self, locate: Locate) -> Self:
         """With the checkpoint as an absolute path if it is a folder here; else it is left to the teacher's room."""
         folder = locate(self.checkpoint, required=False)
         return self.model_copy(update={"checkpoint": folder}) if Path(folder).is_dir() else self
+
+
+class FileTeacher(Section):
+    """A file of probabilities or logits for each text: from a language model, an API, or an ensemble run elsewhere."""
+
+    kind: Literal["file"]
+    """The kind of teacher."""
+    path: str
+    """The file: csv, tsv, txt, jsonl or parquet, each also as .gz."""
+    name: str | None = None
+    """What to call this teacher in the report; left out: the file's name."""
+    text: Column = "text"
+    """Column of the text."""
+    pair: Column | None = None
+    """Column of the second text, for tasks about two texts."""
+    columns: dict[str, Column] = {}
+    """The column of each class: {"negative" = "p_neg"}. Left out: columns called like the classes, or `probability_`
+    and the class, or `logit_` and the class; in JSON lines also inside an object `probabilities` or `logits`.
+    A field of an object is called "object.field"."""
+    values: Literal["auto", "probabilities", "logits"] = "auto"
+    """What the columns hold; "auto" takes them for probabilities where every row is a distribution."""
+    least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
+    """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
+    uncovered: Literal["stop", "skip"] = "stop"
+    """What to do about rows that the file says nothing of: stop the run, or go on without them and say how many."""
+    format: FileFormat = "auto"
+    """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
+    header: bool = True
+    """Whether the first line of csv and tsv files names the columns."""
+    quoting: Literal["auto"] | bool = "auto"
+    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv."""
+    encoding: str = "utf-8"
+    """Encoding of text files. A byte order mark is skipped."""
+    near_chance: NearChance = "stop"
+    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+
+    def located(self, locate: Locate) -> Self:
+        """With the file as an absolute path."""
+        return self.model_copy(update={"path": locate(self.path)})
+
+
+def _with_kind(table: Any) -> Any:
+    """A `[teacher]` table that says no kind is about an encoder."""
+    return {"kind": "encoder", **table} if isinstance(table, Mapping) else table
+
+
+Member = Annotated[EncoderTeacher | FileTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind)]
+
+
+class EnsembleTeacher(Section):
+    """Several teachers, each with its own tokenizer and its own kept labels, whose answers are combined."""
+
+    kind: Literal["ensemble"]
+    """The kind of teacher."""
+    combine: Literal["mean_logits", "mean_probabilities", "weighted"] = "mean_probabilities"
+    """How: the mean of the logits, the mean of the probabilities, or the mean of the probabilities with each member
+    weighted by its accuracy on dev."""
+    members: list[Member] = Field(min_length=2)
+    """The teachers: `[[teacher.members]]` tables, each as `[teacher]` would be."""
+    near_chance: NearChance = "stop"
+    """What to do if the members together do hardly better on dev than guessing. Each member has its own such key."""
+
+    @model_validator(mode="after")
+    def _same_rows(self) -> Self:
+        """One member that lacks rows and stops, beside one that skips them, would be asked for two things at once."""
+        rules = {member.uncovered for member in self.members if isinstance(member, FileTeacher)}
+        if len(rules) > 1:
+            raise ValueError("the members that are files must agree on `uncovered`")
+        return self
+
+    def located(self, locate: Locate) -> Self:
+        """With the paths of all members made absolute."""
+        return self.model_copy(update={"members": [member.located(locate) for member in self.members]})
+
+
+AnyTeacher = EncoderTeacher | FileTeacher | EnsembleTeacher
+Teacher = Annotated[AnyTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind)]

@@ -11,6 +11,7 @@ import onnxruntime
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.runtime.batches import chunks_of, length_batches
+from limbeck.runtime.probabilities import best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row, checked_rows, columns_of
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
 
@@ -50,17 +51,21 @@ class Classifier:
         """Class names, in the order of the columns of `predict_proba`."""
         return list(self.facts.labels)
 
-    def predict(self, rows: Iterable[Row]) -> list[str]:
-        """The most probable label of each row."""
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
+        """The most probable label of each row; where `facts.multi_label` says that a row may have several, a list of
+        all that are at least as probable as not, in the order of the classes, maybe empty."""
         labels = self.facts.labels
-        return [labels[number] for number in self.logits(rows).argmax(axis=1)]
+        if self.facts.multi_label:
+            return label_sets(self.predict_proba(rows), labels)
+        return best_labels(self.logits(rows), labels)
 
     def predict_proba(self, rows: Iterable[Row]) -> npt.NDArray[np.float32]:
-        """(rows, classes): probabilities; each row sums to one."""
-        return softmax(self.logits(rows))
+        """(rows, classes): probabilities. Each row sums to one, unless it may have several labels: then each is a
+        probability of its own."""
+        return probabilities_of(self.logits(rows), multi_label=self.facts.multi_label)
 
     def logits(self, rows: Iterable[Row]) -> Logits:
-        """(rows, classes): what the network says, before the softmax."""
+        """(rows, classes): what the network says, before the softmax or the sigmoid."""
         blocks = [self._chunk_logits(chunk) for chunk in chunks_of(checked_rows(rows, pair=self.facts.pair))]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
@@ -93,13 +98,6 @@ class Classifier:
         arrays = [array for ids in texts for array in padded(ids)]
         logits: Logits = self._session.run(["logits"], dict(zip(names, arrays, strict=False)))[0]
         return logits
-
-
-def softmax(logits: Logits) -> npt.NDArray[np.float32]:
-    """Probabilities along the last axis; the largest logit is taken off first, so that nothing overflows."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
-    probabilities: npt.NDArray[np.float32] = powers / powers.sum(axis=-1, keepdims=True)
-    return probabilities
 
 
 def _session_options() -> onnxruntime.SessionOptions:

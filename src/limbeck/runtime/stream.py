@@ -1,4 +1,4 @@
-"""Predicting a stream: rows in, the same rows with label and probabilities out, in constant memory."""
+"""Predicting a stream: rows in, the same rows with labels and probabilities out, in constant memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, Protocol, TextIO, assert_never
@@ -55,7 +55,8 @@ def predict_stream(
         if format == "auto":
             format = detect_format(lines, columns_named=text is not None or pair is not None)
         columns, entries = _read(lines, wanted, format=format, header=header)
-        answers = Answers(classifier.labels, format="jsonl" if output == "jsonl" else format)
+        written: InputFormat = "jsonl" if output == "jsonl" else format
+        answers = Answers(classifier.labels, format=written, multi_label=classifier.facts.multi_label)
         sink.write(answers.heading(columns))
         total = 0
         for chunk in _chunks(entries, lines, most=chunk_rows):

@@ -4,6 +4,8 @@ import time
 from dataclasses import asdict
 from importlib.resources import files
 
+import numpy as np
+import numpy.typing as npt
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
@@ -11,10 +13,20 @@ from fastapi.responses import HTMLResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from limbeck import __version__
+from limbeck.runtime.probabilities import best_labels, label_sets
 from limbeck.runtime.row import Row
 from limbeck.runtime.stream import Predicts
 from limbeck.serving.limits import STANDARD_LIMITS, BodyLimit, Limits
-from limbeck.serving.messages import Answer, Health, Model, Prediction, Problem, Question
+from limbeck.serving.messages import (
+    Answer,
+    Health,
+    Model,
+    MultiLabelAnswer,
+    MultiLabelPrediction,
+    Prediction,
+    Problem,
+    Question,
+)
 from limbeck.serving.metrics import Counted, Metrics
 from limbeck.serving.rows import refuse_malformed, rows_of
 
@@ -55,10 +67,11 @@ def create_app(classifier: Predicts, *, size_mb: float, limits: Limits = STANDAR
 
 def _answer_questions(app: FastAPI, classifier: Predicts, *, metrics: Metrics, limits: Limits, threads: int) -> None:
     turns = CapacityLimiter(threads)
+    answer: type[Answer | MultiLabelAnswer] = MultiLabelAnswer if classifier.facts.multi_label else Answer
 
-    @app.post("/predict", response_model=Answer, responses=REFUSALS)
+    @app.post("/predict", response_model=answer, responses=REFUSALS)
     async def predict(question: Question) -> Response:
-        """Label and probabilities of each text."""
+        """What the model says about each text, and with which probabilities."""
         rows = rows_of(question, pair=classifier.facts.pair, limits=limits)
         body = await to_thread.run_sync(_answer, classifier, rows, limiter=turns)
         metrics.rows.inc(len(rows))
@@ -70,15 +83,23 @@ def _answer(classifier: Predicts, rows: list[Row]) -> str:
     started = time.perf_counter()
     probabilities = classifier.predict_proba(rows)
     milliseconds = (time.perf_counter() - started) * 1_000
-    labels = classifier.labels
-    predictions = [
-        Prediction(
-            label=labels[best],
-            probabilities={label: round(value, DIGITS) for label, value in zip(labels, row, strict=True)},
-        )
-        for best, row in zip(probabilities.argmax(axis=1), probabilities.tolist(), strict=True)
+    return _said(classifier, probabilities, milliseconds=round(milliseconds, 3)).model_dump_json()
+
+
+def _said(
+    classifier: Predicts, probabilities: npt.NDArray[np.float32], *, milliseconds: float
+) -> Answer | MultiLabelAnswer:
+    names = classifier.labels
+    by_label = [
+        {name: round(value, DIGITS) for name, value in zip(names, row, strict=True)} for row in probabilities.tolist()
     ]
-    return Answer(predictions=predictions, milliseconds=round(milliseconds, 3)).model_dump_json()
+    if classifier.facts.multi_label:
+        sets = zip(label_sets(probabilities, names), by_label, strict=True)
+        several = [MultiLabelPrediction(labels=labels, probabilities=of_row) for labels, of_row in sets]
+        return MultiLabelAnswer(predictions=several, milliseconds=milliseconds)
+    best = zip(best_labels(probabilities, names), by_label, strict=True)
+    single = [Prediction(label=label, probabilities=of_row) for label, of_row in best]
+    return Answer(predictions=single, milliseconds=milliseconds)
 
 
 def _answer_about_the_model(app: FastAPI, model: Model) -> None:

@@ -1,6 +1,12 @@
 """What travels over HTTP: questions in, answers out, as the OpenAPI page shows them."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Milliseconds = Annotated[
+    float, Field(description="Time the model took, from text to probabilities, without the network.")
+]
 
 
 class Strict(BaseModel):
@@ -38,11 +44,25 @@ class Prediction(BaseModel):
     probabilities: dict[str, float] = Field(description="The probability of each label; together they are 1.")
 
 
+class MultiLabelPrediction(BaseModel):
+    """What a model says about one row that may have several labels, or none."""
+
+    labels: list[str] = Field(description="Every label with a probability of 0.5 or more; maybe none.")
+    probabilities: dict[str, float] = Field(description="The probability of each label, whatever the others are.")
+
+
 class Answer(BaseModel):
     """What the model says about every row, in the order of the question."""
 
     predictions: list[Prediction]
-    milliseconds: float = Field(description="Time the model took, from text to probabilities, without the network.")
+    milliseconds: Milliseconds
+
+
+class MultiLabelAnswer(BaseModel):
+    """What a model whose rows may have several labels says about every row, in the order of the question."""
+
+    predictions: list[MultiLabelPrediction]
+    milliseconds: Milliseconds
 
 
 class Health(BaseModel):
@@ -62,6 +82,7 @@ class Model(BaseModel):
     labels: list[str]
     language: str
     pair: bool = Field(description="Whether a row is a pair of texts.")
+    multi_label: bool = Field(description="Whether a row may have several labels, or none.")
     max_length: int = Field(description="Tokens of a text that are read; what comes behind them is cut off.")
     parameters: int
     parameters_without_embeddings: int

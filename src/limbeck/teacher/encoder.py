@@ -1,26 +1,30 @@
-"""A sequence classifier of transformers with its tokenizer: asked for logits, or for the states of single words."""
+"""A sequence classifier of transformers with its tokenizer: asked for logits, or for the states of texts and words."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from torch import Tensor
 
-from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CheckpointDamaged, some
 from limbeck.progress import Bar
+from limbeck.recipe.teacher import LongTexts
+from limbeck.teacher.long_texts import kept_places
+from limbeck.teacher.tokenizer import reads_last_token
 from limbeck.training.batches import token_budget_batches
-from limbeck.training.device import Arithmetic, sent, training_device
-from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.device import Arithmetic, sent
+from limbeck.training.modes import evaluating
 
 # A GPU wants large batches. A CPU does not: from about 8,000 tokens on, the states of a layer outgrow what the C
 # library keeps for reuse, and every layer begins by asking the system for fresh memory (twice as slow when measured).
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}
+
+Pooling = Literal["cls", "mean"]
+TokenRow = dict[str, list[int]]  # input_ids and what else the model reads, for each token of a row
 
 
 @dataclass
@@ -32,6 +36,9 @@ class Encoder:
     max_length: int
     arithmetic: Arithmetic
     fresh: frozenset[str] = frozenset()  # weights that the checkpoint did not have: they start at random
+    note: str | None = None  # what was found while loading, for whoever waits
+    long_texts: LongTexts = "head"
+    head_share: float = 0.25
 
     @property
     def device(self) -> torch.device:
@@ -39,17 +46,28 @@ class Encoder:
         device: torch.device = next(iter(self.model.parameters())).device
         return device
 
-    def tokenise(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, list[int]]]:
+    def tokenise(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[TokenRow]:
         """Ids with the model's own special tokens, cut to `max_length`; of a pair the longer text is cut first."""
         if not texts:
             return []
+        from_end = self.long_texts == "head"
         columns = self.tokenizer(
             list(texts),
             list(pairs) if pairs is not None else None,
-            truncation=True,
-            max_length=self.max_length,
+            truncation=from_end,
+            max_length=self.max_length if from_end else None,
+            verbose=False,
         )
-        return [{name: column[row] for name, column in columns.items()} for row in range(len(texts))]
+        rows = [{name: column[row] for name, column in columns.items()} for row in range(len(texts))]
+        too_long = [place for place, row in enumerate(rows) if len(row["input_ids"]) > self.max_length]
+        for place in too_long:  # none where texts were cut from their end
+            rows[place] = self._cut_out(rows[place], columns.sequence_ids(place))
+        return rows
+
+    def _cut_out(self, row: TokenRow, texts_of_tokens: Sequence[int | None]) -> TokenRow:
+        """The row without the middle of its texts."""
+        kept = kept_places(texts_of_tokens, max_length=self.max_length, head_share=self.head_share)
+        return {name: [column[place] for place in kept] for name, column in row.items()}
 
     def batch(self, rows: Sequence[Mapping[str, list[int]]]) -> dict[str, Tensor]:
         """Padded as this tokenizer pads, on the model's device."""
@@ -67,15 +85,36 @@ class Encoder:
         """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
         rows = self.tokenise(texts, pairs)
         found = torch.zeros((len(rows), self.model.config.num_labels), device=self.device)
-        with evaluating(self.model), self._autocast():
-            for places in token_budget_batches(
-                _lengths(rows), tokens_per_batch=tokens_per_batch or self._tokens_per_batch()
-            ):
-                answer = self.model(**self.batch([rows[place] for place in places])).logits
-                found[sent(torch.from_numpy(places), self.device)] = answer.float()  # read at the end: no batch waits
-                if bar:
-                    bar.advance(len(places))
+        with self._asking():
+            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
+                found[places] = self.model(**batch).logits.float()  # read at the end: no batch waits
         return found.cpu().numpy()
+
+    def logits_and_features(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        pooling: Pooling,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float16]]:
+        """The logits as `logits` gives them, and (rows, width): one vector for each row, from its last hidden states.
+
+        "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens but padding.
+        """
+        rows = self.tokenise(texts, pairs)
+        config = self.model.config
+        found = torch.zeros((len(rows), config.num_labels), device=self.device)
+        features = torch.zeros((len(rows), config.hidden_size), dtype=torch.float16, device=self.device)
+        read = -1 if reads_last_token(config) else 0  # padding is on the other side
+        with self._asking():
+            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
+                answer = self.model(**batch, output_hidden_states=True)
+                states = answer.hidden_states[-1].float()
+                pooled = states[:, read] if pooling == "cls" else _mean(states, batch["attention_mask"].bool())
+                found[places], features[places] = answer.logits.float(), pooled.half()
+        return found.cpu().numpy(), features.cpu().numpy()
 
     def word_states(
         self, words: Sequence[str], *, are_pieces: bool, bar: Bar, tokens_per_batch: int | None = None
@@ -89,36 +128,42 @@ class Encoder:
         ids = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         special = torch.tensor(sorted(ids), dtype=torch.long, device=self.device)
         found = torch.zeros((len(rows), self.model.config.hidden_size), device=self.device)
-        counts = torch.zeros(len(rows), 1, device=self.device)  # tokens of each word
-        with evaluating(self.model), self._autocast():
-            for places in token_budget_batches(
-                _lengths(rows), tokens_per_batch=tokens_per_batch or self._tokens_per_batch()
-            ):
-                batch = self.batch([rows[place] for place in places])
-                chosen = sent(torch.from_numpy(places), self.device)
+        has_tokens = torch.zeros(len(rows), dtype=torch.bool, device=self.device)
+        with self._asking():
+            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
                 states = self.model(**batch, output_hidden_states=True).hidden_states[-1].float()
                 inside = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special)
-                found[chosen] = (states * inside[..., None]).sum(dim=1)
-                counts[chosen] = inside.sum(dim=1, keepdim=True).float()
-                bar.advance(len(places))
-        found /= counts.clamp(min=1)
-        found[counts[:, 0] == 0] = found.sum(dim=0) / (counts > 0).sum().clamp(min=1)
+                found[places], has_tokens[places] = _mean(states, inside), inside.any(dim=1)
+        found[~has_tokens] = found.sum(dim=0) / has_tokens.sum().clamp(min=1)
         return found.cpu().numpy()
 
-    def _pieces(self, pieces: Sequence[str]) -> list[dict[str, list[int]]]:
+    def _pieces(self, pieces: Sequence[str]) -> list[TokenRow]:
         """Each piece as it is, between the special tokens that stand around a text."""
         row = self.tokenizer("a", return_special_tokens_mask=True)
-        before = row["special_tokens_mask"].index(0)
-        behind = before + row["special_tokens_mask"].count(0)
+        of_text = [place for place, is_special in enumerate(row.pop("special_tokens_mask")) if not is_special]
+        first, behind = of_text[0], of_text[-1] + 1
+        frame = {name: [*column[: first + 1], *column[behind:]] for name, column in row.items()}
+        before, after = frame["input_ids"][:first], frame["input_ids"][first + 1 :]
         numbers = self.tokenizer.convert_tokens_to_ids(list(pieces))
-        rows = [[*row["input_ids"][:before], number, *row["input_ids"][behind:]] for number in numbers]
-        return [{"input_ids": ids, "attention_mask": [1] * len(ids)} for ids in rows]
+        return [{**frame, "input_ids": [*before, number, *after]} for number in numbers]
 
-    def _tokens_per_batch(self) -> int:
-        return TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Eval mode, no gradients, in the arithmetic it was judged in."""
+        autocast = torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.arithmetic == "bf16")
+        with evaluating(self.model), autocast:
+            yield
 
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.arithmetic == "bf16")
+    def _batches(
+        self, rows: Sequence[TokenRow], *, tokens_per_batch: int | None, bar: Bar | None
+    ) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+        """The places of rows of similar length, and these rows padded to one length; what is done moves the bar."""
+        budget = tokens_per_batch or TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
+        lengths = np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
+        for places in token_budget_batches(lengths, tokens_per_batch=budget):
+            yield sent(torch.from_numpy(places), self.device), self.batch([rows[place] for place in places])
+            if bar:
+                bar.advance(len(places))
 
     def save(self, folder: Path) -> None:
         """As a Hugging Face folder."""
@@ -126,66 +171,6 @@ class Encoder:
         self.tokenizer.save_pretrained(folder)
 
 
-def load_encoder(
-    folder: Path, *, max_length: int, arithmetic: Arithmetic, labels: Sequence[str] | None = None
-) -> Encoder:
-    """From a Hugging Face folder; with `labels` the head is made for them, fresh unless it has as many classes."""
-    quiet_transformers()
-    classes: dict[str, Any] = {}
-    if labels is not None:
-        classes = {
-            "num_labels": len(labels),
-            "id2label": dict(enumerate(labels)),
-            "label2id": {label: number for number, label in enumerate(labels)},
-            "ignore_mismatched_sizes": True,
-        }
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
-        model, loading = AutoModelForSequenceClassification.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **classes
-        )
-    except Exception as error:  # whatever a broken checkpoint makes transformers raise
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        raise CheckpointDamaged(path=folder, reason=reason) from error
-    _refuse_strange_weights(model, missing=loading["missing_keys"], folder=folder)
-    # Tokenising once and padding each batch by itself is what we want; the hint against it is for other uses.
-    tokenizer.deprecation_warnings["Asking-to-pad-a-fast-tokenizer"] = True
-    return Encoder(
-        model=model,
-        tokenizer=tokenizer,
-        max_length=min(max_length, _positions(model) or max_length),
-        arithmetic=arithmetic,
-        fresh=frozenset(loading["missing_keys"]),
-    )
-
-
-def _refuse_strange_weights(model: Any, *, missing: Collection[str], folder: Path) -> None:
-    """Transformers starts what it does not find at random, and says so in a warning that nobody sees here."""
-    encoder = [name for name, _ in model.named_parameters() if name.startswith(f"{model.base_model_prefix}.")]
-    lost = [name for name in encoder if name in missing]
-    if 2 * len(lost) > len(encoder):
-        reason = f"{len(lost)} of the {len(encoder)} weights of its config are not in its files: {some(lost)}"
-        raise CheckpointDamaged(path=folder, reason=reason)
-
-
-def _positions(model: Any) -> int | None:
-    """How many tokens the model has positions for; None when it has no such limit."""
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(module.num_embeddings - module.padding_idx - 1)  # RoBERTa and MPNet count from behind padding
-    limit = getattr(model.config, "max_position_embeddings", None)
-    return limit if isinstance(limit, int) and limit > 0 else None
-
-
-def _lengths(rows: Sequence[Mapping[str, list[int]]]) -> npt.NDArray[np.int64]:
-    return np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
-
-
-def open_teacher(teacher: TeacherFolder) -> Encoder:
-    """The fine-tuned teacher of a run, ready to be asked, on the GPU if there is one."""
-    facts = teacher.facts
-    arithmetic: Arithmetic = "bf16" if facts.precision == "bf16" else "fp32"
-    encoder = load_encoder(teacher.folder, max_length=facts.max_length, arithmetic=arithmetic)
-    model: nn.Module = encoder.model
-    model.to(training_device()).eval()
-    return encoder
+def _mean(states: Tensor, inside: Tensor) -> Tensor:
+    """(rows, width): the mean of the states (rows, tokens, width) that are inside; zeros where none is."""
+    return (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)

@@ -1,107 +1,105 @@
-"""Room 2: fine-tune the teacher on the corpus, or its head alone."""
+"""Room 2: a teacher of whatever kind, ready to be asked."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK, Key
-from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.whole import written_whole
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import EncoderTeacher, FileTeacher
+from limbeck.teacher.answers_file import open_answers, read_file_teacher
 from limbeck.teacher.checkpoint import find_checkpoint
-from limbeck.teacher.encoder import Encoder, load_encoder
-from limbeck.training.batches import length_batches
-from limbeck.training.device import choose_arithmetic
-from limbeck.training.loop import train
-from limbeck.training.modes import evaluating
+from limbeck.teacher.encoder import Encoder
+from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
+from limbeck.teacher.loading import load_ready, open_teacher
+from limbeck.training.device import training_device
+from limbeck.training.tracks import NO_TRACKS, Tracks
+
+__all__ = ["OpenTeacher", "opened", "prepare_teacher"]
+
+
+class OpenTeacher(Protocol):
+    """A teacher that can be asked."""
+
+    def logits(
+        self, texts: Any, pairs: Any, *, tokens_per_batch: Any = None, bar: Any = None
+    ) -> npt.NDArray[np.float32]:
+        """(rows, classes); NaN where it has no answer."""
 
 
 def prepare_teacher(
-    section: EncoderTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
+    section: EncoderTeacher | FileTeacher,
+    *,
+    corpus: Corpus,
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+    tracks: Tracks = NO_TRACKS,
 ) -> TeacherFolder:
-    """Fine-tune the checkpoint on train, keep the best epoch by dev, and save it as a Hugging Face folder."""
-    torch.manual_seed(section.seed)  # the head's initial weights
-    encoder = load_encoder(
-        find_checkpoint(section.checkpoint),
-        max_length=section.max_length,
-        arithmetic=choose_arithmetic(section.precision),
-        labels=corpus.labels,
-    )
-    if section.train == "head":
-        _freeze_encoder(encoder)
+    """The teacher that the section asks for: fine-tuned, taken as it is, or read from a file."""
+    match section:
+        case FileTeacher():
+            return read_file_teacher(section, corpus=corpus, out=out, key=key, reporter=reporter)
+        case EncoderTeacher():
+            return _prepare_encoder(section, corpus=corpus, out=out, key=key, reporter=reporter, tracks=tracks)
+        case _:
+            assert_never(section)
+
+
+def opened(teacher: TeacherFolder) -> OpenTeacher:
+    """A prepared encoder or file, ready to be asked."""
+    return open_teacher(teacher) if teacher.is_encoder else open_answers(teacher)
+
+
+def _prepare_encoder(
+    section: EncoderTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter, tracks: Tracks
+) -> TeacherFolder:
+    """Save it as a Hugging Face folder, after fine-tuning it unless it is taken as it is."""
+    encoder = _ready(section, corpus=corpus) if section.train == "none" else start_encoder(section, corpus=corpus)
+    if encoder.note:
+        reporter.note(f"  {encoder.note}")
     with written_whole(out, kind="teacher", key=key) as scratch:
-        history = _fine_tune(encoder, section, corpus=corpus, work=scratch / WORK, reporter=reporter)
+        if section.train == "none":
+            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
+        else:
+            history = fine_tune(encoder, section, corpus=corpus, work=scratch / WORK, reporter=reporter, tracks=tracks)
         encoder.save(scratch)
-        best = max(entry["dev_accuracy"] for entry in history)
-        facts = TeacherFacts(
-            name=Path(section.checkpoint).name,
-            labels=corpus.labels,
-            max_length=encoder.max_length,
-            precision=encoder.arithmetic,
-            parameters=parameter_count(encoder.model),
-            parameters_without_embeddings=parameter_count_without_embeddings(encoder.model),
-            dev_accuracy=best,
-        )
+        facts = _facts(encoder, section, corpus=corpus, history=history)
         save_teacher_facts(scratch, facts)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
-    reporter.note(f"  teacher {facts.name}: {best:.1%} on dev, {facts.parameters / 1e6:.1f}M parameters")
+    size = (facts.parameters or 0) / 1e6
+    reporter.note(f"  teacher {facts.name}: {facts.dev_accuracy:.1%} on dev, {size:.1f}M parameters")
     return TeacherFolder(out)
 
 
-def _freeze_encoder(encoder: Encoder) -> None:
-    """Everything below the classification head stands still, but for what the checkpoint did not bring (a pooler)."""
-    below = {id(parameter) for parameter in encoder.model.base_model.parameters()}
-    for name, parameter in encoder.model.named_parameters():
-        parameter.requires_grad_(id(parameter) not in below or name in encoder.fresh)
+def _ready(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
+    folder = find_checkpoint(section.checkpoint)
+    encoder = load_ready(folder, section=section, labels=corpus.labels, multi_label=corpus.is_multi_label)
+    encoder.model.to(training_device())
+    return encoder
 
 
-def _fine_tune(
-    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter
-) -> list[dict[str, Any]]:
-    rows = corpus.splits["train"]
-    tokens = encoder.tokenise(rows.texts, rows.pairs)
-    lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
-    labels = torch.from_numpy(rows.labels)
-
-    def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
-        return length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
-
-    def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        logits = model(**encoder.batch([tokens[place] for place in places])).logits
-        return {"hard_labels": F.cross_entropy(logits.float(), labels[places].to(logits.device))}
-
-    def validate(model: nn.Module) -> dict[str, float]:
-        with evaluating(model):
-            return _judge(encoder, corpus.splits["dev"])
-
-    progress = train(
-        encoder.model,
-        section,
-        arithmetic=encoder.arithmetic,
-        batches=batches,
-        losses=losses,
-        validate=validate,
-        work=work,
-        reporter=reporter,
-        what=f"fine-tuning {Path(section.checkpoint).name} ({encoder.arithmetic})",
+def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
+    best = max(history, key=lambda entry: (entry["dev_score"], -entry["dev_loss"]))
+    return TeacherFacts(
+        name=Path(section.checkpoint).name,
+        kind="encoder",
+        labels=corpus.labels,
+        multi_label=corpus.is_multi_label,
+        dev_accuracy=best["dev_accuracy"],
+        dev_skill=best["dev_skill"],
+        dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
+        max_length=encoder.max_length,
+        long_texts=section.long_texts,
+        head_share=section.head_share,
+        precision=encoder.arithmetic,
+        parameters=parameter_count(encoder.model),
+        parameters_without_embeddings=parameter_count_without_embeddings(encoder.model),
     )
-    return progress.history
-
-
-def _judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
-    logits = torch.from_numpy(encoder.logits(rows.texts, rows.pairs))
-    labels = torch.from_numpy(rows.labels)
-    return {
-        "dev_accuracy": float((logits.argmax(dim=1) == labels).float().mean()),
-        "dev_loss": float(F.cross_entropy(logits, labels)),
-    }

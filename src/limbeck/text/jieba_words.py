@@ -1,4 +1,4 @@
-"""jieba as a function from a run of characters to its words: quiet, and without a file left in the temporary folder."""
+"""jieba as functions from characters to words and tags: quiet, and without a file left in the temporary folder."""
 
 import warnings
 from collections.abc import Callable
@@ -25,6 +25,20 @@ def jieba_cut() -> Cut:
     return cut
 
 
+def jieba_tags() -> Cut:
+    """A function from a word to its part of speech, or to several where jieba takes it apart."""
+    segmenter = _segmenter(_import_jieba())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from jieba.posseg import POSTokenizer
+    tagger = POSTokenizer(segmenter)
+
+    def tags_of(word: str) -> list[str]:
+        return [piece.flag for piece in tagger.lcut(word)]
+
+    return tags_of
+
+
 @cache
 def _segmenter(jieba: ModuleType) -> Any:
     """Does what jieba's `initialize` does, less its log lines and the cache file that it shares with everybody."""
@@ -42,6 +56,6 @@ def _import_jieba() -> ModuleType:
         except ModuleNotFoundError as error:
             if error.name != "jieba":
                 raise
-            raise DependencyMissing(package="jieba", purpose="a Chinese word vocabulary", extra="zh") from None
+            raise DependencyMissing(package="jieba", purpose="cutting Chinese text into words", extra="zh") from None
     module: ModuleType = jieba
     return module

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -52,6 +53,14 @@ def read_word_vectors(path: Path, words: Sequence[str]) -> tuple[npt.NDArray[np.
         layout = _layout(path, stream)
         records = _text_records(path, stream, layout) if layout.binary_count is None else _binary(path, stream, layout)
         return _gathered(path, records, words, layout)
+
+
+def first_words(path: Path, *, most: int) -> list[str]:
+    """The words at the start of a file, which are its most frequent ones: files are written in that order."""
+    with _opened(path) as stream:
+        layout = _layout(path, stream)
+        records = _text_records(path, stream, layout) if layout.binary_count is None else _binary(path, stream, layout)
+        return [record.word.decode("utf-8", "replace") for record in islice(records, most)]
 
 
 def vector_width(path: Path) -> int:

@@ -50,7 +50,19 @@ def save_best(folder: Path, model: nn.Module) -> None:
 
 def load_best(folder: Path, model: nn.Module) -> None:
     """Put the weights of the best epoch into the model."""
-    model.load_state_dict(load_file(str(folder / BEST)))
+    model.load_state_dict(best_of(folder))
+
+
+def best_of(folder: Path) -> dict[str, Tensor]:
+    """The weights of the best epoch."""
+    return load_file(str(folder / BEST))
+
+
+def progress_of(folder: Path) -> dict[str, Any]:
+    """The progress that the last checkpoint of a finished training holds."""
+    with safe_open(str(folder / CHECKPOINT), framework="pt") as file:
+        progress: dict[str, Any] = json.loads(file.metadata()["progress"])
+    return progress
 
 
 def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:

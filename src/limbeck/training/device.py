@@ -1,5 +1,6 @@
 """Where and in what arithmetic training runs."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +10,7 @@ from accelerate.state import AcceleratorState
 from torch import Tensor
 
 from limbeck.recipe.teacher import Precision
+from limbeck.training.tracks import NO_TRACKS, Tracks, log_folder
 
 Arithmetic = Literal["fp32", "bf16"]
 
@@ -32,13 +34,20 @@ def choose_arithmetic(asked: Precision) -> Arithmetic:
     return "bf16" if _cpu_has_bf16() else "fp32"
 
 
-def accelerator_for(arithmetic: Arithmetic) -> Accelerator:
+def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what: str = "training") -> Accelerator:
     """An accelerator for this arithmetic; accelerate keeps one per process, so it is reset for each training.
 
-    Left alone, accelerate would take devices that `training_device` does not know, such as Apple's.
+    Left alone, accelerate would take devices that `training_device` does not know, such as Apple's. In a group of
+    processes the state is what binds them together, and it stays.
     """
-    AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(mixed_precision="bf16" if arithmetic == "bf16" else "no", cpu=training_device().type == "cpu")
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        AcceleratorState._reset_state(reset_partial_state=True)
+    return Accelerator(
+        mixed_precision="bf16" if arithmetic == "bf16" else "no",
+        cpu=training_device().type == "cpu",
+        log_with=list(tracks.trackers) or None,
+        project_dir=str(log_folder(tracks, what=what)) if tracks.trackers else None,
+    )
 
 
 def _cpu_has_bf16() -> bool:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 
 from limbeck.errors import TrainingDiverged
@@ -17,13 +20,15 @@ from limbeck.progress import Bar, Reporter
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.optimiser import adamw, learning_rate_at
+from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
 STEPS_BETWEEN_READINGS = 16
 
-Batches = Callable[[int], list[npt.NDArray[np.int64]]]  # epoch → row positions of each batch
-Losses = Callable[[nn.Module, npt.NDArray[np.int64]], dict[str, Tensor]]  # the weighted terms; their sum is minimised
-Validate = Callable[[nn.Module], dict[str, float]]  # must hold "dev_accuracy" and "dev_loss"
+Places = npt.NDArray[np.int64]  # row positions
+Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
+Losses = Callable[[nn.Module, Places], dict[str, Tensor]]  # the weighted terms; their sum is minimised
+Validate = Callable[[nn.Module], dict[str, float]]  # must hold "dev_accuracy" and "dev_loss", maybe "dev_score"
 
 
 class Hyperparameters(Protocol):
@@ -31,6 +36,10 @@ class Hyperparameters(Protocol):
 
     @property
     def epochs(self) -> int: ...
+    @property
+    def patience(self) -> int | None: ...
+    @property
+    def accumulation_steps(self) -> int: ...
     @property
     def learning_rate(self) -> float: ...
     @property
@@ -46,11 +55,15 @@ class Progress:
     """Where a training stands: everything besides tensors that a checkpoint must hold."""
 
     epoch: int = 0
-    batch: int = 0  # next batch within the epoch
+    step: int = 0  # next step within the epoch
     sums: dict[str, float] = field(default_factory=dict)  # loss terms summed over the epoch's rows so far
     rows: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     best_epoch: int = -1
+
+    def has_patience_left(self, patience: int | None) -> bool:
+        """Whether a better epoch may still come: fewer than so many have passed since the best one."""
+        return patience is None or self.best_epoch < 0 or self.epoch - 1 - self.best_epoch < patience
 
 
 def train(
@@ -64,80 +77,142 @@ def train(
     work: Path,
     reporter: Reporter,
     what: str,
+    tracks: Tracks = NO_TRACKS,
 ) -> Progress:
     """Train, and leave the weights of the best epoch by dev in the model.
 
-    Better is: higher dev accuracy; where that is equal, lower dev loss. State goes to `work` now and then;
-    when it holds a checkpoint, the training goes on from there and ends with the weights it would have had.
+    Better is: a higher dev score; where that is equal, a lower dev loss. State goes to `work` now and then; when it
+    holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group of
+    processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
     """
-    accelerator = accelerator_for(arithmetic)
+    accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
     optimiser = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
     progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser) or {}))
-
-    def step(rows: npt.NDArray[np.int64], *, number: int, total: int) -> dict[str, Tensor]:
-        rate = learning_rate_at(
-            number, total=total, peak=settings.learning_rate, warmup_fraction=settings.warmup_fraction
-        )
-        for group in optimiser.param_groups:
-            group["lr"] = rate
-        terms = losses(model, rows)
-        accelerator.backward(torch.stack(list(terms.values())).sum())
-        accelerator.clip_grad_norm_(model.parameters(), settings.clip_norm)
-        optimiser.step()
-        optimiser.zero_grad()
-        return terms
+    if accelerator.num_processes > 1:
+        torch.manual_seed(torch.initial_seed() + accelerator.process_index)  # else all would drop the same units
+    stepper = _Stepper(accelerator, model, optimiser, settings, losses)
+    curves = Curves(accelerator, tracks, what=what, settings=settings)
 
     def save() -> None:
-        save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress))
+        if accelerator.is_main_process:
+            save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress))
 
     rows = sum(len(batch) for batch in batches(0))
     with reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already
-        while progress.epoch < settings.epochs:
+        while progress.epoch < settings.epochs and progress.has_patience_left(settings.patience):
             model.train()
             try:
-                _one_epoch(progress, batches(progress.epoch), epochs=settings.epochs, step=step, save=save, bar=bar)
-                _finish_epoch(progress, validate(plain), model=plain, work=work)
+                plan = _steps(batches(progress.epoch), settings.accumulation_steps)
+                _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, save=save, bar=bar, curves=curves)
+                judged = _first_says(accelerator, lambda: validate(plain))
+                curves.add(judged, step=(progress.epoch + 1) * len(plan))
+                _finish_epoch(progress, judged, model=plain, work=work, is_writing=accelerator.is_main_process)
             except FloatingPointError:
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
             save()
+    if progress.epoch < settings.epochs:
+        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
+    curves.close()
+    accelerator.wait_for_everyone()
     load_best(work, plain)
     return progress
 
 
-class Step(Protocol):
-    """One step of the optimiser on these rows; returns the loss terms."""
+def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]:
+    """The batches of each step."""
+    return [batches[start : start + accumulation_steps] for start in range(0, len(batches), accumulation_steps)]
 
-    def __call__(self, rows: npt.NDArray[np.int64], *, number: int, total: int) -> dict[str, Tensor]: ...
+
+def _first_says(accelerator: Accelerator, judge: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """What the first process finds; the others wait for it and take its word, so that all go the same way."""
+    found: list[Any] = [judge() if accelerator.is_main_process else None]
+    if accelerator.num_processes > 1:
+        broadcast_object_list(found)
+    answer: dict[str, float] = found[0]
+    return answer
+
+
+@dataclass
+class _Stepper:
+    """One step of the optimiser after the other."""
+
+    accelerator: Accelerator
+    model: nn.Module
+    optimiser: Any
+    settings: Hyperparameters
+    losses: Losses
+
+    def rate(self, number: int, *, total: int) -> float:
+        """The learning rate of a step."""
+        peak, warmup = self.settings.learning_rate, self.settings.warmup_fraction
+        return learning_rate_at(number, total=total, peak=peak, warmup_fraction=warmup)
+
+    def take(self, batches: list[Places], *, rate: float) -> dict[str, Tensor]:
+        """One step on these batches, as if they were one; returns the loss terms, averaged over their rows."""
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        rows = sum(len(batch) for batch in batches)
+        means: dict[str, Tensor] = {}
+        for position, batch in enumerate(batches):
+            is_last = position == len(batches) - 1
+            with nullcontext() if is_last else self.accelerator.no_sync(self.model):
+                terms = self._backward(batch, share=len(batch) / rows)
+            for name, term in terms.items():
+                means[name] = means.get(name, 0.0) + term.detach() * (len(batch) / rows)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        return means
+
+    def _backward(self, batch: Places, *, share: float) -> dict[str, Tensor]:
+        """Gradients of this process's part of a batch; averaged over processes, they are those of the whole batch."""
+        processes, own = self.accelerator.num_processes, batch
+        if processes > 1:
+            own = batch[self.accelerator.process_index :: processes]
+            share *= len(own) * processes / len(batch)
+            own = own if len(own) else batch[:1]  # nothing left for this one: it goes along with a share of zero
+        terms = self.losses(self.model, own)
+        self.accelerator.backward(torch.stack(list(terms.values())).sum() * share)
+        return terms
 
 
 def _one_epoch(
     progress: Progress,
-    plan: list[npt.NDArray[np.int64]],
+    plan: list[list[Places]],
     *,
     epochs: int,
-    step: Step,
+    stepper: _Stepper,
     save: Callable[[], None],
     bar: Bar,
+    curves: Curves,
 ) -> None:
-    """The rest of an epoch, from the batch that `progress` names."""
+    """The rest of an epoch, from the step that `progress` names."""
     last_save, pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
     unread: list[tuple[int, dict[str, Tensor]]] = []  # losses still on the device: reading each would stall it
-    while progress.batch < len(plan):
-        rows = plan[progress.batch]
-        terms = step(rows, number=progress.epoch * len(plan) + progress.batch, total=epochs * len(plan))
-        unread.append((len(rows), {name: term.detach() for name, term in terms.items()}))
-        progress.batch += 1
+    while progress.step < len(plan):
+        batches = plan[progress.step]
+        number = progress.epoch * len(plan) + progress.step
+        rate = stepper.rate(number, total=epochs * len(plan))
+        unread.append((sum(len(batch) for batch in batches), stepper.take(batches, rate=rate)))
+        progress.step += 1
         due = (now := time.monotonic()) - last_save > pause
-        if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.batch == len(plan):
+        if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
+            curves.add({**_latest(unread), "learning_rate": rate}, step=number)
             bar.advance(_read_losses(progress, unread), note=_note(progress))
         if due:
             save()
             last_save = time.monotonic()
             pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, last_save - now)
+
+
+def _latest(unread: list[tuple[int, dict[str, Tensor]]]) -> dict[str, float]:
+    """The losses since they were last read, averaged over steps."""
+    names = unread[0][1]
+    return {f"loss/{name}": float(torch.stack([terms[name] for _, terms in unread]).mean()) for name in names}
 
 
 def _read_losses(progress: Progress, unread: list[tuple[int, dict[str, Tensor]]]) -> int:
@@ -152,15 +227,18 @@ def _read_losses(progress: Progress, unread: list[tuple[int, dict[str, Tensor]]]
     return read
 
 
-def _finish_epoch(progress: Progress, validation: dict[str, float], *, model: nn.Module, work: Path) -> None:
+def _finish_epoch(
+    progress: Progress, validation: dict[str, float], *, model: nn.Module, work: Path, is_writing: bool
+) -> None:
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
     best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
     if best is None or _rank(validation) > _rank(best):
         progress.best_epoch = progress.epoch
-        save_best(work, model)
-    progress.epoch, progress.batch, progress.rows, progress.sums = progress.epoch + 1, 0, 0, {}
+        if is_writing:
+            save_best(work, model)
+    progress.epoch, progress.step, progress.rows, progress.sums = progress.epoch + 1, 0, 0, {}
 
 
 def _finite(loss: float) -> float:
@@ -170,7 +248,7 @@ def _finite(loss: float) -> float:
 
 
 def _rank(validation: dict[str, Any]) -> tuple[float, float]:
-    return validation["dev_accuracy"], -validation["dev_loss"]
+    return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
 
 
 def _note(progress: Progress) -> str:

@@ -1,6 +1,6 @@
 """Token ids of many rows in one contiguous tensor, from which padded batches are cut without a loop."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -24,12 +24,18 @@ class TokenRows:
     lengths: npt.NDArray[np.int64]  # (rows)
 
     @classmethod
-    def of(cls, ids: Sequence[Sequence[int]], *, device: torch.device) -> "TokenRows":
-        """From lists of ids; no row may be empty."""
-        lengths = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
-        flat = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(lengths.sum()))
-        bounds = np.concatenate([[0], np.cumsum(lengths)])
-        return cls(torch.from_numpy(flat).to(device), torch.from_numpy(bounds).to(device), lengths)
+    def of(cls, blocks: Iterable[Sequence[Sequence[int]]], *, device: torch.device) -> "TokenRows":
+        """From lists of ids, block by block: as lists, all of a large corpus would take ten times the memory.
+
+        No row may be empty.
+        """
+        lengths, flat = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+        for block in blocks:
+            lengths.append(np.fromiter(map(len, block), dtype=np.int64, count=len(block)))
+            flat.append(np.fromiter(chain.from_iterable(block), dtype=np.int32, count=int(lengths[-1].sum())))
+        every_length = np.concatenate(lengths)
+        bounds = np.concatenate([[0], np.cumsum(every_length)])
+        return cls(torch.from_numpy(np.concatenate(flat)).to(device), torch.from_numpy(bounds).to(device), every_length)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -22,7 +22,7 @@ FULL_DISKS = [  # artifact to be made again, what writes it, and what that raise
     ("transfer", "limbeck.artifacts.rows.Rows.save", FULL),
     ("teacher", "limbeck.training.checkpoints.save_file", SafetensorError(f"Error while serializing: {RUST}")),
     ("teacher", "limbeck.teacher.encoder.Encoder.save", SafetensorError(f"Error while serializing: {RUST}")),
-    ("labels", "limbeck.labeling.run.save_teacher_labels", OSError(errno.ENOSPC, "Error writing bytes to file")),
+    ("labels", "limbeck.labeling.run.LabelsWriter.write", OSError(errno.ENOSPC, "Error writing bytes to file")),
     ("vocabulary", "numpy.save", OSError("540 requested and 0 written")),
     ("vocabulary", "limbeck.text.student_tokenizer.StudentTokenizer.save", Exception(RUST)),
     (STUDENT, "limbeck.distillation.run.save_student_facts", OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))),
@@ -118,7 +118,7 @@ def test_an_artifact_that_may_not_be_written_is_named(
 
     with monkeypatch.context() as denied:
         error = PermissionError(errno.EACCES, os.strerror(errno.EACCES), place)
-        denied.setattr("limbeck.labeling.run.save_teacher_labels", raising(error))
+        denied.setattr("limbeck.labeling.run.save_label_facts", raising(error))
         assert limbeck("run", toy.recipe, "--out", toy.run).refused_with(f"cannot use '{place}': permission denied")
 
     assert list(limbeck("run", toy.recipe, "--out", toy.run).steps("▸")) == ["labels"]

@@ -118,3 +118,41 @@ def test_keys_are_the_same_in_every_version() -> None:
     """Label stores on disk are found by them: changing them makes every teacher answer again."""
     assert content_key("a gorgeous film").hex() == "147efc27f4d7d67b29d7b66d1232915a"
     assert content_key("a gorgeous film", "好").hex() == "5c3ca2ee063aa00b59e2740482aa79f2"
+
+
+def test_slices_follow_each_other_and_leave_nothing_out(tmp_path: Path) -> None:
+    rows = Rows.of(ids=[str(number) for number in range(10)], texts=["x" * number for number in range(10)])
+    rows.save(tmp_path / "rows.arrow")
+
+    parts = [part.ids for part in Rows.load(tmp_path / "rows.arrow").slices(4)]
+
+    assert parts == [["0", "1", "2", "3"], ["4", "5", "6", "7"], ["8", "9"]]
+
+
+def test_keys_are_computed_without_keeping_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limbeck.artifacts.rows.ROWS_PER_SLICE", 2)
+    PAIRS.save(tmp_path / "rows.arrow")
+    rows = Rows.load(tmp_path / "rows.arrow")
+
+    keys = rows.keys
+
+    assert keys.tolist() == content_keys(PAIRS.texts, PAIRS.pairs).tolist()
+    assert "texts" not in vars(rows)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_texts_are_found_at_their_positions(tmp_path: Path, is_file: bool) -> None:
+    PAIRS.save(tmp_path / "rows.arrow")
+    rows = Rows.load(tmp_path / "rows.arrow") if is_file else PAIRS
+
+    assert rows.texts_at(np.array([2, 0])) == (["三", "eins"], ["", "x"])
+    assert rows.texts_at(np.array([], dtype=np.int64)) == ([], [])
+
+
+def test_texts_without_pairs_are_found_at_their_positions() -> None:
+    assert Rows.of(ids=["a", "b"], texts=["one", "two"]).texts_at(np.array([1])) == (["two"], None)
+
+
+def test_a_row_is_as_long_as_both_its_texts_in_characters() -> None:
+    assert PAIRS.characters.tolist() == [5, 2, 1]
+    assert Rows.of(ids=["a"], texts=["三四"]).characters.tolist() == [2]

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,16 @@ FACTS = TeacherFacts(
 
 
 def teacher(
-    folder: Path, facts: TeacherFacts = FACTS, *, weights: str = "weights", history: str = "[]"
+    folder: Path,
+    facts: TeacherFacts = FACTS,
+    *,
+    weights: str = "weights",
+    tokenizer: str = "tokenizer",
+    history: str = "[]",
 ) -> TeacherFolder:
     with written_whole(folder, kind="teacher", key=Key(section={"at": str(folder)}, inputs={})) as scratch:
         (scratch / "model.safetensors").write_text(weights, encoding="utf-8")
+        (scratch / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
         (scratch / "history.json").write_text(history, encoding="utf-8")
         save_teacher_facts(scratch, facts)
     return TeacherFolder(folder)
@@ -42,15 +49,46 @@ def test_what_does_not_change_an_answer_does_not_change_the_fingerprint(tmp_path
     assert first.fingerprint == moved.fingerprint
 
 
-def test_weights_length_and_precision_change_the_fingerprint(tmp_path: Path) -> None:
-    teachers = [
-        teacher(tmp_path / "one"),
-        teacher(tmp_path / "two", weights="other"),
-        teacher(tmp_path / "three", replace(FACTS, max_length=64)),
-        teacher(tmp_path / "four", replace(FACTS, precision="bf16")),
+CHANGES: dict[str, dict[str, Any]] = {
+    "weights": {"weights": "other"},
+    "tokenizer": {"tokenizer": "other"},
+    "max length": {"facts": replace(FACTS, max_length=64)},
+    "precision": {"facts": replace(FACTS, precision="bf16")},
+    "which part of a long text is read": {"facts": replace(FACTS, long_texts="head_and_tail")},
+    "how much of its head": {"facts": replace(FACTS, long_texts="head_and_tail", head_share=0.5)},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_what_decides_about_answers_never_finds_the_labels_of_before(tmp_path: Path, change: str) -> None:
+    """The label store keeps them under the fingerprint."""
+    before = teacher(tmp_path / "before")
+
+    after = teacher(tmp_path / "after", **CHANGES[change])
+
+    assert after.fingerprint != before.fingerprint
+
+
+def test_no_two_changes_are_taken_for_each_other(tmp_path: Path) -> None:
+    fingerprints = {teacher(tmp_path / name, **change).fingerprint for name, change in CHANGES.items()}
+
+    assert len(fingerprints) == len(CHANGES)
+
+
+def test_an_ensemble_is_known_by_its_members_their_weights_and_how_they_are_combined(tmp_path: Path) -> None:
+    facts = replace(FACTS, kind="ensemble", members={"a": "one", "b": "two"}, weights=[0.5, 0.5], combine="mean_logits")
+    others = [
+        facts,
+        replace(facts, members={"a": "one", "b": "another"}),
+        replace(facts, weights=[0.4, 0.6]),
+        replace(facts, combine="mean_probabilities"),
     ]
 
-    assert len({folder.fingerprint for folder in teachers}) == 4
+    found = [teacher(tmp_path / str(number), each).fingerprint for number, each in enumerate(others)]
+    renamed = teacher(tmp_path / "renamed", replace(facts, members={"x": "one", "y": "two"}))
+
+    assert len(set(found)) == len(others)
+    assert renamed.fingerprint == found[0]
 
 
 @pytest.mark.parametrize(

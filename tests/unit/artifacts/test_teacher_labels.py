@@ -4,10 +4,11 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts, save_teacher_labels
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import LabelsDoNotCover
 
@@ -69,3 +70,56 @@ def test_logits_in_fortran_order_and_double_precision_are_stored_alike(tmp_path:
     save_teacher_labels(tmp_path, ids=IDS, logits=logits, facts={})  # type: ignore[arg-type]  # the point of the test
 
     np.testing.assert_array_equal(TeacherLabels(tmp_path).for_rows(IDS), LOGITS)
+
+
+def test_rows_without_a_label_are_told_from_those_with_one(labels: TeacherLabels) -> None:
+    assert labels.covers(["dev:0", "train:99", "train:0", "nobody"]).tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("wanted", [IDS[20:60], IDS[60:20:-1], ["train:3", "train:98"]])
+def test_ids_may_come_as_an_arrow_column(labels: TeacherLabels, wanted: list[str]) -> None:
+    column = pa.chunked_array([pa.array(wanted[:1]), pa.array(wanted[1:])])
+
+    np.testing.assert_array_equal(labels.for_rows(column), labels.for_rows(wanted))
+    assert [f"train:{row[0]:.0f}" for row in labels.for_rows(column)] == wanted
+
+
+def test_a_run_of_ids_with_one_out_of_place_is_no_run(labels: TeacherLabels) -> None:
+    wanted = [*IDS[10:20], IDS[21], IDS[20]]
+
+    assert [f"train:{row[0]:.0f}" for row in labels.for_rows(wanted)] == wanted
+
+
+def test_labels_written_window_by_window_are_found_like_others(tmp_path: Path) -> None:
+    features = LOGITS[:, :2].astype(np.float16)
+    with LabelsWriter(tmp_path, classes=3, width=2) as writer:
+        for start in range(0, 100, 30):
+            window = slice(start, start + 30)
+            writer.write(pa.chunked_array([pa.array(IDS[window])]), LOGITS[window], features[window])
+    labels = TeacherLabels(tmp_path)
+    shuffled = random.Random(5).sample(IDS, k=50)
+
+    assert [f"train:{row[0]:.0f}" for row in labels.for_rows(shuffled)] == shuffled
+    np.testing.assert_array_equal(labels.features_for(shuffled)[:, 0], labels.for_rows(shuffled)[:, 0])
+    assert labels.features_for(shuffled).dtype == np.float16
+    assert labels.has_features
+
+
+def test_features_of_rows_that_were_never_labelled_are_an_error(tmp_path: Path) -> None:
+    features = np.zeros((100, 4), dtype=np.float16)
+    save_teacher_labels(tmp_path, ids=IDS, logits=LOGITS, facts={}, features=features)
+
+    with pytest.raises(LabelsDoNotCover, match="1 of 2 rows"):
+        TeacherLabels(tmp_path).features_for(["train:0", "dev:0"])
+
+
+def test_how_long_the_teacher_took_is_not_part_of_the_fingerprint(labels: TeacherLabels, tmp_path: Path) -> None:
+    """A run that was killed and went on ends as one that was not, though it asked less at its end."""
+    with written_whole(tmp_path / "slower", kind="labels", key=Key(section={}, inputs={})) as scratch:
+        save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={})
+        save_label_facts(scratch, facts={"teacher": "tiny", "rows": 100}, asking={"seconds": 99.0})
+
+    slower = TeacherLabels(tmp_path / "slower")
+
+    assert slower.asking == {"seconds": 99.0}
+    assert slower.fingerprint == labels.fingerprint

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.corpus import draft
+from limbeck.artifacts.manifest import Key
+from limbeck.corpus import draft, read_corpus
 from limbeck.corpus.draft import draft_recipe
 from limbeck.corpus.inspection import Inspection, inspect_file
+from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.teacher import EncoderTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
 CHINESE = [
@@ -22,6 +25,11 @@ CHINESE = [
 def drafted(inspection: Inspection, data_path: str = "data.tsv") -> Recipe:
     text = draft_recipe(inspection.path, inspection, data_path=data_path)
     return parse_recipe(tomllib.loads(text), recipe="drafted")
+
+
+def encoder(recipe: Recipe) -> EncoderTeacher:
+    assert isinstance(recipe.teacher, EncoderTeacher)
+    return recipe.teacher
 
 
 @pytest.fixture
@@ -60,7 +68,7 @@ def test_chinese_pairs_without_a_header_get_column_numbers_and_a_chinese_teacher
 
     assert (recipe.corpus.text, recipe.corpus.pair, recipe.corpus.label, recipe.corpus.header) == (0, 1, 2, False)
     assert recipe.corpus.language == "zh"
-    assert recipe.teacher.checkpoint == "bert-base-chinese"
+    assert encoder(recipe).checkpoint == "bert-base-chinese"
 
 
 @pytest.mark.parametrize(("installed", "checkpoint"), [(True, "all-MiniLM-L6-v2"), (False, "bert-base-uncased")])
@@ -69,7 +77,7 @@ def test_the_offline_encoder_is_used_where_it_is_installed(
 ) -> None:
     monkeypatch.setattr(draft, "find_spec", lambda _: object() if installed else None)
 
-    assert drafted(english).teacher.checkpoint == checkpoint
+    assert encoder(drafted(english)).checkpoint == checkpoint
 
 
 @pytest.mark.parametrize("fixture", ["english", "chinese_pairs"])
@@ -99,7 +107,7 @@ def test_the_label_names_line_is_valid_once_its_comment_sign_is_gone(english: In
 def test_the_longest_input_follows_the_texts_within_bounds(english: Inspection, words: int, length: int) -> None:
     recipe = drafted(replace(english, long_words=words))
 
-    assert recipe.teacher.max_length == recipe.student.max_length == length
+    assert encoder(recipe).max_length == recipe.student.max_length == length
 
 
 def test_files_beside_train_become_dev_and_test(english: Inspection) -> None:
@@ -129,3 +137,59 @@ def test_odd_names_cannot_break_the_recipe(english: Inspection) -> None:
     corpus = drafted(found, data_path="C:\\data\\new.tsv").corpus
 
     assert (corpus.text, corpus.label, corpus.train) == (odd, "#\x7f", "C:\\data\\new.tsv")
+
+
+def several(folder: Path, *lines: str) -> Inspection:
+    path = folder / "train.tsv"
+    path.write_text("\n".join(lines))
+    return inspect_file(path)
+
+
+def test_labels_between_separators_get_their_keys(tmp_path: Path) -> None:
+    cells = ["food;price", "food", "price", ""]
+
+    found = several(tmp_path, "text\tlabels", *(f"some text {n}\t{cells[n % 4]}" for n in range(40)))
+
+    corpus = drafted(found).corpus
+    assert (corpus.label, corpus.multi_label, corpus.label_separator) == ("labels", True, ";")
+
+
+@pytest.mark.parametrize(("shift", "multi_label"), [(1, False), (0, True)])
+def test_a_column_for_each_class_gets_a_list_and_a_remark(tmp_path: Path, shift: int, multi_label: bool) -> None:
+    rows = (f"some text {n}\t{int(n % 3 == 0)}\t{int(n % 3 == shift)}\t{int(n % 3 == 2)}" for n in range(40))
+
+    found = several(tmp_path, "text\tbig\tred\told", *rows)
+
+    corpus = drafted(found).corpus
+    assert (corpus.label, corpus.multi_label) == (["big", "red", "old"], multi_label)
+    assert ("0.5 or more" in draft_recipe(found.path, found, data_path="data.tsv")) == multi_label
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("text\tlabels"), *(f"some text {n}\t{['a|b', 'a', 'b', ''][n % 4]}" for n in range(40))],
+        [("text\ttoxic\trude"), *(f"some text {n}\t{n % 2}\t{int(n % 3 == 0)}" for n in range(40))],
+        [("text\tleft\tright"), *(f"some text {n}\t{n / 40}\t{1 - n / 40}" for n in range(40))],
+    ],
+)
+def test_the_drafted_corpus_can_be_read(tmp_path: Path, rows: list[str]) -> None:
+    found = several(tmp_path, *rows)
+    section = drafted(found, data_path=str(found.path)).corpus
+
+    corpus = read_corpus(
+        section, out=tmp_path / "corpus", key=Key(section={}, inputs={}), reporter=SilentReporter(), name="toy"
+    )
+
+    assert corpus.labels == list(found.labels)
+    assert corpus.facts["rows"] == {"train": 36, "dev": 4}
+
+
+def test_uneven_classes_get_weights_behind_a_comment_sign(english: Inspection) -> None:
+    found = replace(english, labels={"0": 300, "1": 20})
+
+    text = draft_recipe(found.path, found, data_path="data.tsv")
+
+    uncommented = parse_recipe(tomllib.loads(text.replace("# class_weights", "class_weights")), recipe="drafted")
+    assert (drafted(found).corpus.class_weights, uncommented.corpus.class_weights) == ("none", "balanced")
+    assert "class_weights" not in draft_recipe(english.path, english, data_path="data.tsv")

@@ -75,6 +75,59 @@ def test_minus_one_is_a_label_where_other_labels_stand_beside_it(tmp_path: Path)
     assert data.splits == {"train": [("a", "-1"), ("b", "1")]}
 
 
+def saved_with(folder: Path, splits: dict[str, dict[str, list[Any]]], label: Any) -> str:
+    """A saved data set of sentences whose column `label` is this feature."""
+    features = datasets.Features({"text": datasets.Value("string"), "label": label})
+    contents = {split: datasets.Dataset.from_dict(columns, features=features) for split, columns in splits.items()}
+    datasets.DatasetDict(contents).save_to_disk(str(folder))
+    return str(folder)
+
+
+def test_lists_of_class_numbers_become_sets_of_names(tmp_path: Path) -> None:
+    folder = saved_with(
+        tmp_path / "saved",
+        {
+            "train": {"text": ["a", "b", "c", "d"], "label": [[2, 0], [], [1], None]},
+            "test": {"text": ["e"], "label": [[]]},
+        },
+        datasets.Sequence(datasets.ClassLabel(names=["joy", "fear", "anger"])),
+    )
+
+    data = read_hub(Corpus(hub=folder, multi_label=True))
+
+    assert data.splits == {"train": [("a", ("anger", "joy")), ("b", ()), ("c", ("fear",))]}
+    assert data.class_names == ["joy", "fear", "anger"]
+    assert data.unlabelled == 2
+
+
+def test_lists_of_names_and_cells_with_separators_are_sets(tmp_path: Path) -> None:
+    lists = saved(tmp_path / "lists", {"train": {"text": ["a", "b"], "label": [["x", "y"], ["y"]]}})
+    cells = saved(tmp_path / "cells", {"train": {"text": ["a", "b", "c"], "label": ["x;y", "y", ""]}})
+
+    assert read_hub(Corpus(hub=lists, multi_label=True)).splits == {"train": [("a", ("x", "y")), ("b", ("y",))]}
+    assert read_hub(Corpus(hub=cells, multi_label=True, label_separator=";")).splits == {
+        "train": [("a", ("x", "y")), ("b", ("y",)), ("c", ())]
+    }
+
+
+def test_a_column_for_each_class_and_rows_that_say_nothing(tmp_path: Path) -> None:
+    folder = saved(
+        tmp_path / "saved",
+        {
+            "train": {"text": ["a", "b", "c"], "toxic": [1, 0, -1], "rude": [1, 0, -1]},
+            "test": {"text": ["d"], "toxic": [-1], "rude": [-1]},
+        },
+    )
+
+    several = read_hub(Corpus(hub=folder, label=["toxic", "rude"], multi_label=True))
+    one = read_hub(Corpus(hub=folder, label=["toxic", "rude"]))
+
+    assert several.splits == {"train": [("a", ("rude", "toxic")), ("b", ())]}
+    assert several.unlabelled == 2
+    assert several.class_names == ["toxic", "rude"]
+    assert (one.splits["train"], one.ties) == ([("a", "toxic"), ("b", "toxic")], 2)
+
+
 def test_a_folder_of_parquet_files_is_a_data_set(tmp_path: Path) -> None:
     folder = tmp_path / "parquet"
     folder.mkdir()

@@ -211,3 +211,96 @@ def test_the_summary_says_what_was_seen(tmp_path: Path) -> None:
     assert "a.tsv: tsv, with a header, 100 rows" in summary
     assert "text: said, label: mood" in summary
     assert "0 × 50, 1 × 50" in summary
+
+
+LABELS = ["toxic", "obscene", "threat"]
+SETS = [[label for place, label in enumerate(LABELS) if number % (place + 2) == 0] for number in range(100)]
+TOXIC, OBSCENE, THREAT = (sum(label in labels for labels in SETS) for label in LABELS)
+
+
+def several(found: Inspection) -> tuple[object, bool, str | None]:
+    return found.label, found.multi_label, found.label_separator
+
+
+def test_lists_in_the_label_column_are_several_labels_a_row(tmp_path: Path) -> None:
+    rows = [{"text": TEXTS[n], "words": TEXTS[n].split(), "labels": SETS[n]} for n in range(100)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+
+    for name in ("a.jsonl", "a.parquet"):
+        found = inspect_file(tmp_path / name)
+
+        assert (found.text, several(found)) == ("text", ("labels", True, None))
+        assert found.labels == {"obscene": OBSCENE, "threat": THREAT, "toxic": TOXIC}
+
+
+@pytest.mark.parametrize("separator", ["|", ";", ", "])
+@pytest.mark.parametrize("name", ["label", "tags"])
+def test_names_that_recur_between_separators_are_several_labels_a_row(
+    tmp_path: Path, name: str, separator: str
+) -> None:
+    cells = [separator.join(labels) for labels in SETS]
+
+    found = look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, cells)])
+
+    assert (found.text, several(found)) == ("said", (name, True, separator.strip()))
+    assert found.labels == {"obscene": OBSCENE, "threat": THREAT, "toxic": TOXIC}
+
+
+def test_a_label_column_that_is_given_is_looked_at_for_several_labels(tmp_path: Path) -> None:
+    cells = ["|".join(labels) for labels in SETS]
+
+    found = look(
+        tmp_path / "a.tsv", [["label", "said", "flaws"], *columns(ZEROS_AND_ONES, TEXTS, cells)], label="flaws"
+    )
+
+    assert several(found) == ("flaws", True, "|")
+
+
+def test_a_label_column_is_the_label_although_there_are_tags(tmp_path: Path) -> None:
+    cells = ["|".join(labels) for labels in SETS]
+
+    found = look(tmp_path / "a.tsv", [["said", "tags", "label"], *columns(TEXTS, cells, ZEROS_AND_ONES)])
+
+    assert several(found) == ("label", False, None)
+
+
+def test_columns_of_zeros_and_ones_are_several_labels_a_row(tmp_path: Path) -> None:
+    ids = [str(number) for number in range(100)]
+    marks = [[str(int(label in labels)) for labels in SETS] for label in LABELS]
+
+    found = look(tmp_path / "a.tsv", [["id", "comment_text", *LABELS], *columns(ids, TEXTS, *marks)])
+
+    assert (found.text, found.pair, several(found)) == ("comment_text", None, (LABELS, True, None))
+    assert found.labels == {"toxic": TOXIC, "obscene": OBSCENE, "threat": THREAT}
+    assert "label: toxic, obscene, threat" in found.summary()
+    assert "several a row" in found.summary()
+
+
+def test_a_label_column_is_the_label_although_there_are_columns_of_zeros_and_ones(tmp_path: Path) -> None:
+    marks = [[str(int(label in labels)) for labels in SETS] for label in LABELS]
+
+    found = look(tmp_path / "a.tsv", [["said", "label", *LABELS], *columns(TEXTS, ZEROS_AND_ONES, *marks)])
+
+    assert several(found) == ("label", False, None)
+
+
+def test_columns_of_probabilities_are_the_label(tmp_path: Path) -> None:
+    shares = [number / 100 for number in range(100)]
+    sources = [["web", "app"][number % 2] for number in range(100)]
+    cells = [[f"{share:.2f}" for share in shares], [f"{1 - share:.2f}" for share in shares]]
+
+    found = look(tmp_path / "a.tsv", [["said", "source", "calm", "loud"], *columns(TEXTS, sources, *cells)])
+
+    assert several(found) == (["calm", "loud"], False, None)
+    assert found.labels == {"calm": 50, "loud": 50}
+
+
+def test_files_beside_train_are_read_in_its_way(tmp_path: Path) -> None:
+    (tmp_path / "dev.tsv").write_text("said\ttags\nfine\tthreat; toxic\nwell\t\n")
+    (tmp_path / "test.tsv").write_text("said\ttags\nfine\t\nwell\t\n")
+    cells = ["; ".join(labels) for labels in SETS]
+
+    found = look(tmp_path / "train.tsv", [["said", "tags"], *columns(TEXTS, cells)])
+
+    assert found.beside == {"dev": "dev.tsv"}

@@ -134,3 +134,14 @@ def test_a_header_alone_is_an_empty_file(tmp_path: Path) -> None:
 
     with pytest.raises(FileEmpty):
         find_layout(path)
+
+
+def test_columns_of_lists_are_kept_beside_the_rows(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"a": "x", "tags": ["p", 1], "mixed": ["p"], "deep": [["p"]]},
+        {"a": "y", "tags": None, "mixed": "p", "deep": []},
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    assert find_layout(path).lists == {1: [("p", "1"), ()]}

@@ -39,3 +39,18 @@ def test_repeated_and_contradicting_texts_are_counted() -> None:
     repeats = find_repeats(train)
 
     assert (repeats.duplicates, repeats.conflicts) == (3, 1)
+
+
+def test_sets_of_labels_contradict_each_other_unless_they_are_the_same() -> None:
+    values = [
+        ("one", ("a", "b")),
+        ("One", ("a", "b")),
+        ("two", ("a",)),
+        ("two", ("a", "b")),
+        ("three", ()),
+        ("three", ()),
+    ]
+
+    repeats = find_repeats(labelled_rows(values, split="train", is_pair=False))
+
+    assert (repeats.duplicates, repeats.conflicts) == (3, 1)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
-from limbeck.errors import FileEmpty, LabelUnknown, OneClassOnly, TooFewRows
+from limbeck.errors import FileEmpty, LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows, WeightedClassUnknown
 from limbeck.recipe.corpus import Corpus as CorpusSection
 
 if TYPE_CHECKING:
@@ -145,3 +146,152 @@ def test_the_bar_reaches_the_size_of_the_files(make_corpus: "ReadCorpus", report
     make_corpus(train=TRAIN)
 
     assert reporter.done == reporter.total > 0
+
+
+SETS = [(f"text number {number}", ["food|price", "food", "", "staff | food"][number % 4]) for number in range(40)]
+
+
+def test_several_labels_a_row_are_a_zero_or_one_for_each_class(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    dev: list[tuple[str, ...]] = [("held out", "price|staff"), ("another", "")]
+
+    corpus = make_corpus(train=SETS, dev=dev, multi_label=True)
+
+    assert corpus.is_multi_label
+    assert corpus.labels == ["food", "price", "staff"]
+    assert corpus.splits["train"].labels[:4].tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 0, 1]]
+    assert corpus.splits["dev"].labels.tolist() == [[0, 1, 1], [0, 0, 0]]
+    assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "price": 10, "staff": 10}
+    assert corpus.facts["rows_without_label"] == {"train": 10, "dev": 1}
+    assert corpus.facts["labels_from"] is None
+    assert "several labels a row" in reporter.notes[0]
+
+
+def test_dev_is_cut_and_rows_are_chosen_by_sets_of_labels(make_corpus: "ReadCorpus") -> None:
+    corpus = make_corpus(train=SETS, multi_label=True, max_rows=12)
+
+    assert corpus.facts["rows"] == {"train": 12, "dev": 4}
+    assert corpus.facts["rows_per_label"]["dev"] == {"food": 3, "price": 1, "staff": 1}
+    assert corpus.facts["rows_per_label"]["train"] == {"food": 9, "price": 3, "staff": 3}
+
+
+def test_names_that_two_labels_of_a_row_share_count_once(make_corpus: "ReadCorpus") -> None:
+    corpus = make_corpus(train=SETS, dev=SETS[:1], multi_label=True, label_names={"price": "money", "staff": "food"})
+
+    assert corpus.labels == ["food", "money"]
+    assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "money": 10}
+    assert corpus.splits["train"].labels[3].tolist() == [1, 0]
+
+
+def test_one_class_will_do_where_a_row_may_have_none(make_corpus: "ReadCorpus") -> None:
+    corpus = make_corpus(train=[(f"text {n}", "spam" if n % 2 else "") for n in range(20)], multi_label=True)
+
+    assert corpus.labels == ["spam"]
+    assert corpus.splits["train"].labels.shape == (18, 1)
+
+
+def test_rows_none_of_which_has_a_label_are_refused(make_corpus: "ReadCorpus") -> None:
+    with pytest.raises(LabelsAllEmpty, match="2 training rows"):
+        make_corpus(train=[("a", ""), ("b", " | ")], multi_label=True)
+
+
+def test_a_label_among_others_that_train_lacks_is_refused_with_its_row(make_corpus: "ReadCorpus") -> None:
+    with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
+        make_corpus(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
+
+    assert caught.value.unknown == ("stuff",)
+
+
+@pytest.fixture
+def with_columns(tmp_path: Path, key: Key, reporter: "RememberingReporter") -> "ReadCorpus":
+    """with_columns("0.7,0.2,0.1", …, **section): the corpus of texts with these values under good, bad and odd."""
+
+    def make(*values: str, **section: Any) -> Corpus:
+        lines = ["text,good,bad,odd", *(f"text {number},{row}" for number, row in enumerate(values))]
+        (tmp_path / "train.csv").write_text("\n".join(lines))
+        options = {"train": str(tmp_path / "train.csv"), "label": ["good", "bad", "odd"], **section}
+        section_read = CorpusSection.model_validate(options)
+        return read_corpus(section_read, out=tmp_path / "corpus", key=key, reporter=reporter, name="toy")
+
+    return make
+
+
+def test_the_largest_of_several_columns_is_the_label_and_their_order_that_of_the_classes(
+    with_columns: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = with_columns(*["0.7,0.2,0.1", "0.1,0.5,0.4"] * 10, label_names={"good": "fine"})
+
+    assert corpus.labels == ["fine", "bad", "odd"]
+    assert corpus.facts["labels_from"] == "columns"
+    assert corpus.facts["multi_label"] is False
+    assert corpus.facts["rows_per_label"]["train"] == {"fine": 9, "bad": 9, "odd": 0}
+    train = corpus.splits["train"]
+    assert train.labels.tolist() == [int(text[-1]) % 2 for text in train.texts]
+    assert any("no training row has 'odd'" in note for note in reporter.notes)
+
+
+def test_columns_of_which_one_is_always_the_largest_are_one_class(with_columns: "ReadCorpus") -> None:
+    with pytest.raises(OneClassOnly, match="'good'"):
+        with_columns("0.7,0.2,0.1", "0.6,0.3,0.1")
+
+
+def test_all_columns_of_half_or_more_are_labels_of_the_row(
+    with_columns: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = with_columns(*["1,0,0.5", "true,0,0"] * 10, multi_label=True)
+
+    assert corpus.labels == ["good", "bad", "odd"]
+    assert corpus.facts["rows_per_label"]["train"] == {"good": 18, "bad": 0, "odd": 9}
+    assert any("every training row has 'good'" in note for note in reporter.notes)
+
+
+def test_rows_without_a_largest_value_are_counted_and_told(
+    with_columns: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = with_columns(*["0,0,1", "0,1,0", "0,0,0"] * 10)
+
+    assert corpus.facts["rows_with_equal_values"] == 10
+    assert any("in 10 rows" in note for note in reporter.notes)
+
+
+def test_weights_go_by_the_training_rows_that_are_used(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 4 else "often") for number in range(44)]
+
+    corpus = make_corpus(train=train, dev=train[:1], class_weights="balanced", max_rows=22)
+
+    assert corpus.facts["rows_per_label"]["train"] == {"often": 20, "rare": 2}
+    assert corpus.class_weights == [22 / (2 * 20), 22 / (2 * 2)]
+    assert not any("class_weights" in note for note in reporter.notes)
+
+
+def test_uneven_classes_without_weights_are_told(make_corpus: "ReadCorpus", reporter: "RememberingReporter") -> None:
+    train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 2 else "often") for number in range(40)]
+
+    corpus = make_corpus(train=train, dev=train[:1])
+
+    assert corpus.class_weights is None
+    assert any("class_weights" in note for note in reporter.notes)
+
+
+def test_weights_of_several_labels_are_held_and_that_is_told(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    train: list[tuple[str, ...]] = [(f"text {number}", ["", "odd"][number % 2]) for number in range(300)]
+
+    corpus = make_corpus(train=[("first", "once"), *train], dev=train[:1], class_weights="balanced", multi_label=True)
+
+    assert corpus.labels == ["odd", "once"]
+    assert corpus.class_weights == [151 / 150, 100.0]
+    assert any("'once' is held at 100" in note for note in reporter.notes)
+
+
+def test_a_weight_for_a_class_that_is_not_there_leaves_nothing_behind(
+    make_corpus: "ReadCorpus", tmp_path: Path
+) -> None:
+    with pytest.raises(WeightedClassUnknown):
+        make_corpus(train=TRAIN, class_weights={"goood": 2.0})
+
+    assert not (tmp_path / "corpus").exists()

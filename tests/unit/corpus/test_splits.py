@@ -16,7 +16,7 @@ def rows(**counts: int) -> LabelledRows:
 
 
 def labels_at(source: LabelledRows, positions: list[int]) -> Counter[str]:
-    return Counter(source.labels[at] for at in positions)
+    return source.select(positions).label_counts
 
 
 def test_every_class_is_cut_in_proportion() -> None:
@@ -106,3 +106,71 @@ def test_more_rows_are_chosen_by_adding_to_the_fewer() -> None:
 def test_fewer_rows_than_classes_are_refused() -> None:
     with pytest.raises(TooFewRows):
         choose_rows(rows(a=5, b=5, c=5), count=2, seed=0)
+
+
+def rows_of_sets(**counts: int) -> LabelledRows:
+    """So many rows of each set of one-letter labels: ab=3 are three rows with the labels a and b; none=2 have none."""
+    sets = [(() if name == "none" else tuple(name), count) for name, count in counts.items()]
+    values = [(f"{labels} {number}", labels) for labels, count in sets for number in range(count)]
+    return labelled_rows(values, split="train", is_pair=False)
+
+
+def test_frequent_sets_of_labels_are_cut_in_proportion() -> None:
+    source = rows_of_sets(a=40, ab=20, b=20, none=20)
+
+    _, cut = cut_off(source, count=10, seed=0, name="dev")
+
+    assert Counter(source.labels[at] for at in cut) == {("a",): 4, ("a", "b"): 2, ("b",): 2, (): 2}
+
+
+def test_rows_of_rare_sets_are_cut_by_their_rarest_label() -> None:
+    """Each of the five sets with c has four rows, too few for a row of its own in the cut; together they have two."""
+    source = rows_of_sets(a=60, b=20, ac=4, bc=4, abc=4, cd=4, acd=4)
+
+    _, cut = cut_off(source, count=10, seed=0, name="dev")
+
+    assert len(cut) == 10
+    assert labels_at(source, cut)["c"] == 2
+    assert labels_at(source, cut)["d"] == 1
+
+
+def test_the_last_row_of_each_of_its_labels_stays_in_train() -> None:
+    source = rows_of_sets(a=20, ab=1, none=1)
+
+    for seed in range(20):
+        stays, _ = cut_off(source, count=6, seed=seed, name="dev")
+
+        assert labels_at(source, stays)["b"] == 1
+
+
+def test_rows_with_many_labels_each_need_no_row_for_every_class() -> None:
+    source = rows_of_sets(abcdefgh=4)
+
+    stays, cut = cut_off(source, count=1, seed=0, name="dev")
+
+    assert (len(stays), len(cut)) == (3, 1)
+
+
+def test_chosen_rows_hold_every_label_although_there_are_more_sets_than_rows() -> None:
+    source = rows_of_sets(a=50, ab=2, ac=2, bc=2, abc=2, ad=1, bd=1, cd=1, none=30)
+
+    for seed in range(20):
+        chosen = choose_rows(source, count=6, seed=seed)
+
+        assert len(chosen) == 6
+        assert set(labels_at(source, chosen)) == set("abcd")
+
+
+def test_chosen_rows_keep_the_proportions_of_sets() -> None:
+    source = rows_of_sets(a=50, ab=30, none=20)
+
+    chosen = choose_rows(source, count=10, seed=0)
+
+    assert Counter(source.labels[at] for at in chosen) == {("a",): 5, ("a", "b"): 3, (): 2}
+
+
+def test_fewer_rows_than_the_labels_need_are_refused() -> None:
+    with pytest.raises(TooFewRows, match="at least 3"):
+        choose_rows(rows_of_sets(a=5, b=5, c=5), count=2, seed=0)
+
+    assert len(choose_rows(rows_of_sets(abc=5, a=5), count=2, seed=0)) == 2

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
-from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
@@ -20,6 +20,7 @@ from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation import run as room
+from limbeck.distillation.losses.objective import Objective
 from limbeck.distillation.run import Lessons, train_student
 from limbeck.errors import LabelsDoNotCover
 from limbeck.progress import SilentReporter
@@ -88,11 +89,11 @@ def lessons_seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Lessons]]:
     seen: list[tuple[Any, Lessons]] = []
     learn = room._learn
 
-    def watched(model: Any, *args: Any, lessons: Lessons, **options: Any) -> Any:
+    def watched(model: Any, *args: Any, lessons: Lessons, objective: Objective, **options: Any) -> Any:
         start = {name: weight.clone() for name, weight in model.state_dict().items()}
         trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
-        seen.append(({"start": start, "trained": trained}, lessons))
-        return learn(model, *args, lessons=lessons, **options)
+        seen.append(({"start": start, "trained": trained, "objective": objective}, lessons))
+        return learn(model, *args, lessons=lessons, objective=objective, **options)
 
     monkeypatch.setattr(room, "_learn", watched)
     return seen
@@ -150,7 +151,7 @@ def test_the_best_epoch_by_dev_is_the_one_that_is_saved(teach: Train, monkeypatc
         del dev
         weights.append(model.classifier.weight.detach().clone())
         accuracy, loss = next(script)
-        return {"dev_accuracy": accuracy, "dev_loss": loss}
+        return {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": loss}
 
     monkeypatch.setattr(room, "_judge", judge)
     student = teach(epochs=5)
@@ -207,7 +208,7 @@ def test_the_baseline_sees_labelled_rows_alone_and_nothing_of_the_teacher(
 
     ((model, lessons),) = lessons_seen
     assert len(lessons.texts) == len(toy_corpus.splits["train"])
-    assert [loss.kind for loss in lessons.losses] == ["hard_labels"]
+    assert [loss.kind for loss in model["objective"].losses] == ["hard_labels"]
     assert not lessons.teacher_logits.any()
     assert not model["start"]["embeddings.weight"].abs().eq(0.25).any()
     assert student.facts.name == "bilstm-alone"
@@ -318,3 +319,52 @@ def test_a_student_can_be_trained_in_bf16(teach: Train, toy_corpus: Corpus, tmp_
 
     assert {weight.dtype for weight in weights_of(student).values()} == {torch.float32}
     assert all(weight.isfinite().all() for weight in weights_of(student).values())
+
+
+def test_class_weights_and_several_labels_reach_student_and_baseline(
+    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+) -> None:
+    several = tmp_path / "several"
+    sets = {
+        split: Rows.of(ids=rows.ids, texts=rows.texts, labels=np.stack([rows.labels, 1 - rows.labels], axis=1))
+        for split, rows in toy_corpus.splits.items()
+    }
+    facts = {**toy_corpus.facts, "multi_label": True, "class_weights": [2.0, 1.0]}
+    with written_whole(several, kind="corpus", key=KEY) as scratch:
+        save_corpus(scratch, splits=sets, facts=facts)
+    labels = _even_labels(tmp_path / "labels", sets["train"])
+
+    taught = teach(corpus=Corpus(several), role="student", labels=labels, epochs=1)
+    teach(corpus=Corpus(several), role="baseline")
+
+    for model, lessons in lessons_seen:
+        assert model["objective"].multi_label
+        assert model["objective"].class_weights.tolist() == [2.0, 1.0]
+        assert lessons.labels.shape == (len(sets["train"]), 2)
+    assert taught.facts.multi_label
+    network = AutoModelForSequenceClassification.from_pretrained(taught.folder)
+    assert network.config.problem_type == "multi_label_classification"
+
+
+def _even_labels(folder: Path, rows: Rows) -> TeacherLabels:
+    logits = (8.0 * rows.labels - 4.0).astype(np.float32)
+    with written_whole(folder, kind="labels", key=KEY) as scratch:
+        save_teacher_labels(scratch, ids=rows.ids, logits=logits, facts={})
+    return TeacherLabels(folder)
+
+
+def test_rows_that_the_teacher_said_nothing_of_are_left_out(
+    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+) -> None:
+    train = toy_corpus.splits["train"]
+    covered = train.select(np.arange(0, len(train), 3))
+    logits = np.stack([-covered.labels, covered.labels], axis=1).astype(np.float32)
+    with written_whole(tmp_path / "labels", kind="labels", key=KEY) as scratch:
+        facts = {"uncovered": {"train": len(train) - len(covered)}}
+        save_teacher_labels(scratch, ids=covered.ids, logits=logits, facts=facts)
+
+    teach(role="student", labels=TeacherLabels(tmp_path / "labels"))
+
+    ((_, lessons),) = lessons_seen
+    assert lessons.labels.tolist() == covered.labels.tolist()
+    np.testing.assert_array_equal(lessons.teacher_logits.numpy(), logits)

@@ -10,7 +10,7 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
@@ -20,7 +20,8 @@ from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
 from limbeck.progress import SilentReporter
 from limbeck.recipe.student import BiLstm
-from limbeck.teacher.encoder import Encoder, open_teacher
+from limbeck.teacher.encoder import Encoder
+from limbeck.teacher.loading import open_teacher
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 KEY = Key(section={}, inputs={})
@@ -50,7 +51,8 @@ def build(toy_corpus: Corpus, teacher: TeacherFolder, tmp_path: Path) -> Build:
             corpus=corpus,
             transfer=transfer,
             teacher=teacher,
-            open_teacher=open_teacher,
+            encoder=teacher if teacher.is_encoder else None,
+            open_encoder=open_teacher if teacher.is_encoder else None,
             out=tmp_path / str(len(list(tmp_path.iterdir()))),
             key=KEY,
             reporter=SilentReporter(),
@@ -183,3 +185,15 @@ def test_the_same_texts_give_the_same_vocabulary_byte_for_byte(build: Build, kin
     first, second = (build(word_vectors="teacher", vocabulary={"kind": kind}) for _ in range(2))
 
     assert first.fingerprint == second.fingerprint
+
+
+def test_a_teacher_that_is_a_file_has_no_vectors_and_sets_no_limit(build: Build, tmp_path: Path) -> None:
+    facts = TeacherFacts(name="said.csv", kind="file", labels=["negative", "positive"], dev_accuracy=0.9)
+    with written_whole(tmp_path / "file", kind="teacher", key=KEY) as scratch:
+        save_teacher_facts(scratch, facts)
+
+    vocabulary = build(teacher=TeacherFolder(tmp_path / "file"), word_vectors="teacher", open_teacher=nobody)
+
+    assert vocabulary.vectors() is None
+    assert vocabulary.facts["width"] == 8
+    assert vocabulary.facts["budget"] == 30_000

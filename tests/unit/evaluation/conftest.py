@@ -122,10 +122,30 @@ def report() -> dict[str, Any]:
 
 
 @pytest.fixture
+def file_report(report: dict[str, Any]) -> dict[str, Any]:
+    """The same with a teacher that is a file of answers: it has neither size nor speed."""
+    size = ("parameters", "parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second")
+    report["models"][0] |= {"name": "answers.jsonl", "kind": "file", "precision": None, **dict.fromkeys(size)}
+    for line in report["models"]:
+        line["speedup_over_teacher"] = None
+    return report
+
+
+@pytest.fixture
+def silent_report(file_report: dict[str, Any]) -> dict[str, Any]:
+    """The same with a file that says nothing of the judged rows."""
+    quality = ("accuracy", "accuracy_sd", "accuracy_ci95", "macro_f1", "ece", "per_class", "teacher_agreement")
+    file_report["models"][0] |= {"judged_rows": 0, **dict.fromkeys(quality)}
+    for line in file_report["models"]:
+        line["teacher_agreement"] = None
+    return file_report
+
+
+@pytest.fixture
 def make_model(tmp_path: Path) -> MakeModel:
     """Makes exported models in which "gorgeous" speaks for positive by `weight`, and "dreadful" for negative."""
 
-    def make(name: str, *, weight: float = 1.0) -> ModelFolder:
+    def make(name: str, *, weight: float = 1.0, multi_label: bool = False) -> ModelFolder:
         table = np.zeros((len(WORDS), 2), dtype=np.float32)
         table[WORDS.index("gorgeous")] = [-weight, weight]
         table[WORDS.index("dreadful")] = [weight, -weight]
@@ -143,6 +163,7 @@ def make_model(tmp_path: Path) -> MakeModel:
                 max_length=16,
                 parameters=14,
                 parameters_without_embeddings=0,
+                multi_label=multi_label,
             )
             save_facts(scratch, facts)
         return ModelFolder(folder)

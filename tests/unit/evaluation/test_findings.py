@@ -34,3 +34,47 @@ def test_a_run_without_transfer_text_has_no_transfer_facts(report: dict[str, Any
 
     assert findings.transfer_facts(report) == []
     assert findings.warnings(report) == []
+
+
+def test_a_teacher_that_answered_all_needs_no_note(report: dict[str, Any]) -> None:
+    assert findings.notes(report) == []
+
+    report["models"][0]["judged_rows"] = 801
+
+    assert findings.notes(report) == []
+
+
+def test_rows_the_teacher_said_nothing_of_are_counted(report: dict[str, Any]) -> None:
+    report["models"][0]["judged_rows"] = 500
+
+    (note,) = findings.notes(report)
+
+    assert note.startswith("the teacher said nothing of 301 of 801 test rows")
+    assert note.endswith("the other 500")
+
+
+def test_a_teacher_that_said_nothing_at_all_is_noted(silent_report: dict[str, Any]) -> None:
+    (note,) = findings.notes(silent_report)
+
+    assert note.startswith("the teacher said nothing of the 801 test rows")
+
+
+def test_labels_made_of_columns_are_noted_once(report: dict[str, Any]) -> None:
+    report["corpus"]["labels_from"] = "columns"
+
+    (note,) = findings.notes(report)
+
+    assert note == (
+        "a row's label is the largest of its columns; where a model wrote those columns, accuracy here means agreement "
+        "with it"
+    )
+    assert not [name for name, _ in findings.corpus_facts(report) if "labels" in name]
+
+
+def test_several_labels_made_of_columns_are_noted_as_such(report: dict[str, Any]) -> None:
+    report["corpus"] |= {"labels_from": "columns", "multi_label": True}
+
+    (note,) = findings.notes(report)
+
+    assert note.startswith("a row's labels are all of its columns that hold 0.5 or more")
+    assert "exact match here means" in note

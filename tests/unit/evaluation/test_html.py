@@ -91,6 +91,44 @@ def test_a_model_of_pairs_is_shown_with_pairs(report: dict[str, Any]) -> None:
     assert 'model.predict([("a text", "another text")])' in unescape(page(report))
 
 
+def test_a_page_beside_a_teacher_without_cost_compares_no_cost(file_report: dict[str, Any]) -> None:
+    html = unescape(page(file_report))
+
+    assert "the teacher's speed" not in html
+    assert "None" not in html
+    assert "it is a file of them" in html
+    assert html.count('class="tile"') == 3
+
+
+def test_a_page_beside_a_silent_teacher_says_so_and_counts_the_rows_of_every_class(
+    silent_report: dict[str, Any],
+) -> None:
+    html = unescape(page(silent_report))
+
+    assert "Note: the teacher said nothing of the 801 test rows" in html
+    assert "None" not in html
+    assert "<td>negative</td><td>400</td><td>–</td>" in html
+
+
+def test_an_ensembles_time_is_explained(report: dict[str, Any]) -> None:
+    assert "sum over its members" not in page(report)
+
+    report["models"][0] |= {"kind": "ensemble", "members": ["one", "two"]}
+
+    assert "sum over its members" in page(report)
+
+
+def test_where_a_row_may_have_several_labels_the_page_is_about_exact_matches(report: dict[str, Any]) -> None:
+    report["corpus"]["multi_label"] = True
+
+    html = unescape(page(report))
+
+    assert "<th>exact match<br>%</th>" in html
+    assert "Exact match against time" in html
+    assert "all of them are right" in html
+    assert "accuracy" not in html.lower()
+
+
 def test_a_report_without_students_is_still_a_page(report: dict[str, Any]) -> None:
     del report["models"][1:]
     report["curves"] = []

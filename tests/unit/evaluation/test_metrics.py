@@ -2,8 +2,14 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, f1_score, precision_recall_fscore_support
+from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
 from limbeck.evaluation import metrics
+
+# Four rows that may have three labels. Right in all labels: the second (no label at all) and the fourth.
+SETS = np.array([[1, 1, 0], [0, 0, 0], [0, 1, 0], [1, 0, 0]])
+SAID = np.array([[1, 0, 0], [0, 0, 0], [1, 1, 0], [1, 0, 0]])
 
 
 def test_share_equal_counts_the_rows_that_agree() -> None:
@@ -106,3 +112,48 @@ def test_per_class_numbers_follow_the_names() -> None:
     assert rows[0]["recall"] == pytest.approx((1 + 1 / 2) / 2)
     assert rows[1]["precision"] == pytest.approx((1 + 1 / 2) / 2)
     assert rows[2]["f1"] == 0.0
+
+
+def test_a_row_of_several_labels_is_right_if_all_of_them_are() -> None:
+    assert metrics.rows_equal(SETS, SAID).tolist() == [False, True, False, True]
+    assert metrics.share_equal(SETS, SAID) == 0.5
+
+
+def test_f1_of_several_labels_hand_worked() -> None:
+    # class 0: 2 right, 3 said, 2 there: F1 4/5; class 1: 1 right, 1 said, 2 there: F1 2/3; class 2: nobody, 0
+    assert metrics.macro_f1(SETS, SAID) == pytest.approx((4 / 5 + 2 / 3 + 0) / 3)
+    assert metrics.micro_f1(SETS, SAID) == pytest.approx(2 * 3 / (4 + 4))
+    assert metrics.hamming_loss(SETS, SAID) == pytest.approx(2 / 12)
+
+
+def test_where_nothing_is_there_and_nothing_said_micro_f1_is_zero_and_no_warning() -> None:
+    assert metrics.micro_f1(np.zeros((2, 3), dtype=np.int64), np.zeros((2, 3), dtype=np.int64)) == 0.0
+
+
+def test_a_single_class_that_a_row_has_or_has_not_is_judged_as_that_class() -> None:
+    """scikit-learn would take such a column for two classes, yes and no."""
+    assert metrics.macro_f1(SETS[:, :1], SAID[:, :1]) == pytest.approx(4 / 5)
+
+
+def test_numbers_of_several_labels_are_those_of_scikit_learn() -> None:
+    dice = np.random.default_rng(3)
+    labels, said = dice.integers(0, 2, (2, 60, 5))
+
+    rows = metrics.per_class(labels, [said], names=list("abcde"))
+
+    precision, recall, f1, support = precision_recall_fscore_support(labels, said)
+    for key, expected in (("precision", precision), ("recall", recall), ("f1", f1), ("support", support)):
+        assert [row[key] for row in rows] == pytest.approx(expected)
+    assert metrics.share_equal(labels, said) == pytest.approx(accuracy_score(labels, said))
+    assert metrics.macro_f1(labels, said) == pytest.approx(f1_score(labels, said, average="macro"))
+    assert metrics.micro_f1(labels, said) == pytest.approx(f1_score(labels, said, average="micro"))
+    assert metrics.hamming_loss(labels, said) == pytest.approx(sklearn_hamming_loss(labels, said))
+
+
+def test_calibration_of_several_labels_goes_over_all_pairs_of_row_and_class() -> None:
+    probabilities = np.array([[0.92, 0.08], [0.98, 0.55]])
+    labels = np.array([[1, 0], [0, 1]])
+
+    # bin (0.9, 1.0]: 1 of 2 there, 0.95 on average; (0.0, 0.1]: 0 of 1, 0.08; (0.5, 0.6]: 1 of 1, 0.55
+    expected = 2 / 4 * abs(1 / 2 - 0.95) + 1 / 4 * 0.08 + 1 / 4 * 0.45
+    assert metrics.expected_calibration_error(labels, probabilities, bins=10) == pytest.approx(expected)

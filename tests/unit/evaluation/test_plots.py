@@ -43,6 +43,52 @@ def test_every_model_is_named_in_the_plot_of_accuracy_against_latency(report: di
     assert {entry["name"] for entry in report["models"]} <= set(shown)
 
 
+def test_a_teacher_that_was_not_timed_is_a_line_with_its_name(file_report: dict[str, Any]) -> None:
+    timed_alone = {**file_report, "models": file_report["models"][1:]}
+
+    shown = texts_of(plots.accuracy_against_latency(file_report))
+
+    assert {entry["name"] for entry in file_report["models"]} <= set(shown)
+    assert "stroke-dasharray: 7.8,5.2" in plots.accuracy_against_latency(file_report)
+    assert "stroke-dasharray: 7.8,5.2" not in plots.accuracy_against_latency(timed_alone)
+
+
+def test_a_teacher_that_was_not_judged_is_left_out(silent_report: dict[str, Any]) -> None:
+    shown = texts_of(plots.accuracy_against_latency(silent_report))
+
+    assert "answers.jsonl" not in shown
+    assert "bilstm" in shown
+
+
+def test_a_file_alone_can_be_drawn(file_report: dict[str, Any]) -> None:
+    del file_report["models"][1:]
+
+    assert "answers.jsonl" in texts_of(plots.accuracy_against_latency(file_report))
+
+
+@pytest.mark.parametrize(("milliseconds", "tick"), [(0.36, "0.3"), (1.0, "1"), (50.0, "50"), (0.7, "1")])
+def test_a_single_model_beside_a_file_stands_on_an_axis_with_numbers(
+    file_report: dict[str, Any], milliseconds: float, tick: str
+) -> None:
+    del file_report["models"][2:]
+    file_report["models"][1]["latency_ms"]["p50"] = milliseconds
+
+    assert {"bilstm-alone", tick} <= set(texts_of(plots.accuracy_against_latency(file_report)))
+
+
+def test_a_teacher_without_an_accuracy_on_dev_has_no_line_there(report: dict[str, Any]) -> None:
+    report["models"][0]["dev_accuracy"] = None
+
+    assert "teacher" not in texts_of(plots.training_accuracy(report))
+
+
+def test_where_a_row_may_have_several_labels_the_axis_says_exact_match(report: dict[str, Any]) -> None:
+    report["corpus"]["multi_label"] = True
+
+    assert "exact match (%)" in texts_of(plots.accuracy_against_latency(report))
+    assert "exact match on dev (%)" in texts_of(plots.training_accuracy(report))
+
+
 def test_names_that_look_like_formulas_or_are_chinese_stay_as_they_are(report: dict[str, Any]) -> None:
     report["models"][0]["name"], report["models"][1]["name"] = "a$b$c <i>", "老师"
 

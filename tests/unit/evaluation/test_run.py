@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ KEY = Key(section={"threads": 1}, inputs={"corpus": "abc"})
 SECTION = Evaluation(bootstrap_samples=100)
 TEXTS = ["gorgeous film", "gorgeous story", "dreadful film", "dreadful story", "gorgeous", "dreadful"]
 LABELS = [1, 1, 0, 0, 1, 1]  # the last row is not what its word says
+COST = ("parameters", "parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second")
 CONTRACT = {
     "name",
     "role",
@@ -49,37 +51,49 @@ CONTRACT = {
 }
 
 
-def make_corpus(folder: Path) -> Corpus:
+def make_corpus(folder: Path, *, labels: Any = LABELS, pair: bool = False, **more: Any) -> Corpus:
     rows = {
-        split: Rows.of(ids=[f"{split}-{n}" for n in range(6)], texts=TEXTS, labels=LABELS)
+        split: Rows.of(
+            ids=[f"{split}-{n}" for n in range(6)], texts=TEXTS, pairs=TEXTS if pair else None, labels=labels
+        )
         for split in ("train", "dev", "test")
     }
-    facts = {"name": "toy", "labels": ["negative", "positive"], "language": "en", "pair": False, "overlap": {}}
+    facts = {"name": "toy", "labels": ["negative", "positive"], "language": "en", "pair": pair, "overlap": {}, **more}
     with written_whole(folder, kind="corpus", key=KEY) as scratch:
         save_corpus(scratch, splits=rows, facts=facts)
     return Corpus(folder)
 
 
-def make_teacher(folder: Path) -> TeacherFolder:
-    facts = TeacherFacts(
-        name="/somewhere/private/bert-base",
-        labels=["negative", "positive"],
-        max_length=32,
-        precision="fp32",
-        parameters=1000,
-        parameters_without_embeddings=400,
-        dev_accuracy=0.9,
-    )
+def make_teacher(folder: Path, **facts_that_differ: Any) -> TeacherFolder:
+    facts: dict[str, Any] = {
+        "name": "/somewhere/private/bert-base",
+        "labels": ["negative", "positive"],
+        "max_length": 32,
+        "precision": "fp32",
+        "parameters": 1000,
+        "parameters_without_embeddings": 400,
+        "dev_accuracy": 0.9,
+    }
     with written_whole(folder, kind="teacher", key=KEY) as scratch:
         (scratch / "model.safetensors").write_bytes(b"\0" * 4_000_000)
         (scratch / "tokenizer.json").write_bytes(b"\0" * 1_000_000)
-        save_teacher_facts(scratch, facts)
+        save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))
     return TeacherFolder(folder)
 
 
-def make_labels(folder: Path) -> TeacherLabels:
-    """A teacher that is right on every row; stored in another order than the corpus has."""
+def make_file_teacher(folder: Path, **facts_that_differ: Any) -> TeacherFolder:
+    facts = TeacherFacts(
+        name="/somewhere/private/answers.jsonl", labels=["negative", "positive"], dev_accuracy=0.9, kind="file"
+    )
+    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+        save_teacher_facts(scratch, replace(facts, **facts_that_differ))
+    return TeacherFolder(folder)
+
+
+def make_labels(folder: Path, *, known: Sequence[str] | None = None) -> TeacherLabels:
+    """A teacher that is right on every row, or on the known ones; stored in another order than the corpus has."""
     ids = [f"{split}-{n}" for split in ("test", "dev", "train") for n in reversed(range(6))]
+    ids = [row_id for row_id in ids if known is None or row_id in known]
     right = {n: [0.0, 3.0] if label else [3.0, 0.0] for n, label in enumerate(LABELS)}
     logits = np.array([right[int(row_id.rpartition("-")[2])] for row_id in ids], dtype=np.float32)
     with written_whole(folder, kind="labels", key=KEY) as scratch:
@@ -129,30 +143,49 @@ def make_candidates(folder: Path, make_model: Callable[..., ModelFolder]) -> lis
 
 
 @pytest.fixture
-def made(tmp_path: Path, make_model: Callable[..., ModelFolder], monkeypatch: pytest.MonkeyPatch) -> Report:
-    """A report; the teacher takes 50 ms and whatever comes after it 1 ms, 2 ms, and so on."""
+def make_report(
+    tmp_path: Path, make_model: Callable[..., ModelFolder], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Report]:
+    """Makes reports; a teacher takes 50 ms, and the models 1 ms, 2 ms and 4 ms. Arguments take the place of ours."""
 
     def set_by_hand(section: Evaluation, *, subjects: Sequence[Subject], **rest: Any) -> list[Timing]:
         assert section is SECTION
         assert set(rest) == {"rows", "reporter"}
-        assert [subject.kind for subject in subjects] == ["teacher", "model", "model", "model"]
-        return [
-            Timing(samples_ms=[milliseconds], rates=[1000 / milliseconds]) for milliseconds in (50.0, 1.0, 2.0, 4.0)
-        ]
+        kinds = [subject.kind for subject in subjects]
+        assert kinds == sorted(kinds, reverse=True)  # teachers first
+        milliseconds = [50.0] * kinds.count("teacher") + [1.0, 2.0, 4.0][: kinds.count("model")]
+        return [Timing(samples_ms=[time], rates=[1000 / time]) for time in milliseconds]
+
+    def make(**given: Any) -> Report:
+        teacher = given.pop("teacher", None) or make_teacher(tmp_path / "teacher")
+        inputs: dict[str, Callable[[], Any]] = {
+            "corpus": lambda: make_corpus(tmp_path / "corpus"),
+            "transfer": lambda: make_transfer(tmp_path / "transfer"),
+            "labels": lambda: make_labels(tmp_path / "labels"),
+            "candidates": lambda: make_candidates(tmp_path / "students", make_model),
+            "members": lambda: [teacher],
+        }
+        missing = {name: make_one() for name, make_one in inputs.items() if name not in given}
+        out = tmp_path / "report"
+        return evaluate(
+            SECTION,
+            teacher=teacher,
+            run_name="toy-run",
+            out=out,
+            key=KEY,
+            reporter=SilentReporter(),
+            **missing,
+            **given,
+        )
 
     monkeypatch.setattr(run, "time_models", set_by_hand)
-    return evaluate(
-        SECTION,
-        corpus=make_corpus(tmp_path / "corpus"),
-        transfer=make_transfer(tmp_path / "transfer"),
-        teacher=make_teacher(tmp_path / "teacher"),
-        labels=make_labels(tmp_path / "labels"),
-        candidates=make_candidates(tmp_path / "students", make_model),
-        run_name="toy-run",
-        out=tmp_path / "report",
-        key=KEY,
-        reporter=SilentReporter(),
-    )
+    return make
+
+
+@pytest.fixture
+def made(make_report: Callable[..., Report]) -> Report:
+    """A report of an encoder and its students."""
+    return make_report()
 
 
 def test_every_entry_keeps_the_contract(made: Report) -> None:
@@ -227,6 +260,120 @@ def test_the_artifact_is_whole_and_can_be_reused(made: Report) -> None:
     assert why_redo(made.folder, kind="report", key=KEY) is None
     assert sorted(path.name for path in made.folder.iterdir()) == ["manifest.json", "report.html", "report.json"]
     assert json.loads((made.folder / "report.json").read_text(encoding="utf-8")) == made.data
+
+
+def test_a_teacher_that_is_a_file_has_no_cost_and_nobody_a_speedup(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    report = make_report(teacher=make_file_teacher(tmp_path / "teacher"), members=[])
+
+    teacher, *others = report.data["models"]
+    assert (teacher["name"], teacher["kind"]) == ("answers.jsonl", "file")
+    assert {teacher[key] for key in COST} == {None}
+    assert {entry["speedup_over_teacher"] for entry in report.data["models"]} == {None}
+    assert [entry["latency_ms"]["p50"] for entry in others] == [1.0, 2.0, 4.0]
+    assert teacher["accuracy"] == 1.0
+    assert all(set(entry) >= CONTRACT for entry in report.data["models"])
+
+
+def test_the_cost_of_an_ensemble_is_that_of_its_members(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    members = [make_teacher(tmp_path / "one"), make_teacher(tmp_path / "two", parameters=2000)]
+    named = {"/private/one": "abc", "two": "def"}
+    ensemble = make_file_teacher(tmp_path / "teacher", name="ensemble of 2", kind="ensemble", members=named)
+
+    teacher, baseline, *_ = make_report(teacher=ensemble, members=members).data["models"]
+
+    assert (teacher["kind"], teacher["members"]) == ("ensemble", ["one", "two"])
+    assert (teacher["parameters"], teacher["parameters_without_embeddings"]) == (3000, 800)
+    assert teacher["size_mb"] == pytest.approx(8.0)
+    assert teacher["latency_ms"]["p50"] == 100.0
+    assert teacher["rows_per_second"] == pytest.approx(10.0)
+    assert baseline["speedup_over_teacher"] == 100.0
+
+
+def test_an_ensemble_with_a_file_in_it_has_no_cost(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    members = [make_teacher(tmp_path / "one"), make_file_teacher(tmp_path / "two")]
+    ensemble = make_file_teacher(tmp_path / "teacher", kind="ensemble", members={"one": "abc", "two": "def"})
+
+    teacher, *_ = make_report(teacher=ensemble, members=members).data["models"]
+
+    assert {teacher[key] for key in COST} == {None}
+
+
+def test_a_teacher_is_judged_on_the_rows_it_answered_and_the_others_on_all(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    labels = make_labels(tmp_path / "labels", known=["test-0", "test-4", "test-5", "dev-0"])
+
+    report = make_report(labels=labels)
+
+    teacher, baseline, student, int8 = report.data["models"]
+    assert (report.data["judged_rows"], teacher["judged_rows"]) == (6, 3)
+    assert (teacher["accuracy"], teacher["teacher_agreement"]) == (1.0, 1.0)
+    assert baseline["accuracy"] == pytest.approx(1 / 6)
+    assert int8["accuracy"] == pytest.approx(5 / 6)
+    assert int8["teacher_agreement"] == int8["accuracy_on_teacher_rows"] == pytest.approx(2 / 3)
+    assert student["teacher_agreement"] == pytest.approx((1 / 3 + 2 / 3) / 2)
+    assert "the teacher said nothing of 3 of 6 test rows" in report.html.read_text(encoding="utf-8")
+
+
+def test_a_teacher_that_answered_no_judged_row_has_no_quality(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    report = make_report(labels=make_labels(tmp_path / "labels", known=["dev-0"]))
+
+    teacher, *others = report.data["models"]
+    assert (teacher["judged_rows"], teacher["accuracy"], teacher["per_class"]) == (0, None, None)
+    assert {entry["teacher_agreement"] for entry in report.data["models"]} == {None}
+    assert all(entry["accuracy"] is not None for entry in others)
+    assert report.html.is_file()
+
+
+def test_an_encoder_answers_every_row_and_no_second_accuracy_is_told(made: Report) -> None:
+    assert made.data["models"][0]["judged_rows"] == made.data["judged_rows"]
+    assert not any("accuracy_on_teacher_rows" in entry for entry in made.data["models"])
+
+
+def test_accuracy_on_dev_is_not_known_where_no_dev_row_was_answered(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    teacher = make_file_teacher(tmp_path / "teacher", dev_accuracy=None, dev_rows=0)
+
+    assert make_report(teacher=teacher, members=[]).data["models"][0]["dev_accuracy"] is None
+
+
+def test_rows_of_several_labels_are_judged_by_the_whole_set(
+    tmp_path: Path, make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
+) -> None:
+    sets = [[0, 1], [0, 1], [1, 0], [1, 0], [1, 1], [0, 0]]  # the last two are not what their words say
+    corpus = make_corpus(tmp_path / "corpus", labels=np.array(sets), multi_label=True)
+    model = {0: make_model("bilstm", weight=2.0, multi_label=True)}
+    candidate = Candidate("bilstm", "student", model, shipped=model[0], students={})
+
+    report = make_report(corpus=corpus, candidates=[candidate])
+
+    student = report.data["models"][1]
+    assert report.data["corpus"]["multi_label"] is True
+    assert student["accuracy"] == pytest.approx(4 / 6)
+    assert student["hamming_loss"] == pytest.approx(2 / 12)
+    assert [row["support"] for row in student["per_class"]] == [3, 3]
+    assert "exact match" in report.html.read_text(encoding="utf-8")
+
+
+def test_entries_of_rows_with_one_label_have_no_keys_of_sets(made: Report) -> None:
+    assert made.data["corpus"]["multi_label"] is False
+    assert not any({"micro_f1", "hamming_loss"} & set(entry) for entry in made.data["models"])
+
+
+def test_pairs_of_two_classes_have_the_f1_of_the_second(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    report = make_report(corpus=make_corpus(tmp_path / "corpus", pair=True), candidates=[])
+
+    (teacher,) = report.data["models"]
+    assert teacher["f1_positive"] == teacher["per_class"][1]["f1"] == 1.0
+
+
+def test_single_texts_have_no_f1_of_the_second_class(made: Report) -> None:
+    assert not any("f1_positive" in entry for entry in made.data["models"])
 
 
 def test_timed_rows_are_all_rows_in_an_order_of_their_own() -> None:

@@ -64,6 +64,37 @@ def test_markdown_has_a_row_per_model_and_escapes_bars(report: dict[str, Any]) -
     assert {line.replace("\\|", "").count("|") for line in lines} == {11}
 
 
+@pytest.mark.parametrize("width", [100, 80])
+def test_where_a_row_may_have_several_labels_the_table_is_about_exact_matches(
+    report: dict[str, Any], width: int
+) -> None:
+    report["corpus"]["multi_label"] = True
+
+    lines = printed(report, width=width)
+
+    assert "exact match" in lines[0]
+    assert "accuracy" not in " ".join(lines)
+    assert max(len(line) for line in lines) <= width
+    assert "exact match (every label of a row right)" in " ".join(lines)
+    assert markdown_table(report).startswith("| model | exact match | 95 % |")
+
+
+def test_a_teacher_without_cost_has_dashes(file_report: dict[str, Any]) -> None:
+    lines = printed(file_report, width=100)
+
+    teacher, student = (next(line for line in lines if line.startswith(name)) for name in ("answers.jsonl", "bilstm "))
+    assert teacher.split()[-5:] == ["–"] * 5
+    assert student.split()[-4:] == ["12.5", "0.720", "3,472", "–"]
+    assert markdown_table(file_report).splitlines()[2].count("–") == 6  # and one in its interval
+
+
+def test_notes_are_printed(silent_report: dict[str, Any]) -> None:
+    assert any(
+        line.startswith("note: the teacher said nothing of the 801 test rows")
+        for line in printed(silent_report, width=120)
+    )
+
+
 def test_tables_can_be_printed_where_only_the_base_install_is() -> None:
     heavy = ("torch", "transformers", "sklearn", "matplotlib", "pyarrow", "jinja2", "numpy")
     code = f"import sys, limbeck.evaluation.tables; print([name for name in {heavy} if name in sys.modules])"

@@ -82,3 +82,52 @@ def test_a_report_of_a_teacher_alone_has_a_verdict_too(report: dict[str, Any]) -
     del report["models"][1:]
 
     assert "no student" in wording.verdict(report)
+
+
+def test_what_is_not_known_is_a_dash(silent_report: dict[str, Any]) -> None:
+    teacher = silent_report["models"][0]
+
+    shown = [
+        wording.accuracy(teacher),
+        wording.interval(teacher),
+        wording.parameters(teacher),
+        wording.milliseconds(teacher, "p50"),
+        wording.three_figures(teacher["size_mb"]),
+        wording.times(teacher["speedup_over_teacher"]),
+        wording.count(teacher["parameters"]),
+    ]
+
+    assert set(shown) == {"–"}
+
+
+def test_beside_a_teacher_without_cost_the_verdict_tells_the_students_own(file_report: dict[str, Any]) -> None:
+    assert wording.verdict(file_report) == (
+        "bilstm keeps 98.5 % of the teacher's accuracy, takes 0.720 ms for a text and 12.5 MB; distilling gained 7.2 "
+        "points over the same student trained alone (95 % interval +5.1 to +9.4)."
+    )
+
+
+def test_a_teacher_that_was_silent_is_not_compared_with(silent_report: dict[str, Any]) -> None:
+    sentence = wording.verdict(silent_report)
+
+    assert sentence.startswith("bilstm has an accuracy of 92.8 % (the teacher said nothing of the test rows), takes")
+
+
+def test_what_was_kept_is_told_on_the_rows_that_the_teacher_answered(file_report: dict[str, Any]) -> None:
+    file_report["models"][0]["judged_rows"] = 300
+    file_report["models"][2]["accuracy_on_teacher_rows"] = 0.471
+
+    assert "keeps 50.0 % of the teacher's accuracy on the 300 of 801 rows it answered" in wording.verdict(file_report)
+
+
+def test_a_teacher_that_is_always_wrong_is_told(report: dict[str, Any]) -> None:
+    report["models"][0]["accuracy"] = 0.0
+
+    assert "has an accuracy of 92.8 % (the teacher: 0 %)" in wording.verdict(report)
+
+
+def test_where_a_row_may_have_several_labels_exact_matches_are_told(report: dict[str, Any]) -> None:
+    report["corpus"]["multi_label"] = True
+
+    assert wording.measure(report) == "exact match"
+    assert wording.verdict(report).startswith("bilstm keeps 98.5 % of the teacher's exact matches, is 120× faster")

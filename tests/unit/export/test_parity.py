@@ -29,8 +29,8 @@ class Counting(nn.Module):
 class Exported:
     """An exported file that says the same, but for the rows on their own, or those in a batch, as the test wishes."""
 
-    def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0) -> None:
-        self.facts = SimpleNamespace(max_length=8)
+    def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0, multi_label: bool = False) -> None:
+        self.facts = SimpleNamespace(max_length=8, multi_label=multi_label)
         self._alone, self._batched = error_alone, error_batched
 
     def logits(self, rows: list[str]) -> npt.NDArray[np.float32]:
@@ -65,6 +65,13 @@ def test_a_fault_that_only_shows_in_rows_on_their_own_is_found() -> None:
     parity = parity_of(Exported(error_alone=-3.0))
 
     assert parity.largest_difference == 3.0
+    assert parity.agreement == pytest.approx(2 / 3)
+
+
+def test_where_a_row_may_have_several_labels_one_that_differs_is_enough() -> None:
+    """Logits of 1, 2 and 3 become -1, 0 and 1: a label is lost on the first row, though the largest logit stays."""
+    parity = parity_of(Exported(error_batched=-2.0, multi_label=True))
+
     assert parity.agreement == pytest.approx(2 / 3)
 
 

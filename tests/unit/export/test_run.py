@@ -41,6 +41,17 @@ def test_every_shape_of_student_passes_the_default_limits(
     assert (facts.precision, facts.pair) == (precision, pair)
 
 
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_a_student_of_several_labels_a_row_passes_the_default_limits(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows, precision: Precision
+) -> None:
+    student = make_student(tmp_path / "student", multi_label=True)
+
+    model = exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision=precision)
+
+    assert open_model(model.folder).facts().multi_label
+
+
 def test_the_folder_holds_graph_tokenizer_card_and_manifest_and_nothing_else(
     tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
 ) -> None:
@@ -63,7 +74,8 @@ def test_the_card_says_of_the_model_what_was_known_of_the_student(
 
     card = model.facts()
     assert card.name == "bilstm-int8"
-    for fact in ("kind", "labels", "language", "max_length", "parameters", "parameters_without_embeddings"):
+    facts = ("kind", "labels", "language", "max_length", "parameters", "parameters_without_embeddings", "multi_label")
+    for fact in facts:
         assert getattr(card, fact) == getattr(student.facts, fact)
 
 

@@ -1,61 +1,70 @@
-"""The label store: content-addressed, append-only, never mixed up."""
+"""The label store: content-addressed, append-only, damage is noticed."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from limbeck.artifacts.answers import Logits, find_keys
 from limbeck.artifacts.rows import content_keys
+from limbeck.labeling.source import Pooling
 from limbeck.labeling.store import LabelStore
 
 TEXTS = [f"text number {number}" for number in range(50)]
+FEATURES = np.arange(150, dtype=np.float16).reshape(50, 3)
 
 
-def logits_for(texts: list[str]) -> np.ndarray:
-    return np.array([[len(text), hash(text) % 97] for text in texts], dtype=np.float32)
+def logits_for(texts: list[str]) -> Logits:
+    return np.array([[len(text), int(text.split()[-1]) % 97] for text in texts], dtype=np.float32)
 
 
-def opened(root: Path, teacher: str = "teacher-a") -> LabelStore:
-    return LabelStore(root, teacher=teacher, classes=2)
+def opened(root: Path, teacher: str = "teacher-a", *, pooling: Pooling | None = None) -> LabelStore:
+    return LabelStore(root, teacher=teacher, classes=2, pooling=pooling)
 
 
-def test_what_was_written_is_found_whatever_the_order_and_the_shard(tmp_path: Path) -> None:
+def held(store: LabelStore) -> int:
+    """How many labels its whole shards hold."""
+    return sum(len(answers) for shard in store.shards() if (answers := store.open(shard)) is not None)
+
+
+def test_what_was_written_is_found_in_its_shard_whatever_the_order(tmp_path: Path) -> None:
     store = opened(tmp_path)
-    store.write(content_keys(TEXTS[:20]), logits_for(TEXTS[:20]))
-    store.write(content_keys(TEXTS[20:]), logits_for(TEXTS[20:]))
+    store.write(content_keys(TEXTS), logits_for(TEXTS))
+    (shard,) = opened(tmp_path).shards()
 
+    answers = opened(tmp_path).open(shard)
+
+    assert answers is not None
     shuffled = TEXTS[::-3]
-    store = opened(tmp_path)
-    positions = store.find(content_keys(shuffled))
-
-    assert len(store) == 50
-    assert store.logits(positions).tolist() == logits_for(shuffled).tolist()
-
-
-def test_a_text_never_asked_is_not_found(tmp_path: Path) -> None:
-    opened(tmp_path).write(content_keys(TEXTS[:5]), logits_for(TEXTS[:5]))
-
-    positions = opened(tmp_path).find(content_keys([TEXTS[3], "something else", TEXTS[0]]))
-
-    assert (positions < 0).tolist() == [False, True, False]
+    places = find_keys(answers.keys, content_keys(shuffled))
+    assert answers.logits[places].tolist() == logits_for(shuffled).tolist()
 
 
 def test_another_teacher_has_said_nothing_yet(tmp_path: Path) -> None:
     opened(tmp_path, "teacher-a").write(content_keys(TEXTS), logits_for(TEXTS))
 
-    assert len(opened(tmp_path, "teacher-b")) == 0
+    assert opened(tmp_path, "teacher-b").shards() == []
 
 
-def test_keys_that_share_their_first_half_are_told_apart(tmp_path: Path) -> None:
-    keys = np.array([[7, 3], [7, 1], [7, 2], [9, 1]], dtype=np.uint64)
-    logits = np.arange(8, dtype=np.float32).reshape(4, 2)
-    opened(tmp_path).write(keys, logits)
+def test_labels_without_features_cannot_serve_where_features_are_wanted(tmp_path: Path) -> None:
+    opened(tmp_path).write(content_keys(TEXTS), logits_for(TEXTS))
 
-    store = opened(tmp_path)
-    positions = store.find(np.array([[7, 2], [7, 4], [7, 1], [7, 3], [8, 1]], dtype=np.uint64))
+    assert opened(tmp_path, pooling="cls").shards() == []
 
-    assert (positions < 0).tolist() == [False, True, False, False, True]
-    assert store.logits(positions[[0, 2, 3]]).tolist() == [[4, 5], [2, 3], [0, 1]]
+
+def test_labels_with_features_serve_where_only_logits_are_wanted(tmp_path: Path) -> None:
+    opened(tmp_path, pooling="mean").write(content_keys(TEXTS), logits_for(TEXTS), FEATURES)
+
+    assert held(opened(tmp_path)) == 50
+    assert held(opened(tmp_path, pooling="mean")) == 50
+    assert opened(tmp_path, pooling="cls").shards() == []
+    assert [path.name for path in tmp_path.iterdir()] == ["teacher-a-mean"]
+
+
+def test_a_teacher_whose_name_begins_like_another_one_is_not_taken_for_it(tmp_path: Path) -> None:
+    opened(tmp_path, "teacher-a-mean-2").write(content_keys(TEXTS), logits_for(TEXTS))
+
+    assert opened(tmp_path, "teacher-a").shards() == []
 
 
 @pytest.mark.parametrize("damage", ["truncated", "emptied", "half-written"])
@@ -63,7 +72,7 @@ def test_a_damaged_shard_counts_as_never_asked(tmp_path: Path, damage: str) -> N
     store = opened(tmp_path)
     store.write(content_keys(TEXTS[:20]), logits_for(TEXTS[:20]))
     store.write(content_keys(TEXTS[20:]), logits_for(TEXTS[20:]))
-    shard = sorted(store.folder.glob("*.arrow"))[0]
+    shard = store.shards()[0]
 
     match damage:
         case "truncated":
@@ -73,7 +82,39 @@ def test_a_damaged_shard_counts_as_never_asked(tmp_path: Path, damage: str) -> N
         case _:
             shard.rename(shard.with_suffix(".partial"))
 
-    assert len(opened(tmp_path)) in (20, 30)
+    assert held(opened(tmp_path)) in (20, 30)
+
+
+def test_a_shard_with_one_wrong_bit_counts_as_never_asked(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write(content_keys(TEXTS), logits_for(TEXTS))
+    (shard,) = store.shards()
+    content = bytearray(shard.read_bytes())
+
+    for place in range(0, len(content), 97):
+        content[place] ^= 1
+        shard.write_bytes(content)
+        answers = opened(tmp_path).open(shard)
+        content[place] ^= 1
+
+        assert answers is None
+
+
+def test_a_shard_that_has_gone_meanwhile_counts_as_never_asked(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write(content_keys(TEXTS), logits_for(TEXTS))
+    (shard,) = store.shards()
+    assert store.open(shard) is not None
+
+    shard.unlink()
+
+    assert store.open(shard) is None
+
+
+def test_a_shard_with_another_number_of_classes_is_not_read(tmp_path: Path) -> None:
+    LabelStore(tmp_path, teacher="teacher-a", classes=3).write(content_keys(TEXTS), np.zeros((50, 3), dtype=np.float32))
+
+    assert held(opened(tmp_path)) == 0
 
 
 def test_two_runs_that_write_the_same_shard_at_the_same_time_do_not_disturb_each_other(
@@ -93,25 +134,8 @@ def test_two_runs_that_write_the_same_shard_at_the_same_time_do_not_disturb_each
     monkeypatch.setattr(Path, "rename", meanwhile)
     opened(tmp_path).write(keys, logits)
 
-    store = opened(tmp_path)
-    assert store.logits(store.find(keys)).tolist() == logits.tolist()
+    assert held(opened(tmp_path)) == 50
     assert len(list((tmp_path / "teacher-a").iterdir())) == 1
-
-
-def test_a_shard_with_one_wrong_bit_counts_as_never_asked(tmp_path: Path) -> None:
-    store = opened(tmp_path)
-    store.write(content_keys(TEXTS), logits_for(TEXTS))
-    (shard,) = store.folder.glob("*.arrow")
-    content = bytearray(shard.read_bytes())
-
-    for place in range(0, len(content), 97):
-        content[place] ^= 1
-        shard.write_bytes(content)
-        store = opened(tmp_path)
-        content[place] ^= 1
-
-        assert len(store) == 0
-        assert store.damaged == [shard]
 
 
 def test_a_shard_that_finds_no_space_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

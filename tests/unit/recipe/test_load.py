@@ -8,6 +8,7 @@ from limbeck.errors import RecipeInvalid, RecipeNotFound
 from limbeck.recipe import load
 from limbeck.recipe.builtin import BuiltinRecipe
 from limbeck.recipe.load import load_recipe, recipe_source
+from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.recipe.toml import to_toml
 
 RECIPE = """
@@ -98,12 +99,14 @@ def test_a_checkpoint_folder_beside_the_recipe_becomes_absolute(folder: Path) ->
 
     loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=my-teacher"])
 
+    assert isinstance(loaded.recipe.teacher, EncoderTeacher)
     assert loaded.recipe.teacher.checkpoint == str(folder / "my-teacher")
 
 
 def test_a_checkpoint_that_is_no_folder_is_left_to_the_hub(folder: Path) -> None:
     loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=some/hub-name"])
 
+    assert isinstance(loaded.recipe.teacher, EncoderTeacher)
     assert loaded.recipe.teacher.checkpoint == "some/hub-name"
 
 

@@ -19,7 +19,7 @@ ToyRows = tuple[tuple[str, str], ...]
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of single texts. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows, pair=False)
+    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows)
 
 
 @pytest.fixture(scope="session")
@@ -28,12 +28,25 @@ def pair_model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: An
     return _exported(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
 
 
-def _exported(folder: Path, make_student: Callable[..., StudentFolder], toy_rows: ToyRows, *, pair: bool) -> Path:
+@pytest.fixture(scope="session")
+def multi_label_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of single texts that may have several labels. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("multi-label"), make_student, toy_rows, multi_label=True)
+
+
+def _exported(
+    folder: Path,
+    make_student: Callable[..., StudentFolder],
+    toy_rows: ToyRows,
+    *,
+    pair: bool = False,
+    multi_label: bool = False,
+) -> Path:
     texts = [text for text, _ in toy_rows[:20]]
     rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if pair else None)
     model = export_student(
         Export(),
-        student=make_student(folder / "student", pair=pair),
+        student=make_student(folder / "student", pair=pair, multi_label=multi_label),
         rows=rows,
         precision="fp32",
         out=folder / "model",

@@ -62,3 +62,33 @@ def test_plain_lines_have_the_text_last() -> None:
 
     assert Answers(LABELS, format="lines").line(entry, PROBABILITIES) == "good\t0.750000\ta\tb\tc\n"
     assert Answers(LABELS, format="lines").heading(()) == ""
+
+
+SEVERAL = np.array([0.6, 0.75], dtype=np.float32)
+NONE = np.array([0.25, 0.125], dtype=np.float32)
+
+
+def test_several_labels_stand_in_one_column_with_a_bar_between() -> None:
+    answers = Answers(LABELS, format="csv", multi_label=True)
+
+    assert answers.heading(["text"]) == "text,label,probability_bad,probability_good\n"
+    assert answers.line(Entry(row="a", columns=["text"], values=["a"]), SEVERAL) == "a,bad|good,0.600000,0.750000\n"
+    assert answers.line(Entry(row="a", columns=["text"], values=["a"]), NONE) == "a,,0.250000,0.125000\n"
+
+
+def test_several_labels_are_a_list_in_json() -> None:
+    entry = Entry(row="a", columns=["text"], values=["a"])
+    answers = Answers(LABELS, format="jsonl", multi_label=True)
+
+    said = [json.loads(answers.line(entry, row))["label"] for row in (SEVERAL, PROBABILITIES, NONE)]
+
+    assert said == [["bad", "good"], ["good"], []]
+
+
+def test_plain_lines_tell_the_probability_of_the_least_sure_label_or_of_the_nearest_one() -> None:
+    entry = Entry(row="a", columns=["text"], values=["a"])
+    answers = Answers(LABELS, format="lines", multi_label=True)
+
+    lines = [answers.line(entry, row) for row in (SEVERAL, PROBABILITIES, NONE)]
+
+    assert lines == ["bad|good\t0.600000\ta\n", "good\t0.750000\ta\n", "\t0.250000\ta\n"]

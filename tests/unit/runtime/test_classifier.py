@@ -10,7 +10,7 @@ import pytest
 
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew, NothingToPredict
 from limbeck.runtime import batches
-from limbeck.runtime.classifier import load, softmax
+from limbeck.runtime.classifier import load
 
 ToyRows = tuple[tuple[str, str], ...]
 
@@ -39,6 +39,31 @@ def test_probabilities_sum_to_one(model_folder: Path, toy_rows: ToyRows) -> None
     assert probabilities.shape == (200, 3)
     assert probabilities.dtype == np.float32
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_a_row_that_may_have_several_labels_gets_all_that_are_as_probable_as_not(
+    multi_label_folder: Path, toy_rows: ToyRows
+) -> None:
+    model, texts = load(multi_label_folder), texts_of(toy_rows)
+
+    labels, probabilities = model.predict(texts), model.predict_proba(texts)
+
+    expected = [[model.labels[number] for number in range(3) if row[number] >= 0.5] for row in probabilities]
+    assert labels == expected
+    assert {len(row) for row in labels} >= {0, 1, 2}
+
+
+def test_the_probabilities_of_labels_that_may_go_together_stand_each_for_itself(
+    multi_label_folder: Path, toy_rows: ToyRows
+) -> None:
+    model, texts = load(multi_label_folder), texts_of(toy_rows)
+
+    probabilities = model.predict_proba(texts)
+
+    logits = model.logits(texts).astype(np.float64)
+    np.testing.assert_allclose(probabilities, 1 / (1 + np.exp(-logits)), atol=1e-6)
+    assert probabilities.dtype == np.float32
+    assert model.predict([]) == []
 
 
 def test_results_come_in_the_order_given_and_do_not_depend_on_the_company(
@@ -132,14 +157,6 @@ def test_one_model_serves_many_threads(model_folder: Path, toy_rows: ToyRows) ->
 def test_there_is_no_model_without_a_thread(model_folder: Path) -> None:
     with pytest.raises(ValueError, match="threads must be at least 1"):
         load(model_folder, threads=0)
-
-
-def test_softmax_keeps_large_logits_finite() -> None:
-    logits = np.array([[1000.0, 999.0], [-1000.0, -1000.0]], dtype=np.float32)
-
-    probabilities = softmax(logits)
-
-    np.testing.assert_allclose(probabilities, [[0.7310586, 0.2689414], [0.5, 0.5]], rtol=1e-6)
 
 
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class ByLength:
     labels = ["even", "odd"]  # noqa: RUF012  # never written to
 
     def __init__(self, *, pair: bool = False) -> None:
-        sizes = {"max_length": 8, "parameters": 1, "parameters_without_embeddings": 1}
+        sizes: dict[str, Any] = {"max_length": 8, "parameters": 1, "parameters_without_embeddings": 1}
         self.facts = ModelFacts(
             name="stub", kind="bilstm", precision="fp32", labels=self.labels, language="en", pair=pair, **sizes
         )
@@ -167,6 +167,17 @@ def test_a_real_model_predicts_a_stream_as_it_predicts_a_list(model_folder: Path
     predict_stream(model, io.BytesIO("\n".join(texts).encode() + b"\n"), sink)
 
     assert [line.split("\t")[0] for line in sink.getvalue().splitlines()] == model.predict(texts)
+
+
+def test_a_model_of_several_labels_predicts_a_stream_as_it_predicts_a_list(
+    multi_label_folder: Path, toy_rows: tuple[tuple[str, str], ...]
+) -> None:
+    model, texts = load(multi_label_folder), [text for text, _ in toy_rows]
+    sink = io.StringIO()
+
+    predict_stream(model, io.BytesIO("\n".join(texts).encode() + b"\n"), sink, output="jsonl")
+
+    assert [json.loads(line)["label"] for line in sink.getvalue().splitlines()] == model.predict(texts)
 
 
 class _Generated(io.RawIOBase):

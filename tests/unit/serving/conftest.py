@@ -22,13 +22,19 @@ ToyRows = tuple[tuple[str, str], ...]
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of single texts. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows, pair=False)
+    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows)
 
 
 @pytest.fixture(scope="session")
 def pair_model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of pairs of texts. Shared: read it, don't write to it."""
     return _exported(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
+
+
+@pytest.fixture(scope="session")
+def multi_label_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
+    """A model of single texts that may have several labels. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("multi-label"), make_student, toy_rows, multi_label=True)
 
 
 @pytest.fixture
@@ -45,12 +51,26 @@ def pair_client(pair_model_folder: Path) -> Iterator[TestClient]:
         yield client
 
 
-def _exported(folder: Path, make_student: Callable[..., StudentFolder], toy_rows: ToyRows, *, pair: bool) -> Path:
+@pytest.fixture
+def multi_label_client(multi_label_folder: Path) -> Iterator[TestClient]:
+    """Speaks to a fresh server of the model whose texts may have several labels."""
+    with TestClient(create_app(load(multi_label_folder), size_mb=1.25)) as client:
+        yield client
+
+
+def _exported(
+    folder: Path,
+    make_student: Callable[..., StudentFolder],
+    toy_rows: ToyRows,
+    *,
+    pair: bool = False,
+    multi_label: bool = False,
+) -> Path:
     texts = [text for text, _ in toy_rows[:20]]
     rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if pair else None)
     model = export_student(
         Export(),
-        student=make_student(folder / "student", pair=pair),
+        student=make_student(folder / "student", pair=pair, multi_label=multi_label),
         rows=rows,
         precision="fp32",
         out=folder / "model",

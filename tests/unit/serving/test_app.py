@@ -83,6 +83,20 @@ def test_pairs_are_answered_and_are_not_the_same_the_other_way_round(
     assert np.abs(np.array(found) - model.predict_proba([(other, text) for text, other in pairs])).max() > 0.01
 
 
+def test_a_text_that_may_have_several_labels_gets_a_list_of_them(
+    multi_label_client: TestClient, multi_label_folder: Path, toy_rows: ToyRows
+) -> None:
+    model, texts = load(multi_label_folder), [text for text, _ in toy_rows]
+
+    predictions = ask(multi_label_client, *texts).json()["predictions"]
+
+    assert {tuple(prediction) for prediction in predictions} == {("labels", "probabilities")}
+    assert [prediction["labels"] for prediction in predictions] == model.predict(texts)
+    found = [list(prediction["probabilities"].values()) for prediction in predictions]
+    np.testing.assert_allclose(found, model.predict_proba(texts), atol=1e-6)
+    assert {len(prediction["labels"]) for prediction in predictions} >= {0, 1, 2}
+
+
 def test_no_rows_get_no_answers(client: TestClient) -> None:
     response = ask(client)
 
@@ -172,7 +186,12 @@ def test_model_tells_what_it_is_and_how_much_it_takes(client: TestClient) -> Non
     assert facts["labels"] == ["negative", "neutral", "positive"]
     assert (facts["kind"], facts["precision"], facts["pair"]) == ("bilstm", "fp32", False)
     assert (facts["parameters"], facts["size_mb"]) == (1_000, 1.25)
+    assert facts["multi_label"] is False
     assert (facts["max_rows"], facts["max_characters"]) == (1_000, 100_000)
+
+
+def test_model_tells_that_a_text_may_have_several_labels(multi_label_client: TestClient) -> None:
+    assert multi_label_client.get("/model").json()["multi_label"] is True
 
 
 def test_a_fault_of_ours_is_a_500_without_details() -> None:
@@ -196,6 +215,21 @@ def test_the_description_tells_what_predict_takes_and_refuses(client: TestClient
     assert predict["requestBody"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Question"}
     assert set(predict["responses"]) == {"200", "400", "413", "415", "422"}
     assert set(description["paths"]) == {"/predict", "/health", "/model", "/metrics"}
+
+
+def test_the_description_tells_what_this_model_answers(client: TestClient, multi_label_client: TestClient) -> None:
+    """One server has one model: the other kind of answer is not even mentioned."""
+    keys = {}
+    for kind, server in (("one", client), ("several", multi_label_client)):
+        description = server.get("/openapi.json").json()
+        schemas = description["components"]["schemas"]
+        answer = description["paths"]["/predict"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+        rows = schemas[answer["$ref"].rpartition("/")[2]]["properties"]["predictions"]["items"]
+        keys[kind] = set(schemas[rows["$ref"].rpartition("/")[2]]["required"])
+        said = ask(server, "a film").json()["predictions"][0]
+        assert set(said) == keys[kind]
+
+    assert keys == {"one": {"label", "probabilities"}, "several": {"labels", "probabilities"}}
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/favicon.ico"])

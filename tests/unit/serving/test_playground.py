@@ -49,6 +49,17 @@ def test_the_page_reads_no_fact_that_the_server_does_not_tell(client: TestClient
     assert set(re.findall(r"\banswer\.([a-z_]+)", page)) <= {*answer, "detail"}
 
 
+def test_the_page_reads_what_is_said_of_a_text_by_either_kind_of_model(
+    client: TestClient, multi_label_client: TestClient, page: str
+) -> None:
+    servers = (client, multi_label_client)
+    said = [server.post("/predict", json={"texts": ["a film"]}).json()["predictions"][0] for server in servers]
+
+    (names,) = re.findall(r"const \{ ([a-z, ]+) \} = answer\.predictions", page)
+
+    assert set(names.split(", ")) == {key for prediction in said for key in prediction}
+
+
 def test_the_page_fits_a_phone_and_the_dark(page: str) -> None:
     assert 'name="viewport" content="width=device-width' in page
     assert "prefers-color-scheme: dark" in page

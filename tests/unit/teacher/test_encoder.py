@@ -6,11 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
-from limbeck.errors import CheckpointDamaged
 from limbeck.progress import SilentReporter
-from limbeck.teacher.encoder import Encoder, load_encoder
+from limbeck.teacher.encoder import Encoder, Pooling
+from limbeck.teacher.loading import load_encoder
 
 TEXTS = ["the film is gorgeous", "", "a dreadful story with a long long evening and an old camera", "blue", "the film"]
 
@@ -25,15 +24,42 @@ def encoder(tiny_teacher_folder: Path) -> Encoder:
     return encoder
 
 
+class Counting:
+    """A bar that remembers."""
+
+    def __init__(self) -> None:
+        self.amounts: list[int] = []
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:  # noqa: ARG002 - a bar has notes
+        self.amounts.append(amount)
+
+
+def word_states(encoder: Encoder, *words: str, are_pieces: bool = False) -> npt.NDArray[np.float32]:
+    with SilentReporter().bar("words", total=len(words), unit="words") as bar:
+        return encoder.word_states(words, are_pieces=are_pieces, tokens_per_batch=64, bar=bar)
+
+
 def test_the_teacher_is_asked_in_eval_mode_without_gradient_and_left_as_it_was(encoder: Encoder) -> None:
     """TinyBERT's code never puts its teacher into eval mode: dropout is in its targets."""
     encoder.model.train()
 
     first = encoder.logits(TEXTS, None, tokens_per_batch=64)
-    second = encoder.logits(TEXTS, None, tokens_per_batch=64)
+    second, _ = encoder.logits_and_features(TEXTS, None, pooling="mean", tokens_per_batch=64)
 
     assert np.array_equal(first, second)
     assert encoder.model.training
+
+
+def test_asking_for_anything_builds_no_graph(encoder: Encoder) -> None:
+    graphs = []
+    encoder.model.classifier.register_forward_hook(lambda *call: graphs.append(call[-1].requires_grad))
+
+    encoder.logits(TEXTS, None)
+    encoder.logits_and_features(TEXTS, None, pooling="cls")
+    word_states(encoder, "film")
+
+    assert graphs == [False, False, False]
+    assert encoder.model(**encoder.batch(encoder.tokenise(["film"]))).logits.requires_grad
 
 
 def test_logits_do_not_depend_on_the_batch_and_keep_the_order(encoder: Encoder) -> None:
@@ -75,35 +101,6 @@ def test_word_states_are_means_over_the_word_alone(encoder: Encoder) -> None:
     assert states.shape == (2, 32)
 
 
-def test_the_head_is_made_for_the_corpus(tiny_teacher_folder: Path) -> None:
-    labels = ["car", "game", "house", "sports"]
-
-    encoder = load_encoder(tiny_teacher_folder, max_length=16, arithmetic="fp32", labels=labels)
-
-    assert encoder.logits(["film"], None, tokens_per_batch=64).shape == (1, 4)
-    assert encoder.model.config.id2label == dict(enumerate(labels))
-
-
-def test_max_length_never_exceeds_what_the_model_has_positions_for(tiny_teacher_folder: Path) -> None:
-    encoder = load_encoder(tiny_teacher_folder, max_length=5000, arithmetic="fp32")
-
-    assert encoder.max_length == 128
-    assert encoder.logits(["film " * 5000], None, tokens_per_batch=64).shape == (1, 2)
-
-
-def test_truncated_weights_give_a_clear_error(tiny_teacher_copy: Path) -> None:
-    weights = tiny_teacher_copy / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:5000])
-
-    with pytest.raises(CheckpointDamaged, match="tiny-teacher"):
-        load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32")
-
-
-def word_states(encoder: Encoder, *words: str, are_pieces: bool = False) -> npt.NDArray[np.float32]:
-    with SilentReporter().bar("words", total=len(words), unit="words") as bar:
-        return encoder.word_states(words, are_pieces=are_pieces, tokens_per_batch=64, bar=bar)
-
-
 def test_a_piece_is_read_as_it_is_and_not_cut_once_more(encoder: Encoder) -> None:
     """As text "##a" would be two marks and a word."""
     tokenizer = encoder.tokenizer
@@ -127,32 +124,62 @@ def test_a_word_of_which_nothing_is_left_gets_the_mean_of_the_others(encoder: En
     np.testing.assert_allclose(states[2], states[1])
 
 
-def test_weights_under_other_names_than_the_configs_are_refused(tiny_teacher_copy: Path) -> None:
-    """Transformers only warns, and the teacher would start from random weights."""
-    weights = load_file(tiny_teacher_copy / "model.safetensors")
-    renamed = {f"student.{name}": weight for name, weight in weights.items()}
-    save_file(renamed, tiny_teacher_copy / "model.safetensors", metadata={"format": "pt"})
+def test_with_head_and_tail_the_middle_of_a_long_text_is_left_out(encoder: Encoder) -> None:
+    encoder.long_texts, encoder.head_share, encoder.max_length = "head_and_tail", 0.5, 8
+    text = "the film is gorgeous and a long old story with music today"
 
-    with pytest.raises(CheckpointDamaged, match="weights of its config are not in its files"):
-        load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32")
+    long, short = encoder.tokenise([text, "the film"])
+
+    expected = ["[CLS]", "the", "film", "is", "with", "music", "today", "[SEP]"]
+    assert long["input_ids"] == encoder.tokenizer.convert_tokens_to_ids(expected)
+    assert {len(column) for column in long.values()} == {8}
+    assert short["input_ids"] == encoder.tokenizer.convert_tokens_to_ids(["[CLS]", "the", "film", "[SEP]"])
 
 
-def test_an_encoder_without_head_and_pooler_is_taken_and_says_what_is_fresh(tiny_teacher_copy: Path) -> None:
-    weights = load_file(tiny_teacher_copy / "model.safetensors")
-    bare = {
-        name.removeprefix("bert."): weight
-        for name, weight in weights.items()
-        if name.startswith("bert.") and "pooler" not in name
-    }
-    save_file(bare, tiny_teacher_copy / "model.safetensors", metadata={"format": "pt"})
+def test_with_head_and_tail_a_cut_pair_keeps_its_token_types(encoder: Encoder) -> None:
+    encoder.long_texts, encoder.head_share, encoder.max_length = "head_and_tail", 0.5, 9
+    text = "the film is gorgeous and a long old story with music today"
 
-    encoder = load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32", labels=["a", "b"])
+    row = encoder.tokenise(["blue scene"], [text])[0]
 
-    loaded = encoder.model.bert.embeddings.word_embeddings.weight
-    assert torch.equal(loaded, weights["bert.embeddings.word_embeddings.weight"])
-    assert encoder.fresh == {
-        "bert.pooler.dense.weight",
-        "bert.pooler.dense.bias",
-        "classifier.weight",
-        "classifier.bias",
-    }
+    expected = ["[CLS]", "blue", "scene", "[SEP]", "the", "film", "music", "today", "[SEP]"]
+    assert row["input_ids"] == encoder.tokenizer.convert_tokens_to_ids(expected)
+    assert row["token_type_ids"] == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+
+
+def test_texts_that_fit_are_read_alike_whatever_is_done_with_long_ones(encoder: Encoder) -> None:
+    encoder.max_length = 64
+    before = encoder.tokenise(TEXTS, TEXTS[::-1])
+
+    encoder.long_texts = "head_and_tail"
+
+    assert encoder.tokenise(TEXTS, TEXTS[::-1]) == before
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_features_do_not_depend_on_the_batch_and_keep_the_order(encoder: Encoder, pooling: Pooling) -> None:
+    _, together = encoder.logits_and_features(TEXTS, None, pooling=pooling, tokens_per_batch=1000)
+    alone = [encoder.logits_and_features([text], None, pooling=pooling)[1] for text in TEXTS]
+
+    assert together.dtype == np.float16
+    assert together.shape == (len(TEXTS), 32)
+    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-3)
+    assert len({tuple(row) for row in np.round(together, 1).tolist()}) == len(TEXTS)
+
+
+def test_the_bar_moves_by_the_rows_that_are_done(encoder: Encoder) -> None:
+    bar = Counting()
+
+    encoder.logits(TEXTS, None, tokens_per_batch=16, bar=bar)
+    encoder.logits_and_features(TEXTS, None, pooling="cls", tokens_per_batch=1000, bar=bar)
+
+    assert len(bar.amounts) > 2
+    assert sum(bar.amounts) == 2 * len(TEXTS)
+    assert bar.amounts[-1] == len(TEXTS)
+
+
+def test_no_texts_have_no_logits_and_no_features(encoder: Encoder) -> None:
+    logits, features = encoder.logits_and_features([], None, pooling="mean")
+
+    assert logits.shape == (0, 2)
+    assert features.shape == (0, 32)

@@ -24,7 +24,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
-from limbeck.teacher.encoder import open_teacher
+from limbeck.teacher.loading import open_teacher
 from limbeck.training import loop
 from limbeck.training.checkpoints import save_checkpoint
 
@@ -70,6 +70,7 @@ def test_a_teacher_learns_the_toy_task_and_its_folder_is_a_hugging_face_folder(
     ours = open_teacher(teacher).logits(texts, None, tokens_per_batch=500)
     np.testing.assert_allclose(ours, plain, atol=1e-5)
     assert model.config.id2label == {0: "negative", 1: "positive"}
+    assert teacher.facts.dev_accuracy is not None
     assert teacher.facts.dev_accuracy > 0.9
     assert (plain.argmax(axis=1) == toy_corpus.splits["dev"].labels).mean() == pytest.approx(teacher.facts.dev_accuracy)
 
@@ -84,14 +85,21 @@ def test_the_facts_are_those_of_the_model(prepare: Prepare, tiny_teacher_folder:
         if name.endswith("_embeddings.weight")  # of words, positions and token types
     )
     history = json.loads((teacher.folder / "history.json").read_text(encoding="utf-8"))
-    assert asdict(teacher.facts) == {
+    found = asdict(teacher.facts)
+    assert {key: value for key, value in found.items() if value not in (None, [], {})} == {
         "name": tiny_teacher_folder.name,
+        "kind": "encoder",
         "labels": ["negative", "positive"],
+        "multi_label": False,
         "max_length": 40,
+        "long_texts": "head",
+        "head_share": 0.25,
         "precision": "fp32",
         "parameters": parameters,
         "parameters_without_embeddings": parameters - tables,
         "dev_accuracy": history[0]["dev_accuracy"],
+        "dev_skill": history[0]["dev_skill"],
+        "dev_rows": 50,
     }
     assert teacher.hidden_size == 32
 

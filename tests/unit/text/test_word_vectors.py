@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from limbeck.errors import VectorsMalformed
-from limbeck.text.word_vectors import read_word_vectors, vector_width
+from limbeck.text.word_vectors import first_words, read_word_vectors, vector_width
 
 ENTRIES = {"good": [1.0, 2.5, -3.0], "Film": [0.25, 0.0, 4.0], "film": [7.0, 8.0, 9.0], "电影": [5.0, 10.0, -1.0]}
 
@@ -60,6 +60,16 @@ def test_the_width_is_known_from_the_start_of_the_file(
     tmp_path: Path, layout: Callable[[dict[str, list[float]]], bytes]
 ) -> None:
     assert vector_width(written(tmp_path, layout(ENTRIES))) == 3
+
+
+@pytest.mark.parametrize("layout", FORMATS)
+def test_the_first_words_are_read_in_their_order(
+    tmp_path: Path, layout: Callable[[dict[str, list[float]]], bytes]
+) -> None:
+    path = written(tmp_path, layout(ENTRIES))
+
+    assert first_words(path, most=2) == ["good", "Film"]
+    assert first_words(path, most=9) == list(ENTRIES)
 
 
 @pytest.mark.parametrize("name", ["vectors.bin", "vectors.bin.gz"])

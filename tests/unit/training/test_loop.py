@@ -16,8 +16,17 @@ from limbeck.training import loop
 from limbeck.training.batches import length_batches
 from limbeck.training.checkpoints import save_checkpoint
 from limbeck.training.loop import Progress, train
+from limbeck.training.tracks import NO_TRACKS, Tracks
 
-SETTINGS = SimpleNamespace(epochs=4, learning_rate=0.05, warmup_fraction=0.1, weight_decay=0.01, clip_norm=1.0)
+SETTINGS = SimpleNamespace(
+    patience=None,
+    accumulation_steps=1,
+    epochs=4,
+    learning_rate=0.05,
+    warmup_fraction=0.1,
+    weight_decay=0.01,
+    clip_norm=1.0,
+)
 INPUTS = torch.randn(96, 6, generator=torch.Generator().manual_seed(1))
 LABELS = (INPUTS[:, 0] > 0).long()
 
@@ -31,7 +40,15 @@ def fresh_model() -> nn.Module:
     return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 2))
 
 
-def learn(model: nn.Module, work: Path, *, steps_before_death: int | None = None) -> Progress:
+def learn(
+    model: nn.Module,
+    work: Path,
+    *,
+    steps_before_death: int | None = None,
+    batch_size: int = 8,
+    tracks: Tracks = NO_TRACKS,
+    **changes: object,
+) -> Progress:
     steps = 0
 
     def losses(model: nn.Module, rows: npt.NDArray[np.int64]) -> dict[str, Tensor]:
@@ -53,14 +70,15 @@ def learn(model: nn.Module, work: Path, *, steps_before_death: int | None = None
     work.mkdir(exist_ok=True)
     return train(
         model,
-        SETTINGS,
+        SimpleNamespace(**{**vars(SETTINGS), **changes}),
         arithmetic="fp32",
-        batches=lambda epoch: length_batches(np.ones(96, dtype=np.int64), batch_size=8, seed=0, epoch=epoch),
+        batches=lambda epoch: length_batches(np.ones(96, dtype=np.int64), batch_size=batch_size, seed=0, epoch=epoch),
         losses=losses,
         validate=validate,
         work=work,
         reporter=SilentReporter(),
         what="training",
+        tracks=tracks,
     )
 
 
@@ -141,3 +159,123 @@ def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: 
     learn(fresh_model(), tmp_path / "work")
 
     assert saved == 2  # once in the twelve steps, since twenty times as long must pass; and at the end
+
+
+def still(model: nn.Module) -> nn.Module:
+    """Without dropout, so that the same rows in other batches give the same gradient."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+    return model
+
+
+def test_two_batches_of_eight_make_the_same_step_as_one_of_sixteen(tmp_path: Path) -> None:
+    halves, whole = still(fresh_model()), still(fresh_model())
+
+    learn(halves, tmp_path / "halves", batch_size=8, accumulation_steps=2, epochs=1, clip_norm=1e9)
+    order = length_batches(np.ones(96, dtype=np.int64), batch_size=8, seed=0, epoch=0)
+    joined = [np.concatenate(order[start : start + 2]) for start in range(0, len(order), 2)]
+    _learn_plan(whole, tmp_path / "whole", joined)
+
+    for name, tensor in halves.state_dict().items():
+        torch.testing.assert_close(tensor, whole.state_dict()[name], atol=1e-6, rtol=1e-5)
+
+
+def _learn_plan(model: nn.Module, work: Path, plan: list[npt.NDArray[np.int64]]) -> None:
+    work.mkdir()
+    train(
+        model,
+        SimpleNamespace(**{**vars(SETTINGS), "epochs": 1, "clip_norm": 1e9}),
+        arithmetic="fp32",
+        batches=lambda _: plan,
+        losses=lambda model, rows: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
+        validate=lambda _: {"dev_accuracy": 0.0, "dev_loss": 0.0},
+        work=work,
+        reporter=SilentReporter(),
+        what="training",
+    )
+
+
+def test_a_last_step_of_fewer_batches_is_taken_too(tmp_path: Path) -> None:
+    progress = learn(fresh_model(), tmp_path / "work", batch_size=20, accumulation_steps=3, epochs=1)  # 5 batches
+
+    assert len(progress.history) == 1
+    assert progress.history[0]["loss"] > 0
+
+
+def _learn_scores(work: Path, scores: list[float], *, patience: int | None) -> Progress:
+    """A training whose dev scores are these, one an epoch."""
+    work.mkdir(exist_ok=True)
+    done = iter(scores)
+    return train(
+        fresh_model(),
+        SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores), "patience": patience}),
+        arithmetic="fp32",
+        batches=lambda _: [np.arange(96)],
+        losses=lambda model, rows: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
+        validate=lambda _: {"dev_accuracy": 0.5, "dev_score": next(done), "dev_loss": 1.0},
+        work=work,
+        reporter=SilentReporter(),
+        what="training",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "epochs", "best"),
+    [
+        ([0.5, 0.6, 0.6, 0.6, 0.9], 2, 4, 1),  # two epochs without a better one: the fifth is never seen
+        ([0.5, 0.4, 0.6, 0.4, 0.7], 2, 5, 4),  # one bad epoch is borne
+        ([0.5, 0.4, 0.6], 1, 2, 0),
+        ([0.5, 0.4, 0.3], None, 3, 0),
+    ],
+)
+def test_training_stops_when_patience_is_spent(
+    tmp_path: Path, scores: list[float], patience: int | None, epochs: int, best: int
+) -> None:
+    progress = _learn_scores(tmp_path / "work", scores, patience=patience)
+
+    assert len(progress.history) == epochs
+    assert progress.best_epoch == best
+
+
+def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(tmp_path: Path) -> None:
+    first = _learn_scores(tmp_path / "work", [0.6, 0.5, 0.9], patience=1)
+
+    again = _learn_scores(tmp_path / "work", [0.6, 0.5, 0.9], patience=1)
+
+    assert again.history == first.history
+    assert len(again.history) == 2
+
+
+def test_the_dev_score_decides_and_not_the_accuracy(tmp_path: Path) -> None:
+    progress = _learn_scores(tmp_path / "work", [0.1, 0.3, 0.2], patience=None)
+
+    assert progress.best_epoch == 1
+
+
+def test_curves_are_written_for_tensorboard_when_asked(tmp_path: Path) -> None:
+    tracks = Tracks(["tensorboard"], "limbeck", tmp_path / "tracking")
+
+    learn(fresh_model(), tmp_path / "work", epochs=2, tracks=tracks)
+
+    events = read_events(tmp_path / "tracking")
+    assert {"loss/hard_labels", "learning_rate", "dev_accuracy", "dev_loss"} <= set(events)
+    assert [step for step, _ in events["dev_accuracy"]] == [12, 24]  # twelve steps an epoch
+
+
+def test_nothing_is_written_when_no_tracker_is_asked_for(tmp_path: Path) -> None:
+    learn(fresh_model(), tmp_path / "work", epochs=1)
+
+    assert {path.name for path in tmp_path.iterdir()} == {"work"}
+
+
+def read_events(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """Curve → points, from whatever TensorBoard files lie there."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for file in folder.rglob("events.out.tfevents.*"):
+        events = EventAccumulator(str(file)).Reload()
+        for name in events.Tags()["scalars"]:
+            curves.setdefault(name, []).extend((point.step, point.value) for point in events.Scalars(name))
+    return curves

@@ -5,7 +5,7 @@ import torch
 
 from limbeck.training.token_rows import TokenRows
 
-ROWS = TokenRows.of([[5, 6, 7], [8], [9, 10]], device=torch.device("cpu"))
+ROWS = TokenRows.of([[[5, 6, 7], [8]], [[9, 10]]], device=torch.device("cpu"))
 
 
 def test_a_batch_is_padded_to_its_longest_row_in_the_order_asked() -> None:

@@ -40,3 +40,22 @@ def test_a_batch_of_transfer_text_alone_gives_zero_and_not_nan() -> None:
 
     assert loss.item() == 0.0
     assert torch.isfinite(gradient).all()
+
+
+def test_class_weights_are_those_of_the_row_s_own_class() -> None:
+    logits = torch.tensor([[math.log(3), 0.0], [0.0, 0.0]])  # softmax (3/4, 1/4) and (1/2, 1/2)
+    weights = torch.tensor([1.0, 3.0])
+
+    loss = hard_labels(logits, torch.tensor([0, 1]), class_weights=weights)
+
+    assert loss.item() == pytest.approx(-(math.log(0.75) + 3 * math.log(0.5)) / 4, rel=1e-6)
+
+
+def test_class_weights_leave_rows_without_a_label_out() -> None:
+    logits = torch.tensor([[1.0, 0.0], [0.3, 0.9]])
+    weights = torch.tensor([0.5, 5.0])
+
+    both = hard_labels(logits, torch.tensor([0, -1]), class_weights=weights)
+
+    assert both.item() == pytest.approx(hard_labels(logits[:1], torch.tensor([0])).item())
+    assert hard_labels(logits, torch.tensor([-1, -1]), class_weights=weights).item() == 0.0

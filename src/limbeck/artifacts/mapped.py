@@ -1,0 +1,123 @@
+"""Arrow files mapped into memory: columns as views of the file, and pages given back once they were read."""
+
+import mmap
+import os
+import struct
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class MappedTable:
+    """A table whose columns lie in a file."""
+
+    table: pa.Table
+    region: mmap.mmap
+    handle: int  # of the open file
+
+    def let_go(self) -> None:
+        """Give back the memory of what was read so far; it comes from the file again when it is read again.
+
+        Without this, the pages that were read count as this process's memory until others need the space.
+        """
+        self.region.madvise(mmap.MADV_DONTNEED)
+
+
+def map_table(path: Path) -> MappedTable:
+    """The Arrow file, of which nothing is read yet. Raises pa.ArrowInvalid if it is none."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        if not os.fstat(handle).st_size:
+            raise pa.ArrowInvalid(f"{path} is empty")
+        region = mmap.mmap(handle, 0, access=mmap.ACCESS_READ)
+        mapped = MappedTable(pa.ipc.open_file(pa.BufferReader(pa.py_buffer(region))).read_all(), region, handle)
+    except BaseException:
+        os.close(handle)
+        raise
+    weakref.finalize(mapped, os.close, handle)
+    return mapped
+
+
+def read_texts(file: MappedTable, name: str, positions: npt.NDArray[np.integer[Any]]) -> list[str]:
+    """Texts from anywhere in a column of large strings, each read from the file by itself.
+
+    To look at one through the map would bring the piece of the file around it into memory, up to two megabytes on
+    today's Linux: some hundred texts, and it is the whole file.
+    """
+    chunks = file.table[name].chunks
+    ends = np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)
+    origin = pa.py_buffer(file.region).address
+    starts = [[buffer.address - origin for buffer in chunk.buffers()[1:]] for chunk in chunks]
+    texts = []
+    for position, number in zip(positions.tolist(), np.searchsorted(ends, positions, side="right"), strict=True):
+        offsets, letters = starts[number]
+        place = position - int(ends[number]) + len(chunks[number])
+        begin, end = struct.unpack("<qq", os.pread(file.handle, 16, offsets + 8 * place))
+        texts.append(os.pread(file.handle, end - begin, letters + begin).decode("utf-8"))
+    return texts
+
+
+class Matrix:
+    """A column of lists of one length, as rows of numbers: a view for each chunk, read when rows are asked for."""
+
+    def __init__(self, column: pa.ChunkedArray, *, dtype: npt.DTypeLike) -> None:
+        self.width = int(column.type.list_size)
+        self.dtype = np.dtype(dtype)
+        self._views: list[npt.NDArray[Any]] = [
+            chunk.flatten().to_numpy().astype(dtype, copy=False).reshape(-1, self.width)
+            for chunk in column.chunks
+            if len(chunk)
+        ]
+        self._ends = np.cumsum([len(view) for view in self._views], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """(places, width): these rows, in this order."""
+        found = np.empty((len(places), self.width), dtype=self.dtype)
+        chunks = np.searchsorted(self._ends, places, side="right")
+        for number, view in enumerate(self._views):
+            inside = np.flatnonzero(chunks == number)
+            if len(inside):
+                found[inside] = view[places[inside] - (self._ends[number] - len(view))]
+        return found
+
+    def whole(self) -> npt.NDArray[Any]:
+        """(rows, width): all of it; a view where the file holds it in one piece."""
+        if len(self._views) == 1:
+            return self._views[0]
+        return np.concatenate(self._views) if self._views else np.zeros((0, self.width), dtype=self.dtype)
+
+
+def list_column(matrix: npt.NDArray[Any]) -> pa.FixedSizeListArray:
+    """(rows, width) numbers as a column of lists of one length."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(matrix).reshape(-1)), matrix.shape[1])
+
+
+def take_rows(table: pa.Table, positions: Sequence[int] | npt.NDArray[np.integer[Any]]) -> pa.Table:
+    """The rows at these positions, in this order.
+
+    Arrow itself would first copy a column of several chunks into one: here each chunk is asked for its own rows.
+    """
+    places = np.asarray(positions, dtype=np.int64)
+    batches = table.to_batches()
+    if len(batches) <= 1:
+        return table.take(pa.array(places))
+    ends = np.cumsum([batch.num_rows for batch in batches])
+    chunks = np.searchsorted(ends, places, side="right")
+    order = np.argsort(chunks, kind="stable")
+    pieces = [table.slice(0, 0)]
+    for number in np.unique(chunks):
+        inside = places[chunks == number] - (ends[number] - batches[number].num_rows)
+        pieces.append(pa.Table.from_batches([batches[number].take(pa.array(inside))]))
+    back = np.empty(len(places), dtype=np.int64)
+    back[order] = np.arange(len(places))
+    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back))

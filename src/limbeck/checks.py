@@ -1,0 +1,137 @@
+"""Looking at what a run has made: `limbeck labels` shows the labels, asks again for some, and writes them to a file."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import FORMATS, read_manifest
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.errors import ArtifactMissing
+from limbeck.labeling.label_file import write_label_file
+from limbeck.labeling.source import Source
+from limbeck.labeling.summary import SplitSummary, summarise
+from limbeck.labeling.tables import print_labels, print_verification
+from limbeck.labeling.verification import Verification, stores_of, verify
+
+
+@dataclass(frozen=True)
+class LabelledRun:
+    """The labels of a run, with the rows and the teacher they belong to."""
+
+    folder: Path
+    corpus: Corpus
+    labels: TeacherLabels
+    splits: dict[str, Rows]
+
+    @property
+    def teachers(self) -> list[TeacherFolder]:
+        """Those that were asked: the teacher, or the members of an ensemble."""
+        teacher = TeacherFolder(self.folder / "teacher")
+        return [TeacherFolder(self.folder / "teachers" / name) for name in teacher.facts.members] or [teacher]
+
+    @property
+    def precision(self) -> str:
+        """The coarsest that one of the teachers computed in."""
+        return "bf16" if any(teacher.facts.precision == "bf16" for teacher in self.teachers) else "fp32"
+
+    @property
+    def store(self) -> Path:
+        """The label store that was used."""
+        return (self.folder / str(self.labels.asking["store"])).resolve()
+
+    def summaries(self) -> dict[str, SplitSummary]:
+        """Numbers of each split."""
+        corpus = self.corpus
+        return summarise(self.labels, splits=self.splits, classes=corpus.labels, multi_label=corpus.is_multi_label)
+
+    def head(self) -> dict[str, Any]:
+        """Who was asked, how much of it was in the store, and where that is."""
+        facts, asking = self.labels.facts, self.labels.asking
+        asked = [source["fingerprint"] for source in asking["sources"]]
+        stores = stores_of(self.labels, asked, root=self.store, classes=len(self.corpus.labels))
+        shards = [shard for store in stores for shard in store.shards()]
+        return {
+            "teacher": TeacherFolder(self.folder / "teacher").facts.name,
+            "fingerprint": facts["teacher"],
+            "rows": facts["rows"],
+            "labelled": facts["rows"] - sum(facts["uncovered"].values()),
+            "distinct_texts": facts["distinct_texts"],
+            "features": facts.get("features"),
+            **{name: asking[name] for name in ("asked", "hit_rate", "seconds", "rows_per_second", "sources")},
+            "store": str(self.store),
+            "shards": len(shards),
+            "store_mb": sum(shard.stat().st_size for shard in shards) / 1e6,
+        }
+
+    def verified(self, sources: Sequence[Source], *, sample: int) -> Verification:
+        """Ask again for a sample of the rows."""
+        facts = TeacherFolder(self.folder / "teacher").facts
+        return verify(
+            self.labels,
+            splits=self.splits,
+            classes=len(self.corpus.labels),
+            multi_label=self.corpus.is_multi_label,
+            sources=sources,
+            combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
+            precision=self.precision,
+            store=self.store,
+            sample=sample,
+        )
+
+
+def labelled_run(folder: Path) -> LabelledRun:
+    """The labels of a run. Raises if there is no run, or if it has none yet."""
+    if not (folder / "run.json").is_file():
+        reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
+        raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
+    advice = f"Go on with: limbeck run {folder}"
+    if not (folder / "labels").exists():
+        raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
+    if read_manifest(folder / "labels", kind="labels", advice=advice).format != FORMATS["labels"]:
+        reason = "its labels were written by an older version"
+        raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
+    corpus, labels = Corpus(folder / "corpus"), TeacherLabels(folder / "labels")
+    transfer = {"transfer": TransferText(folder / "transfer").rows} if "transfer" in labels.facts["splits"] else {}
+    return LabelledRun(folder, corpus, labels, {**corpus.splits, **transfer})
+
+
+def check_labels(
+    folder: Path,
+    *,
+    is_verified: bool,
+    sample: int,
+    export: Path | None,
+    console: Console,
+    as_json: bool = False,
+    sources: Sequence[Source] | None = None,
+) -> bool:
+    """Show the labels of a run, verify and export them if asked; False if they are not what the teacher says."""
+    run = labelled_run(folder)
+    classes, multi_label = run.corpus.labels, run.corpus.is_multi_label
+    if export is not None:
+        rows = write_label_file(export, run.labels, splits=run.splits, classes=classes, multi_label=multi_label)
+    head, splits = run.head(), run.summaries()
+    found = run.verified(_sources(folder) if sources is None else sources, sample=sample) if is_verified else None
+    if as_json:
+        told = {**head, "splits": {name: asdict(split) for name, split in splits.items()}}
+        console.print_json(data={**told, "verification": asdict(found) if found else None})
+        return found is None or found.is_sound
+    print_labels(head, splits, console)
+    if found:
+        print_verification(found, precision=run.precision, console=console)
+    if export is not None:
+        console.print(f"Wrote {rows:,} rows to {export}", markup=False, soft_wrap=True)
+    return found is None or found.is_sound
+
+
+def _sources(folder: Path) -> list[Source]:
+    from limbeck.pipeline import teacher_sources  # loads PyTorch
+
+    return teacher_sources(folder)

@@ -1,0 +1,57 @@
+"""How even the classes are, and how their labels were told apart: the lines that a person sees about it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.markup import escape
+
+from limbeck.corpus.weights import LARGEST_WEIGHT
+from limbeck.errors import some
+
+UNEVEN = 10  # times as many rows of the most frequent class as of the rarest
+
+
+def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, str] | None:
+    """The two, if the rarest of the classes that have rows has less than a tenth of the other's; else None."""
+    present = {name: count for name, count in rows_per_class.items() if count}
+    if not present:
+        return None
+    rarest, most = min(present, key=lambda name: present[name]), max(present, key=lambda name: present[name])
+    return (rarest, most) if present[rarest] * UNEVEN < present[most] else None
+
+
+def balance_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What there is to say of the training rows of each class, from the facts of the corpus."""
+    counts, rows = facts["rows_per_label"]["train"], facts["rows"]["train"]
+    lines = []
+    if nowhere := [name for name, count in counts.items() if not count]:
+        lines.append(f"  no training row has {_names(nowhere)}; still classes, as they have columns")
+    if facts["multi_label"]:
+        lines += _set_lines(facts, everywhere=[name for name, count in counts.items() if count == rows])
+    if ties := facts["rows_with_equal_values"]:
+        lines.append(f"  in {ties:,} rows several classes share the largest value; the first of them is the label")
+    if facts["class_weights"] is None and (uneven := rarest_and_most_frequent(counts)):
+        lines.append(
+            f"  classes are uneven, from {_with_rows(uneven[0], counts)} to {_with_rows(uneven[1], counts)}; "
+            'class_weights = "balanced" in \\[corpus] makes rare ones count more'
+        )
+    return lines
+
+
+def _set_lines(facts: Mapping[str, Any], *, everywhere: list[str]) -> list[str]:
+    lines = []
+    if everywhere:
+        lines.append(f"  every training row has {_names(everywhere)}: there is nothing to tell apart")
+    if without := facts["rows_without_label"]["train"]:
+        lines.append(f"  {without:,} training rows have no label")
+    if capped := facts["class_weights_capped"]:
+        lines.append(f"  the weight of {_names(capped)} is held at {LARGEST_WEIGHT:g}: so few training rows have it")
+    return lines
+
+
+def _names(names: list[str]) -> str:
+    return escape(some([f"'{name}'" for name in names]))
+
+
+def _with_rows(name: str, counts: Mapping[str, int]) -> str:
+    return f"{escape(name)} with {counts[name]:,} training rows"

@@ -1,0 +1,84 @@
+"""What the label cells of a row say: one label, several in one cell, or a value in a column for each class."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from limbeck.corpus.labelled import Label, as_label_set
+from limbeck.errors import RowMalformed
+from limbeck.recipe.corpus import Corpus
+from limbeck.tables.raw_table import ABSENT
+from limbeck.tables.table import label_text, plain_text
+
+WORDS = {"true": 1.0, "false": 0.0}
+LEAST_VALUE = 0.5  # of a class that a row has, where a row may have several
+LONGEST_SHOWN = 40  # characters of a cell in a message
+
+
+class LabelReader:
+    """Reads the labels of one file's rows in the way that the section says they are written.
+
+    `columns` are the names of the label columns there. `ties` counts the rows in which no single class of several
+    columns had the largest value, so that the first of them was taken.
+    """
+
+    def __init__(self, section: Corpus, *, path: Path, columns: Sequence[str]) -> None:
+        self.columns, self.ties = list(columns), 0
+        self._path, self._separator = path, section.label_separator
+        self._has_columns, self._is_multi_label = isinstance(section.label, list), section.multi_label
+
+    def read(self, cells: Sequence[object], *, number: int) -> Label:
+        """The label of row `number`, or all its labels; raises RowMalformed where the cells do not say it."""
+        if self._has_columns:
+            values = [self._value(cell, column, number) for cell, column in zip(cells, self.columns, strict=True)]
+            return self._marked(values) if self._is_multi_label else self._largest(values)
+        if self._is_multi_label:
+            return self._several(cells[0], number)
+        if isinstance(cells[0], list):
+            advice = "Say multi_label = true in [corpus] if a row may have several labels, or none."
+            raise RowMalformed(path=self._path, row=number, reason="the label is a list", advice=advice)
+        return label_text(cells[0], path=self._path, number=number)
+
+    def _several(self, cell: object, number: int) -> tuple[str, ...]:
+        """A null is a cell without labels, like an empty one; the items of a list are not cut any further."""
+        if cell is None:
+            return ()
+        if not isinstance(cell, list | tuple):
+            return as_label_set(self._text(cell, number).split(self._separator))
+        if len(cell) > 2 and all(item in (0, 1) for item in cell):  # labels would not repeat
+            advice = "A list holds the names or numbers of a row's classes; 0 and 1 for each class stand in columns."
+            raise RowMalformed(path=self._path, row=number, reason="the label is a list of 0 and 1", advice=advice)
+        return as_label_set(self._text(item, number) for item in cell)
+
+    def _text(self, cell: object, number: int) -> str:
+        return plain_text(cell, key="label", path=self._path, number=number)
+
+    def _marked(self, values: Sequence[float]) -> tuple[str, ...]:
+        marked = {column for column, value in zip(self.columns, values, strict=True) if value >= LEAST_VALUE}
+        return tuple(sorted(marked))  # a name of a column is a name of a class as it stands
+
+    def _largest(self, values: Sequence[float]) -> str:
+        largest = max(values)
+        self.ties += values.count(largest) > 1
+        return self.columns[values.index(largest)]
+
+    def _value(self, cell: Any, column: str, number: int) -> float:
+        try:
+            value = WORDS.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+            finite = float(value)
+        except (TypeError, ValueError, OverflowError):
+            finite = math.nan
+        if math.isfinite(finite):
+            return finite
+        advice = (
+            "Columns of classes hold numbers, or true and false; correct the row, or name other columns in `label`."
+        )
+        reason = f"the label column '{column}' holds {_shown(cell)} and no number"
+        raise RowMalformed(path=self._path, row=number, reason=reason, advice=advice)
+
+
+def _shown(cell: object) -> str:
+    """The cell for a message of one line."""
+    shown = "nothing" if cell is None or cell is ABSENT or cell == "" else repr(cell)
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"

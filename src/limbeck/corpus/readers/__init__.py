@@ -1,5 +1,0 @@
-"""Reading files of rows: csv, tsv, txt, jsonl, parquet and plain lines, each also gzipped, row by row."""
-
-from limbeck.corpus.readers.table import Record, TableForm, read_table
-
-__all__ = ["Record", "TableForm", "read_table"]

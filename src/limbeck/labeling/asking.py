@@ -1,0 +1,149 @@
+"""Asking one teacher for the texts it was never asked, and keeping what it says shard by shard."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.answers import Features, Logits
+from limbeck.errors import LabelsDoNotCover
+from limbeck.labeling.index import TextIndex
+from limbeck.labeling.places import Places, locate, unlabelled_texts
+from limbeck.labeling.source import FeatureTeacher, Pooling, Source, Teacher
+from limbeck.labeling.store import LabelStore
+from limbeck.progress import Bar, Reporter
+from limbeck.recipe.labeling import Labeling
+
+LOW_HALF = np.uint64(2**32 - 1)
+
+
+@dataclass
+class Answered:
+    """What one teacher said of the rows: where it is kept, and what had to be asked for it."""
+
+    source: Source
+    store: LabelStore
+    places: Places
+    texts: int  # different ones
+    is_alone: bool
+    asked: int = 0
+    seconds: float = 0.0  # of asking, without the time to load the teacher
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """For asking.json."""
+        return {
+            "name": self.source.name,
+            "fingerprint": self.source.fingerprint,
+            "weight": self.source.weight,
+            "asked": self.asked,
+            "found": self.texts - self.asked,
+            "hit_rate": hit_rate(asked=self.asked, texts=self.texts),
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.asked / self.seconds, 1) if self.seconds else None,
+        }
+
+
+def hit_rate(*, asked: int, texts: int) -> float:
+    """The share of different texts whose label was in the store already."""
+    return (texts - asked) / texts if texts else 1.0
+
+
+def answers_of(
+    source: Source,
+    section: Labeling,
+    *,
+    index: TextIndex,
+    texts: int,
+    classes: int,
+    root: Path,
+    is_alone: bool,
+    reporter: Reporter,
+) -> Answered:
+    """Find what this teacher said of every row, and ask it for the rest. It is opened only if there is such a rest."""
+
+    def forget(shard: Path) -> None:
+        reporter.note(f"  label store: {shard.name} is damaged; what it held is asked again")
+        shard.unlink(missing_ok=True)
+
+    pooling: Pooling | None = None if section.features == "none" else section.features
+    store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
+    answered = Answered(source, store, locate(index, store, on_damage=forget), texts, is_alone)
+    is_missing = unlabelled_texts(index, answered.places)
+    answered.asked = int(is_missing.sum())
+    if not answered.asked:
+        return answered
+    del answered.places  # as long as the teacher is asked, its memory is needed for the order of the texts
+    unanswered = _ask(answered, section, index=index, is_missing=is_missing, reporter=reporter)
+    answered.places = locate(index, store, on_damage=forget)
+    _refuse_loss(answered, index=index, unanswered=unanswered)
+    return answered
+
+
+def _ask(
+    answered: Answered, section: Labeling, *, index: TextIndex, is_missing: npt.NDArray[np.bool_], reporter: Reporter
+) -> npt.NDArray[np.int64]:
+    """Ask for each missing text, and give back the rows for which there was no answer."""
+    queue = _long_texts_first(index, is_missing)
+    teacher = answered.source.open()
+    unanswered = [np.zeros(0, dtype=np.int64)]
+    started = time.perf_counter()
+    called = "the teacher" if answered.is_alone else answered.source.name
+    with reporter.bar(f"asking {called}", total=len(queue), unit="rows") as bar:
+        for start in range(0, len(queue), section.rows_per_shard):
+            rows = (queue[start : start + section.rows_per_shard] & LOW_HALF).astype(np.int64)
+            logits, features = _said(teacher, *index.texts_of(rows), section, pooling=answered.store.pooling, bar=bar)
+            is_answer = ~np.isnan(logits).any(axis=1)
+            unanswered.append(rows[~is_answer])
+            if is_answer.any():
+                kept = features[is_answer] if features is not None else None
+                answered.store.write(index.keys[rows[is_answer]], logits[is_answer], kept)
+    answered.seconds = time.perf_counter() - started
+    return np.concatenate(unanswered)
+
+
+def _said(
+    teacher: Teacher,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None,
+    section: Labeling,
+    *,
+    pooling: Pooling | None,
+    bar: Bar,
+) -> tuple[Logits, Features | None]:
+    budget = section.tokens_per_batch
+    if pooling is None:
+        return teacher.logits(texts, pairs, tokens_per_batch=budget, bar=bar), None
+    if not isinstance(teacher, FeatureTeacher):
+        raise TypeError(f"{type(teacher).__name__} has no features to give")
+    return teacher.logits_and_features(texts, pairs, pooling=pooling, tokens_per_batch=budget, bar=bar)
+
+
+def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Rows to ask for, in the low half of each number; the high half falls with the length of the text.
+
+    Rows of one shard are then alike in length, and if memory runs out, it does so at once. One number a row holds both,
+    so that it can be sorted where it is.
+    """
+    queue = np.empty(int(is_missing.sum()), dtype=np.uint64)
+    done = 0
+    for start, part in index.slices():
+        inside = np.flatnonzero(is_missing[start : start + len(part)])
+        shortness = LOW_HALF - part.characters[inside].astype(np.uint64)
+        queue[done : done + len(inside)] = (shortness << np.uint64(32)) | (inside + start).astype(np.uint64)
+        done += len(inside)
+    queue.sort()
+    return queue
+
+
+def _refuse_loss(answered: Answered, *, index: TextIndex, unanswered: npt.NDArray[np.int64]) -> None:
+    """The store may have been emptied, or damaged, while the teacher was being asked."""
+    is_missing = unlabelled_texts(index, answered.places)
+    is_missing[unanswered] = False
+    if is_missing.any():
+        lost = index.ids_of(np.flatnonzero(is_missing))
+        raise LabelsDoNotCover(labels=answered.store.folder, missing=lost, total=len(index))

@@ -1,0 +1,106 @@
+"""Labels as a file for others: text, split and a probability for each class; a teacher of kind "file" reads it back."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.errors import PathUnusable
+from limbeck.labeling.summary import probabilities
+
+ROWS_AT_A_TIME = 1 << 15
+Columns = dict[str, list[Any]]  # name → values
+Write = Callable[[Columns], None]
+FIGURES = 9  # of a probability: more than single precision has
+
+
+def write_label_file(
+    path: Path, labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
+) -> int:
+    """Write every labelled row; the ending says how. Returns how many. The file is there only when it is whole."""
+    open_file = _writer_for(path)
+    scratch = path.with_name(f"{path.name}.partial")
+    written = 0
+    try:
+        with open_file(scratch) as write:
+            for split, rows in splits.items():
+                for part in rows.slices(ROWS_AT_A_TIME):
+                    columns = _columns(part, labels, split=split, classes=classes, multi_label=multi_label)
+                    write(columns)
+                    written += len(columns["text"])
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return written
+
+
+def _writer_for(path: Path) -> Any:
+    writers = {".jsonl": _json_lines, ".csv": _csv, ".parquet": _parquet}
+    if path.suffix.lower() not in writers:
+        reason = f"its ending '{path.suffix}' says no kind of file"
+        raise PathUnusable(path=str(path), reason=reason, advice=f"Give a name that ends in {', '.join(writers)}.")
+    return writers[path.suffix.lower()]
+
+
+def _columns(part: Rows, labels: TeacherLabels, *, split: str, classes: Sequence[str], multi_label: bool) -> Columns:
+    is_labelled = labels.covers(part.table["id"])
+    table = part.table.filter(is_labelled)
+    found = probabilities(labels.for_rows(table["id"]), multi_label=multi_label)
+    texts = {name: table[name].to_pylist() for name in ("text", "pair") if name in table.column_names}
+    shares = {
+        f"probability_{name}": [float(f"{value:.{FIGURES}g}") for value in found[:, number].tolist()]
+        for number, name in enumerate(classes)
+    }
+    return {**texts, "split": [split] * len(found), **shares}
+
+
+@contextmanager
+def _json_lines(path: Path) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8") as file:
+
+        def write(columns: Columns) -> None:
+            for values in zip(*columns.values(), strict=True):
+                file.write(json.dumps(dict(zip(columns, values, strict=True)), ensure_ascii=False) + "\n")
+
+        yield write
+
+
+@contextmanager
+def _csv(path: Path) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        is_begun = False
+
+        def write(columns: Columns) -> None:
+            nonlocal is_begun
+            if not is_begun:
+                writer.writerow(columns)
+                is_begun = True
+            writer.writerows(zip(*columns.values(), strict=True))
+
+        yield write
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[Write]:
+    writer: pq.ParquetWriter | None = None
+
+    def write(columns: Columns) -> None:
+        nonlocal writer
+        kinds = {name: pa.float64() if name.startswith("probability_") else pa.string() for name in columns}
+        table = pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()

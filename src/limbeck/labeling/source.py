@@ -1,0 +1,50 @@
+"""What this room asks of a teacher, whatever kind it is."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from limbeck.artifacts.answers import Features, Logits
+from limbeck.progress import Bar
+
+Pooling = Literal["cls", "mean"]
+
+
+class Teacher(Protocol):
+    """Anything that can be asked about texts."""
+
+    def logits(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Logits:
+        """(rows, classes) raw logits, in the order of the texts; a row of NaN where it has nothing to say."""
+
+
+@runtime_checkable
+class FeatureTeacher(Teacher, Protocol):
+    """A teacher that can also show what it made of a text."""
+
+    def logits_and_features(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        pooling: Pooling,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> tuple[Logits, Features]:
+        """The logits, and (rows, width) one vector a text in half precision."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One teacher as this room sees it: who it is, and how to get hold of it."""
+
+    name: str
+    fingerprint: str
+    open: Callable[[], Teacher]  # called only if some text was never asked
+    weight: float = 1.0  # of an ensemble's member; the weights sum to 1

@@ -1,0 +1,103 @@
+"""What labels look like, split by split: how sure the teacher is, and which classes it gives beside the corpus."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.answers import Logits
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+
+Doubles = npt.NDArray[np.float64]
+ROWS_AT_A_TIME = 1 << 18
+
+
+@dataclass(frozen=True)
+class SplitSummary:
+    """Numbers about the labels of one split. Shares are from 0 to 1; None where there are no rows to tell."""
+
+    rows: int
+    labelled: int
+    distinct_texts: int
+    entropy: float | None  # mean over the rows, in nats; with several labels a row, mean over rows and classes
+    entropy_share: float | None  # of what it would be if the teacher knew nothing
+    teacher_balance: dict[str, float] | None  # share of the labelled rows that the teacher gives each class
+    corpus_balance: dict[str, float] | None  # the same of the corpus's own labels
+
+
+def summarise(
+    labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
+) -> dict[str, SplitSummary]:
+    """Of each split; labels are read some at a time."""
+    return {
+        split: _summary(
+            labels,
+            rows,
+            classes=classes,
+            multi_label=multi_label,
+            distinct_texts=labels.facts["splits"][split]["distinct_texts"],
+        )
+        for split, rows in splits.items()
+    }
+
+
+def _summary(
+    labels: TeacherLabels, rows: Rows, *, classes: Sequence[str], multi_label: bool, distinct_texts: int
+) -> SplitSummary:
+    entropy, labelled, own_labelled = 0.0, 0, 0
+    given, own = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes), dtype=np.int64)
+    for part in rows.slices(ROWS_AT_A_TIME):
+        ids = part.table["id"]
+        logits = labels.for_rows(ids.filter(labels.covers(ids)))
+        entropy += float(entropies(logits, multi_label=multi_label).sum())
+        given += chosen(logits, multi_label=multi_label).sum(axis=0)
+        labelled += len(logits)
+        own += _own_classes(part.labels[part.is_labelled], classes=len(classes)).sum(axis=0)
+        own_labelled += int(part.is_labelled.sum())
+    most = np.log(2 if multi_label else len(classes))
+    return SplitSummary(
+        rows=len(rows),
+        labelled=labelled,
+        distinct_texts=distinct_texts,
+        entropy=entropy / labelled if labelled else None,
+        entropy_share=entropy / labelled / float(most) if labelled else None,
+        teacher_balance=_shares(given, labelled, classes),
+        corpus_balance=_shares(own, own_labelled, classes),
+    )
+
+
+def entropies(logits: Logits, *, multi_label: bool) -> Doubles:
+    """(rows): how unsure the teacher is of each row, in nats.
+
+    One label:        -Σ_c p_c · log p_c                with p = softmax(z)
+    several labels:   mean over c of the same for (p_c, 1 - p_c), which is log(1 + exp z_c) - p_c · z_c
+    """
+    z = logits.astype(np.float64)
+    if multi_label:
+        return np.asarray((np.logaddexp(0.0, z) - probabilities(logits, multi_label=True) * z).mean(axis=1))
+    log_p = z - np.logaddexp.reduce(z, axis=1, keepdims=True)
+    return np.asarray(-(np.exp(log_p) * log_p).sum(axis=1))
+
+
+def probabilities(logits: Logits, *, multi_label: bool) -> Doubles:
+    """(rows, classes): softmax of each row; with several labels a row, the sigmoid of each class."""
+    z = logits.astype(np.float64)
+    norm = np.logaddexp(0.0, z) if multi_label else np.logaddexp.reduce(z, axis=1, keepdims=True)
+    return np.asarray(np.exp(z - norm))
+
+
+def chosen(logits: Logits, *, multi_label: bool) -> npt.NDArray[np.bool_]:
+    """(rows, classes): whether the teacher gives a row this class."""
+    if multi_label:
+        return np.asarray(logits > 0)
+    return np.asarray(np.arange(logits.shape[1]) == logits.argmax(axis=1)[:, np.newaxis])
+
+
+def _own_classes(labels: npt.NDArray[np.int64], *, classes: int) -> npt.NDArray[np.bool_]:
+    return np.asarray(labels == 1 if labels.ndim == 2 else labels[:, np.newaxis] == np.arange(classes))
+
+
+def _shares(counts: npt.NDArray[np.int64], rows: int, classes: Sequence[str]) -> dict[str, float] | None:
+    return {name: int(count) / rows for name, count in zip(classes, counts, strict=True)} if rows else None

@@ -1,0 +1,91 @@
+"""Whether the labels of a run are what its teachers say now: a sample is asked again, and every shard is looked at."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from limbeck.artifacts.rows import Rows, joined
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.labeling.combine import Combine, combined
+from limbeck.labeling.source import Pooling, Source
+from limbeck.labeling.store import LabelStore
+from limbeck.labeling.summary import chosen
+
+# Logits may differ this much. In bf16 a number has three figures, and how sums are rounded depends on which texts
+# share a batch, so the same text asked twice can give logits that are a good tenth apart.
+TOLERANCES = {"fp32": 1e-3, "bf16": 0.25}
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What came of it."""
+
+    rows: int
+    silent: int  # of them that the teacher has no answer for now
+    largest_difference: float
+    mean_difference: float
+    agreement: float  # share of the rows whose label, or labels, are the same
+    tolerance: float
+    shards: int
+    damaged: list[str]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every row is answered as before, within the tolerance, and no shard is damaged."""
+        return self.largest_difference <= self.tolerance and not self.silent and not self.damaged
+
+
+def verify(
+    labels: TeacherLabels,
+    *,
+    splits: Mapping[str, Rows],
+    classes: int,
+    multi_label: bool,
+    sources: Sequence[Source],
+    combine: Combine,
+    precision: str,
+    store: Path,
+    sample: int,
+) -> Verification:
+    """Ask the sources again for a sample of labelled rows, the same one each time; look at all their shards."""
+    rows = _sample(labels, splits, size=sample)
+    said = [source.open().logits(rows.texts, rows.pairs) for source in sources]
+    weights = [source.weight for source in sources]
+    now = combined(said, weights, combine=combine, multi_label=multi_label)
+    is_answer = ~np.isnan(now).any(axis=1)
+    now, kept = now[is_answer], labels.for_rows(rows.ids)[is_answer]
+    differences = np.abs(now - kept)
+    is_same = (chosen(now, multi_label=multi_label) == chosen(kept, multi_label=multi_label)).all(axis=1)
+    stores = stores_of(labels, [source.fingerprint for source in sources], root=store, classes=classes)
+    shards = [(store, shard) for store in stores for shard in store.shards()]
+    return Verification(
+        rows=len(rows),
+        silent=int((~is_answer).sum()),
+        largest_difference=float(differences.max(initial=0.0)),
+        mean_difference=float(differences.mean()) if differences.size else 0.0,
+        agreement=int(is_same.sum()) / len(rows) if len(rows) else 1.0,
+        tolerance=TOLERANCES[precision],
+        shards=len(shards),
+        damaged=[str(shard) for store, shard in shards if store.open(shard) is None],
+    )
+
+
+def stores_of(labels: TeacherLabels, fingerprints: Sequence[str], *, root: Path, classes: int) -> list[LabelStore]:
+    """Where what these teachers said is kept."""
+    pooling: Pooling | None = labels.facts.get("features")
+    return [LabelStore(root, teacher=teacher, classes=classes, pooling=pooling) for teacher in fingerprints]
+
+
+def _sample(labels: TeacherLabels, splits: Mapping[str, Rows], *, size: int) -> Rows:
+    """So many rows at random, over all splits; those without a label are left out."""
+    total = sum(len(rows) for rows in splits.values())
+    numbers = np.sort(np.random.default_rng(SEED).choice(total, size=min(size, total), replace=False))
+    parts, start = [], 0
+    for rows in splits.values():
+        parts.append(rows.select(numbers[(numbers >= start) & (numbers < start + len(rows))] - start))
+        start += len(rows)
+    picked = joined(parts)
+    return picked.select(np.flatnonzero(labels.covers(picked.ids)))

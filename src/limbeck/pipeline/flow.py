@@ -1,0 +1,324 @@
+"""Every stage in its order: what each is made from, and when it is made anew."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.manifest import Key, file_digest, read_manifest
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.report import Report
+from limbeck.artifacts.run_folder import Run, RunFolder, open_run
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.artifacts.whole import written_whole
+from limbeck.corpus.run import gather_transfer, input_fingerprints, read_corpus
+from limbeck.distillation.run import Role, train_student
+from limbeck.distillation.vocabulary import build_vocabulary
+from limbeck.evaluation.machine import machine_facts
+from limbeck.evaluation.run import Candidate, evaluate
+from limbeck.export.run import export_student
+from limbeck.pipeline.keys import lessons, settings, texts
+from limbeck.pipeline.teachers import Staff, labels_of, staff_of
+from limbeck.progress import Reporter, TerminalReporter
+from limbeck.recipe.export import Precision
+from limbeck.recipe.load import load_recipe
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.stages import Stage
+from limbeck.recipe.toml import to_toml
+from limbeck.training.tracks import Tracks, refuse_unknown_trackers
+
+
+def run(
+    recipe: str | Path,
+    *,
+    overrides: Sequence[str] = (),
+    out: str | Path | None = None,
+    until: Stage | None = None,
+    reporter: Reporter | None = None,
+) -> Run:
+    """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`."""
+    loaded = load_recipe(recipe, overrides=overrides)
+    folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
+    reporter = reporter or TerminalReporter()
+    refuse_unknown_trackers(loaded.recipe.tracking.trackers)
+    machine = machine_facts(threads=loaded.recipe.evaluation.threads)
+    facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
+    advice = "Correct that, or give another folder with --out."
+    with disk_faults_told(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as work:
+        work.write("recipe.toml", to_toml(loaded.recipe))
+        _flow(loaded.recipe, name=loaded.name, until=until, work=work)
+    return Run(folder)
+
+
+def run_folder_of(recipe: str | Path, *, name: str) -> Path:
+    """Where a run goes that was given no folder: a run that is handed in as recipe goes on where it is."""
+    return Path(recipe) if Path(recipe).is_dir() else Path("runs") / name
+
+
+def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
+    """Every stage in order; each is made from the artifacts before it, or reused."""
+    corpus = _corpus(recipe, name, work)
+    if until == Stage.CORPUS:
+        return
+    transfer = _transfer(recipe, corpus, work)
+    if until == Stage.TRANSFER:
+        return
+    tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")
+    staff = staff_of(recipe, corpus, work, tracks=tracks)
+    if until == Stage.TEACHER:
+        return
+    labels = labels_of(recipe, corpus, transfer, staff, work)
+    if until == Stage.LABELING:
+        return
+    vocabulary = _vocabulary(recipe, corpus, transfer, staff, work)
+    teacher, members = staff.teacher, staff.folders
+    del staff  # the memory of opened teachers is the students' from here on
+    students = _students(recipe, corpus, transfer, labels, vocabulary, work, tracks=tracks)
+    if until == Stage.DISTILLATION:
+        return
+    candidates = _candidates(recipe, corpus, students, work)
+    if until == Stage.EXPORT:
+        return
+    _report(recipe, name, corpus, transfer, teacher, members, labels, candidates, work)
+
+
+def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
+    section = recipe.corpus
+    return work.step(
+        "corpus",
+        kind="corpus",
+        key=Key(section=settings(section, without=("train", "dev", "test")), inputs=input_fingerprints(section)),
+        load=Corpus,
+        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
+    )
+
+
+def _transfer(recipe: Recipe, corpus: Corpus, work: RunFolder) -> TransferText | None:
+    section = recipe.transfer
+    if section is None:
+        return None
+    return work.step(
+        "transfer",
+        kind="transfer",
+        key=Key(
+            section=settings(section, without=("files",)),
+            inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
+        ),
+        load=TransferText,
+        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
+    )
+
+
+def _vocabulary(
+    recipe: Recipe,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    staff: Staff,
+    work: RunFolder,
+) -> VocabularyFolder:
+    section = recipe.student
+    vectors = section.word_vectors
+    if vectors not in ("teacher", "random"):
+        vectors = file_digest(Path(vectors))
+    return work.step(
+        "vocabulary",
+        kind="vocabulary",
+        key=Key(
+            section=settings(section, without=("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")),
+            inputs={"teacher": staff.teacher.fingerprint, **lessons(corpus, transfer), "word_vectors": vectors},
+        ),
+        load=VocabularyFolder,
+        make=lambda out, key: build_vocabulary(
+            section,
+            corpus=corpus,
+            transfer=transfer,
+            teacher=staff.teacher,
+            encoder=staff.encoder.folder if staff.encoder else None,
+            open_encoder=staff.encoder,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+Students = dict[Role, dict[int, StudentFolder]]
+
+
+def _students(
+    recipe: Recipe,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    work: RunFolder,
+    *,
+    tracks: Tracks,
+) -> Students:
+    """The baseline and the distilled student, each once per seed."""
+    roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
+    return {
+        role: {
+            seed: _student(recipe, role, seed, corpus, transfer, labels, vocabulary, work, tracks=tracks)
+            for seed in recipe.distillation.seeds
+        }
+        for role in roles
+    }
+
+
+def _student(
+    recipe: Recipe,
+    role: Role,
+    seed: int,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    work: RunFolder,
+    *,
+    tracks: Tracks,
+) -> StudentFolder:
+    section, student, alone = recipe.distillation, recipe.student, role == "baseline"
+    left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
+    # What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing.
+    taught = {} if alone else {"teacher": labels.facts["teacher"], **lessons(corpus, transfer)}
+    start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
+    return work.step(
+        f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
+        kind="student",
+        key=Key(
+            section={
+                "student": {**settings(student), "word_vectors": start},
+                "distillation": settings(section, without=left_out),
+            },
+            inputs={"corpus": corpus.lessons_fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
+        ),
+        load=StudentFolder,
+        make=lambda out, key: train_student(
+            section,
+            student=student,
+            role=role,
+            seed=seed,
+            corpus=corpus,
+            transfer=None if alone else transfer,
+            labels=None if alone else labels,
+            vocabulary=vocabulary,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+            tracks=tracks,
+        ),
+    )
+
+
+def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:
+    """Every student exported, once per seed; the best seed by dev is shipped under models/."""
+    candidates = []
+    for role, by_seed in students.items():
+        best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
+        precisions: list[Precision] = ["fp32"] if role == "baseline" else recipe.export.precisions
+        for precision in precisions:
+            name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
+            exports = {
+                seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", work)
+                for seed, student in by_seed.items()
+            }
+            candidates.append(
+                Candidate(
+                    name=name,
+                    role="export" if precision == "int8" else role,
+                    exports=exports,
+                    shipped=_ship(exports[best], f"models/{name}", work),
+                    students=by_seed,
+                )
+            )
+    work.keep_only("models", [candidate.name for candidate in candidates])
+    return candidates
+
+
+def _export(
+    recipe: Recipe,
+    corpus: Corpus,
+    student: StudentFolder,
+    precision: Precision,
+    name: str,
+    work: RunFolder,
+) -> ModelFolder:
+    section = recipe.export
+    return work.step(
+        name,
+        kind="model",
+        key=Key(
+            section={**settings(section, without=("precisions",)), "precision": precision},
+            inputs={"student": student.fingerprint, "corpus": corpus.lessons_fingerprint},
+        ),
+        load=ModelFolder,
+        make=lambda out, key: export_student(
+            section,
+            student=student,
+            rows=corpus.splits["dev"],
+            precision=precision,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _ship(export: ModelFolder, name: str, work: RunFolder) -> ModelFolder:
+    """Copy an export to where users look for it."""
+
+    def copy(out: Path, key: Key) -> None:
+        with written_whole(out, kind="model", key=key) as scratch:
+            for file in read_manifest(export.folder, kind="model").files:
+                shutil.copyfile(export.folder / file, scratch / file)
+
+    fingerprint = read_manifest(export.folder, kind="model").fingerprint
+    return work.step(
+        name, kind="model", key=Key(section={}, inputs={"export": fingerprint}), load=ModelFolder, make=copy
+    )
+
+
+def _report(
+    recipe: Recipe,
+    name: str,
+    corpus: Corpus,
+    transfer: TransferText | None,
+    teacher: TeacherFolder,
+    members: list[TeacherFolder],
+    labels: TeacherLabels,
+    candidates: list[Candidate],
+    work: RunFolder,
+) -> Report:
+    models = {
+        f"{candidate.name}/{seed}": read_manifest(export.folder, kind="model").fingerprint
+        for candidate in candidates
+        for seed, export in candidate.exports.items()
+    }
+    return work.step(
+        "report",
+        kind="report",
+        key=Key(
+            section=settings(recipe.evaluation),
+            inputs={"labels": labels.fingerprint, "teacher": teacher.fingerprint, **texts(corpus, transfer), **models},
+        ),
+        load=Report,
+        make=lambda out, key: evaluate(
+            recipe.evaluation,
+            corpus=corpus,
+            transfer=transfer,
+            teacher=teacher,
+            members=members,
+            labels=labels,
+            candidates=candidates,
+            run_name=name,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )

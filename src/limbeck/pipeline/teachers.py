@@ -1,0 +1,175 @@
+"""The teacher of a run: one, or an ensemble whose members are prepared and asked each by itself."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.labeling.run import label
+from limbeck.labeling.source import Source
+from limbeck.pipeline.keys import settings, texts
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.teacher.chance import refuse_guessing
+from limbeck.teacher.checkpoint import checkpoint_fingerprint
+from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
+from limbeck.teacher.run import opened, prepare_teacher
+from limbeck.training.tracks import Tracks
+
+STORE = ".label-store"
+# What does not change the answers of a teacher, or only in the last digits: asking for it must not train it anew.
+NO_LESSON = ("near_chance", "processes", "compile")
+AS_IT_IS = {"kind", "train", "label_names", "max_length", "long_texts", "head_share", "precision"}
+
+
+class OpenedOnce:
+    """A teacher, loaded when it is first asked and not before: often every answer is in the store."""
+
+    def __init__(self, folder: TeacherFolder) -> None:
+        self.folder = folder
+
+    @cached_property
+    def _teacher(self) -> Any:
+        return opened(self.folder)
+
+    def __call__(self) -> Any:
+        return self._teacher
+
+
+@dataclass(frozen=True)
+class Staff:
+    """The teacher of a run, and its members by name: of an ensemble all of them, else the teacher alone."""
+
+    teacher: TeacherFolder
+    members: dict[str, OpenedOnce] = field(default_factory=dict)
+
+    @property
+    def encoder(self) -> OpenedOnce | None:
+        """The first member that has states and a vocabulary; None where all are files."""
+        return next((member for member in self.members.values() if member.folder.is_encoder), None)
+
+    @property
+    def sources(self) -> list[Source]:
+        """The members as the labeling room asks them."""
+        weights = self.teacher.facts.weights or [1.0]
+        return [
+            Source(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weight)
+            for (name, member), weight in zip(self.members.items(), weights, strict=True)
+        ]
+
+    @property
+    def folders(self) -> list[TeacherFolder]:
+        """Where the members are."""
+        return [member.folder for member in self.members.values()]
+
+
+def staff_of(recipe: Recipe, corpus: Corpus, work: RunFolder, *, tracks: Tracks) -> Staff:
+    """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
+    section = recipe.teacher
+    if not isinstance(section, EnsembleTeacher):
+        teacher = _member(section, "teacher", corpus, work, tracks=tracks)
+        return Staff(teacher, {teacher.facts.name: OpenedOnce(teacher)})
+    members = {
+        name: _member(member, f"teachers/{name}", corpus, work, tracks=tracks)
+        for name, member in member_names(section.members).items()
+    }
+    work.keep_only("teachers", list(members))
+    together = work.step(
+        "teacher",
+        kind="teacher",
+        key=Key(
+            section={"combine": section.combine},
+            inputs={
+                "corpus": corpus.lessons_fingerprint,
+                **{f"member {name}": folder.fingerprint for name, folder in members.items()},
+            },
+        ),
+        load=TeacherFolder,
+        make=lambda out, key: join_teachers(section, members=members, corpus=corpus, out=out, key=key),
+    )
+    return Staff(together, {name: OpenedOnce(folder) for name, folder in members.items()})
+
+
+def _member(
+    section: EncoderTeacher | FileTeacher, name: str, corpus: Corpus, work: RunFolder, *, tracks: Tracks
+) -> TeacherFolder:
+    teacher = work.step(
+        name,
+        kind="teacher",
+        key=Key(section=_settings(section), inputs={**_origin(section), "corpus": corpus.lessons_fingerprint}),
+        load=TeacherFolder,
+        make=lambda out, key: prepare_teacher(
+            section, corpus=corpus, out=out, key=key, reporter=work.reporter, tracks=tracks
+        ),
+    )
+    refuse_guessing(teacher.facts, near_chance=section.near_chance, reporter=work.reporter)
+    return teacher
+
+
+def _settings(section: EncoderTeacher | FileTeacher) -> dict[str, Any]:
+    """What of the section decides about the teacher's answers."""
+    if isinstance(section, FileTeacher):
+        return settings(section, without=(*NO_LESSON, "path", "uncovered"))
+    kept = settings(section, without=(*NO_LESSON, "checkpoint"))
+    return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
+
+
+def _origin(section: EncoderTeacher | FileTeacher) -> dict[str, str]:
+    if isinstance(section, FileTeacher):
+        return {"file": file_digest(Path(section.path))}
+    return {"checkpoint": checkpoint_fingerprint(section.checkpoint)}
+
+
+def labels_of(
+    recipe: Recipe, corpus: Corpus, transfer: TransferText | None, staff: Staff, work: RunFolder
+) -> TeacherLabels:
+    """Labels of all rows: the student learns from train and transfer, the report needs dev and test."""
+    section, facts = recipe.labeling, staff.teacher.facts
+    uncovered = _uncovered(recipe)
+    labels = work.step(
+        "labels",
+        kind="labels",
+        key=Key(
+            section={"features": section.features, "uncovered": uncovered},
+            inputs={"teacher": staff.teacher.fingerprint, **texts(corpus, transfer)},
+        ),
+        load=TeacherLabels,
+        make=lambda out, key: label(
+            section,
+            rows={**corpus.splits, **({"transfer": transfer.rows} if transfer else {})},
+            classes=len(corpus.labels),
+            multi_label=corpus.is_multi_label,
+            sources=staff.sources,
+            combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
+            uncovered=uncovered,
+            fingerprint=staff.teacher.fingerprint,
+            store=Path(section.store) if section.store else work.folder.parent / STORE,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+    if isinstance(recipe.teacher, EnsembleTeacher):
+        together = guessing_of_labels(facts, labels=labels, rows=corpus.splits["dev"])
+        refuse_guessing(together, near_chance=recipe.teacher.near_chance, reporter=work.reporter)
+    return labels
+
+
+def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:
+    section = recipe.teacher
+    members = section.members if isinstance(section, EnsembleTeacher) else [section]
+    return next((member.uncovered for member in members if isinstance(member, FileTeacher)), "stop")
+
+
+def teacher_sources(run: Path) -> list[Source]:
+    """The teachers of a run on disk, as the labeling room asks them."""
+    teacher = TeacherFolder(run / "teacher")
+    facts = teacher.facts
+    folders = {name: TeacherFolder(run / "teachers" / name) for name in facts.members} or {facts.name: teacher}
+    return Staff(teacher, {name: OpenedOnce(folder) for name, folder in folders.items()}).sources

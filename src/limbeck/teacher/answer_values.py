@@ -1,0 +1,99 @@
+"""What the numbers of a file of answers are, probabilities or logits, and the logits that they stand for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.errors import AnswerMalformed, some
+from limbeck.teacher.score_columns import Meaning, Values
+
+SUM_TOLERANCE = 1e-2  # files round their numbers, and language models give the likeliest tokens alone
+ROUNDING = 1e-6  # what 32-bit arithmetic may leave over at 0, at 1 and in a sum
+NEARLY_ALL = 0.95  # of rows that are probabilities: the others are then mistakes, and the file is not one of logits
+
+
+def are_probabilities(values: Values, *, multi_label: bool) -> npt.NDArray[np.bool_]:
+    """(rows): whether all numbers lie between 0 and 1 and, for one label a row, sum to 1."""
+    within = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
+    if multi_label:
+        return np.asarray(within)
+    return np.asarray(within & (np.abs(values.sum(axis=1, dtype=np.float64) - 1) <= SUM_TOLERANCE + ROUNDING))
+
+
+def logits_of(probabilities: Values, *, least: float, multi_label: bool) -> Values:
+    """Logits that give these probabilities back, which are first kept `least` away from 0 and 1.
+
+    One label a row: log p, less the row's mean, and softmax is the way back. Several: log p - log (1 - p), sigmoid.
+    """
+    exact = probabilities.astype(np.float64)
+    if multi_label:
+        kept = np.clip(exact, least, 1 - least)
+        return np.asarray(np.log(kept) - np.log1p(-kept), dtype=np.float32)
+    kept = np.maximum(exact / exact.sum(axis=1, keepdims=True), least)
+    logs = np.log(kept / kept.sum(axis=1, keepdims=True))
+    return np.asarray(logs - logs.mean(axis=1, keepdims=True), dtype=np.float32)
+
+
+@dataclass
+class Verdict:
+    """Goes along with the rows as they are read, and says at the end what their numbers are."""
+
+    path: Path
+    names: Sequence[str]  # of the columns
+    told: Meaning | None  # by the recipe or by the names of the columns; None: to be found out
+    multi_label: bool
+    rows: int = 0
+    fitting: int = 0  # rows that are probabilities
+    within: bool = True  # whether every number lies between 0 and 1
+    first_misfit: tuple[int, list[float]] | None = None
+
+    def add(self, numbers: Sequence[int], values: Values) -> None:
+        """Look at more rows, given with their numbers in the file."""
+        fits = are_probabilities(values, multi_label=self.multi_label)
+        self.rows += len(fits)
+        self.fitting += int(fits.sum())
+        self.within = self.within and bool((values >= -ROUNDING).all() and (values <= 1 + ROUNDING).all())
+        if self.first_misfit is None and not fits.all():
+            place = int(np.argmin(fits))
+            self.first_misfit = numbers[place], values[place].tolist()
+            if self.told == "probabilities":
+                raise self._misfit("")
+
+    @property
+    def meaning(self) -> Meaning:
+        """Probabilities where every row is a set of them. A few that are not, among many that are, are mistakes."""
+        if self.told is not None:
+            return self.told
+        if self.first_misfit is None:
+            return "probabilities"
+        if self.fitting >= NEARLY_ALL * self.rows:
+            raise self._misfit(f", although {self.fitting:,} of {self.rows:,} rows are probabilities")
+        return "logits"
+
+    def _misfit(self, although: str) -> AnswerMalformed:
+        assert self.first_misfit is not None
+        row, values = self.first_misfit
+        outside = [at for at, value in enumerate(values) if not -ROUNDING <= value <= 1 + ROUNDING]
+        column = self.names[outside[0]] if outside else some(self.names)
+        reason = "no probability" if outside else f"the probabilities sum to {sum(values):.4g} and not to 1"
+        return AnswerMalformed(
+            path=self.path,
+            row=row,
+            column=column,
+            found=f"{values[outside[0]]:.6g}" if outside else some([f"{value:.6g}" for value in values], most=6),
+            reason=reason + although,
+            advice=_OUTSIDE if outside else _SUM,
+        )
+
+
+_OUTSIDE = (
+    'Probabilities lie between 0 and 1 (divide percentages by 100). Correct the row, or say values = "logits" '
+    "in [teacher] if these are logits."
+)
+_SUM = (
+    'Correct the row, or say values = "logits" in [teacher] if these are logits; probabilities that need not sum to 1 '
+    "are for a corpus with multi_label = true."
+)

@@ -1,0 +1,177 @@
+"""A teacher that is a file: what somebody's model said about each text, read once and kept as logits by content key."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+
+from limbeck.artifacts.answers import Answers, Keys, Logits, find_keys, key_order, write_answers
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows, content_keys
+from limbeck.artifacts.teacher_folder import ANSWERS, TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.whole import written_whole
+from limbeck.progress import Bar, Reporter
+from limbeck.recipe.teacher import FileTeacher
+from limbeck.tables.raw_table import NumberedCells, Watch
+from limbeck.tables.table import open_table, plain_text
+from limbeck.teacher.answer_values import Verdict, logits_of
+from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_columns, form_of, read_numbers
+from limbeck.training.skill import judged, skill
+
+ROWS_AT_A_TIME = 8192
+SAME = 1e-4  # logits no further apart are the same: one number, rounded differently
+WARNING = "  [yellow]warning[/yellow]:"
+
+
+@dataclass(frozen=True)
+class _Said:
+    """All that a file says, each text once, and what there was to notice."""
+
+    keys: Keys  # sorted
+    logits: Logits
+    rows: int
+    meaning: Meaning
+    is_doubtful: bool  # taken for logits, although every number lies between 0 and 1
+    said_differently: int  # texts with more than one answer
+
+
+class AnswersFile:
+    """Asked like any other teacher; what it does not know is NaN."""
+
+    def __init__(self, path: Path) -> None:
+        self._answers = Answers.open(path)
+
+    def logits(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Logits:
+        """(rows, classes) in the order of the texts, NaN in the rows of texts that the file says nothing of."""
+        del tokens_per_batch  # nothing is computed
+        keys = content_keys(_stripped(texts), None if pairs is None else _stripped(pairs))
+        places = find_keys(self._answers.keys, keys)
+        found = np.full((len(texts), self._answers.logits.shape[1]), np.nan, dtype=np.float32)
+        found[places >= 0] = self._answers.logits[places[places >= 0]]
+        if bar is not None:
+            bar.advance(len(texts))
+        return found
+
+
+def open_answers(folder: TeacherFolder) -> AnswersFile:
+    """The answers of a teacher that is a file, memory-mapped."""
+    return AnswersFile(folder.folder / ANSWERS)
+
+
+def read_file_teacher(
+    section: FileTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
+) -> TeacherFolder:
+    """Read the file, and judge it by the dev rows that it covers."""
+    said = _read(section, corpus=corpus, reporter=reporter)
+    with written_whole(out, kind="teacher", key=key) as scratch:
+        write_answers(scratch / ANSWERS, keys=said.keys, logits=said.logits)
+        facts = TeacherFacts(
+            name=section.name or Path(section.path).name,
+            labels=corpus.labels,
+            kind="file",
+            multi_label=corpus.is_multi_label,
+            **_judged(said, corpus.splits["dev"]),
+        )
+        save_teacher_facts(scratch, facts)
+    _tell(said, facts, corpus=corpus, reporter=reporter)
+    return TeacherFolder(out)
+
+
+def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _Said:
+    path = Path(section.path)
+    columns = find_score_columns(section, classes=corpus.labels)
+    told = columns.meaning if section.values == "auto" else section.values
+    verdict = Verdict(path=path, names=columns.names, told=told, multi_label=corpus.is_multi_label)
+    keys: list[Keys] = []
+    values: list[Logits] = []  # numbers as they stand in the file, until it is known what they are
+    with reporter.bar(f"reading {path.name}", total=path.stat().st_size, unit="bytes") as bar:
+        for piece in _pieces(section, columns, watch=bar.advance):
+            keys.append(_keys(piece, path=path, is_pair=section.pair is not None))
+            values.append(read_numbers(piece, columns, path=path))
+            verdict.add([number for number, _ in piece], values[-1])
+    meaning = verdict.meaning
+    if meaning == "probabilities":
+        least, multi_label = section.least_probability, corpus.is_multi_label
+        values = [logits_of(piece, least=least, multi_label=multi_label) for piece in values]
+    once, logits, said_differently = _each_once(np.concatenate(keys), np.concatenate(values))
+    is_doubtful = meaning == "logits" and told is None and verdict.within
+    return _Said(once, logits, verdict.rows, meaning, is_doubtful, said_differently)
+
+
+def _pieces(section: FileTeacher, columns: ScoreColumns, *, watch: Watch) -> Iterator[list[NumberedCells]]:
+    """The rows, some thousands at a time: the cells of the texts, then those of the classes."""
+    table = open_table(Path(section.path), form=form_of(section), watch=watch)
+    rows = table.rows([*columns.texts, *(place.column for place in columns.places)])
+    while piece := list(islice(rows, ROWS_AT_A_TIME)):
+        yield piece
+
+
+def _keys(piece: Sequence[NumberedCells], *, path: Path, is_pair: bool) -> Keys:
+    texts = [plain_text(cells[0], key="text", path=path, number=number) for number, cells in piece]
+    if not is_pair:
+        return content_keys(_stripped(texts))
+    pairs = [plain_text(cells[1], key="pair", path=path, number=number) for number, cells in piece]
+    return content_keys(_stripped(texts), _stripped(pairs))
+
+
+def _stripped(texts: Sequence[str]) -> list[str]:
+    """As the corpus has them, which drops white space around texts."""
+    return [text.strip() for text in texts]
+
+
+def _each_once(keys: Keys, logits: Logits) -> tuple[Keys, Logits, int]:
+    """Sorted by key, each key once: with its logits, or the mean of them; and how many were said differently."""
+    order = key_order(keys)
+    keys, logits = keys[order], logits[order]
+    is_first = np.ones(len(keys), dtype=np.bool_)
+    is_first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
+    starts = np.flatnonzero(is_first)
+    if len(starts) == len(keys):
+        return keys, logits, 0
+    once = logits[starts]
+    differ = (np.maximum.reduceat(logits, starts) - np.minimum.reduceat(logits, starts) > SAME).any(axis=1)
+    counts = np.diff(starts, append=len(keys))[differ, None]
+    once[differ] = np.add.reduceat(logits, starts, dtype=np.float64)[differ] / counts
+    return keys[starts], once, int(differ.sum())
+
+
+def _judged(said: _Said, dev: Rows) -> dict[str, Any]:
+    """The facts about dev, by its rows that have a label and an answer."""
+    places = find_keys(said.keys, dev.keys)
+    known = (places >= 0) & dev.is_labelled
+    if not known.any():
+        return {"dev_accuracy": None, "dev_skill": None, "dev_rows": 0}
+    logits, labels = said.logits[places[known]], dev.labels[known]
+    accuracy = judged(logits, labels)["dev_accuracy"]
+    return {"dev_accuracy": accuracy, "dev_skill": skill(logits, labels), "dev_rows": int(known.sum())}
+
+
+def _tell(said: _Said, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
+    reporter.note(
+        f"  teacher {escape(facts.name)}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different texts"
+    )
+    covered = {split: int((find_keys(said.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
+    parts = [f"{covered[split]:,} of {len(rows):,} {split} rows" for split, rows in corpus.splits.items()]
+    accuracy = f"{facts.dev_accuracy:.1%} right on dev" if facts.dev_rows else "how good it is on dev is not known"
+    reporter.note(f"  it covers {', '.join(parts)}; {accuracy}")
+    if said.said_differently:
+        reporter.note(
+            f"{WARNING} {said.said_differently:,} texts have several answers; the mean of their logits is taken"
+        )
+    if said.is_doubtful:
+        reporter.note(
+            f"{WARNING} taken for logits, although all numbers lie between 0 and 1: if they are probabilities, make "
+            f"every row sum to 1"
+        )

@@ -1,0 +1,51 @@
+"""Refusing a teacher that guesses: its student would learn nothing but noise."""
+
+from rich.markup import escape
+
+from limbeck.artifacts.teacher_folder import TeacherFacts
+from limbeck.errors import TeacherNearChance
+from limbeck.progress import Reporter
+from limbeck.recipe.teacher import NearChance
+from limbeck.training.skill import NEAR_CHANCE
+
+SWAPPED = -0.3  # a skill below this is no bad luck: something is learned, under other names
+
+REASONS = {
+    "encoder": (
+        "likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
+        "too high a learning rate, too few steps",
+        "Fine-tune it (train), longer (epochs) or with a lower learning_rate; of a ready one, check label_names.",
+    ),
+    "file": (
+        "likely reasons: columns under the names of other classes, numbers that belong to other texts",
+        "Check that each class has its own column (columns), and that the file was made for these texts.",
+    ),
+    "ensemble": (
+        "likely reasons: a member that guesses, members whose classes are in another order",
+        "Look at the members' own numbers above, and leave out the one that does not fit.",
+    ),
+}
+SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
+
+
+def refuse_guessing(facts: TeacherFacts, *, near_chance: NearChance, reporter: Reporter) -> None:
+    """Raise, or with "warn" only tell, if the teacher's skill on dev is that of someone who guesses, or worse."""
+    if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
+        return
+    reason, advice = REASONS[facts.kind]
+    if facts.dev_skill < SWAPPED:
+        reason = SWAPPED_REASON
+    if near_chance == "stop":
+        raise TeacherNearChance(
+            name=facts.name,
+            accuracy=facts.dev_accuracy,
+            skill=facts.dev_skill,
+            rows=facts.dev_rows or 0,
+            reason=reason,
+            advice=advice,
+        )
+    name = escape(facts.name)
+    numbers = f"{facts.dev_accuracy:.1%} on dev, Cohen's kappa {facts.dev_skill:.2f}"
+    reporter.note(
+        f"  [yellow]warning[/yellow]: the teacher {name} does hardly better than guessing ({numbers}); {reason}"
+    )

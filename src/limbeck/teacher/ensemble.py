@@ -1,0 +1,80 @@
+"""Several teachers as one: who they are, and how much the word of each counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import MemberUnjudged
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.training.skill import judged, skill
+
+
+def member_names(members: Sequence[EncoderTeacher | FileTeacher]) -> dict[str, EncoderTeacher | FileTeacher]:
+    """A name for each, fit for a folder: its checkpoint's or file's; the second of a name gets a 2 behind it."""
+    named: dict[str, EncoderTeacher | FileTeacher] = {}
+    for member in members:
+        own = member.checkpoint if isinstance(member, EncoderTeacher) else member.name or Path(member.path).stem
+        name, number = Path(own).name, 1
+        while (f"{name}-{number}" if number > 1 else name) in named:
+            number += 1
+        named[f"{name}-{number}" if number > 1 else name] = member
+    return named
+
+
+def join_teachers(
+    section: EnsembleTeacher, *, members: Mapping[str, TeacherFolder], corpus: Corpus, out: Path, key: Key
+) -> TeacherFolder:
+    """Write down who is in it and with what weight; its answers are combined where labels are made."""
+    parameters = [member.facts.parameters for member in members.values()]
+    beside_words = [member.facts.parameters_without_embeddings for member in members.values()]
+    facts = TeacherFacts(
+        name=" + ".join(members),
+        kind="ensemble",
+        labels=corpus.labels,
+        multi_label=corpus.is_multi_label,
+        dev_accuracy=None,
+        parameters=_sum(parameters),
+        parameters_without_embeddings=_sum(beside_words),
+        members={name: member.fingerprint for name, member in members.items()},
+        weights=_weights(section, members),
+        combine="mean_logits" if section.combine == "mean_logits" else "mean_probabilities",
+    )
+    with written_whole(out, kind="teacher", key=key) as scratch:
+        save_teacher_facts(scratch, facts)
+    return TeacherFolder(out)
+
+
+def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows) -> TeacherFacts:
+    """The facts with how well the members do together on dev, which is known once they have been asked."""
+    rows = rows.select(np.flatnonzero(rows.is_labelled & labels.covers(rows.ids)))
+    if not len(rows):
+        return facts
+    logits = labels.for_rows(rows.ids)
+    accuracy = judged(logits, rows.labels)["dev_accuracy"]
+    return replace(facts, dev_accuracy=accuracy, dev_skill=skill(logits, rows.labels), dev_rows=len(rows))
+
+
+def _weights(section: EnsembleTeacher, members: Mapping[str, TeacherFolder]) -> list[float]:
+    """The same for all, or by accuracy on dev; they sum to one."""
+    if section.combine != "weighted":
+        return [1 / len(members)] * len(members)
+    accuracies = []
+    for name, member in members.items():
+        if not member.facts.dev_rows or not member.facts.dev_accuracy:
+            raise MemberUnjudged(name=name)
+        accuracies.append(member.facts.dev_accuracy)
+    return [accuracy / sum(accuracies) for accuracy in accuracies]
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    """None where one of them is not known: a file has no size."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -1,0 +1,144 @@
+"""Fine-tuning an encoder on the corpus: every weight, or its head alone; in one process, or in several."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows
+from limbeck.progress import Reporter, SilentReporter, TerminalReporter
+from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.teacher.checkpoint import find_checkpoint
+from limbeck.teacher.encoder import Encoder
+from limbeck.teacher.loading import load_encoder
+from limbeck.training.batches import length_batches
+from limbeck.training.checkpoints import best_of, progress_of
+from limbeck.training.device import choose_arithmetic
+from limbeck.training.loop import train
+from limbeck.training.modes import evaluating
+from limbeck.training.processes import process_count, reporter_of_member, run_together
+from limbeck.training.skill import judged, skill
+from limbeck.training.tracks import Tracks
+
+History = list[dict[str, Any]]
+
+
+def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
+    """The checkpoint with a head for the corpus's classes; the seed fixes what of it is fresh."""
+    torch.manual_seed(section.seed)
+    encoder = load_encoder(
+        find_checkpoint(section.checkpoint),
+        max_length=section.max_length,
+        long_texts=section.long_texts,
+        head_share=section.head_share,
+        arithmetic=choose_arithmetic(section.precision),
+        labels=corpus.labels,
+        multi_label=corpus.is_multi_label,
+        label_names=section.label_names,
+    )
+    if section.train == "head":
+        _freeze_encoder(encoder)
+    return encoder
+
+
+def fine_tune(
+    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter, tracks: Tracks
+) -> History:
+    """Leave the weights of the best epoch by dev in the encoder; returns what was found after every epoch."""
+    processes = process_count(section.processes)
+    if processes == 1:
+        return _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks)
+    reporter.note(f"  fine-tuning in {processes} processes")
+    work.mkdir(parents=True, exist_ok=True)
+    speaks = isinstance(reporter, TerminalReporter)
+    run_together(_fine_tune_as_member, section, corpus.folder, work, tracks, speaks, processes=processes)
+    encoder.model.load_state_dict(best_of(work))
+    history: History = progress_of(work)["history"]
+    return history
+
+
+def _fine_tune_as_member(
+    section: EncoderTeacher, corpus_folder: Path, work: Path, tracks: Tracks, speaks: bool
+) -> None:
+    """One process of a group: everything is loaded anew, the same everywhere; the first one leaves the results."""
+    corpus = Corpus(corpus_folder)
+    reporter = reporter_of_member(TerminalReporter() if speaks else SilentReporter())
+    encoder = start_encoder(section, corpus=corpus)
+    _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks)
+
+
+def _fine_tune_here(
+    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter, tracks: Tracks
+) -> History:
+    rows = corpus.splits["train"]
+    tokens = encoder.tokenise(rows.texts, rows.pairs)
+    lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
+    labels = torch.from_numpy(rows.labels)
+    loss = label_loss(corpus)
+    if section.compile:
+        _compile(encoder.model)
+
+    def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
+        return length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
+
+    def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        logits = model(**encoder.batch([tokens[place] for place in places])).logits
+        return {"hard_labels": loss(logits.float(), labels[places].to(logits.device))}
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        with evaluating(model):
+            return judge(encoder, corpus.splits["dev"])
+
+    progress = train(
+        encoder.model,
+        section,
+        arithmetic=encoder.arithmetic,
+        batches=batches,
+        losses=losses,
+        validate=validate,
+        work=work,
+        reporter=reporter,
+        what=f"fine-tuning {Path(section.checkpoint).name} ({encoder.arithmetic})",
+        tracks=tracks,
+    )
+    return progress.history
+
+
+def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
+    """How well the encoder does on these rows; rows without a label are left out."""
+    rows = rows if rows.is_labelled.all() else rows.select(np.flatnonzero(rows.is_labelled))
+    logits = encoder.logits(rows.texts, rows.pairs)
+    return {**judged(logits, rows.labels), "dev_skill": skill(logits, rows.labels)}
+
+
+def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
+    """Cross-entropy to the label of each row, or to each of its labels, with the corpus's class weights."""
+    weights = None if corpus.class_weights is None else torch.tensor(corpus.class_weights)
+
+    def to_one(logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(logits, labels, weight=None if weights is None else weights.to(logits.device))
+
+    def to_several(logits: Tensor, labels: Tensor) -> Tensor:
+        weight = None if weights is None else weights.to(logits.device)
+        return F.binary_cross_entropy_with_logits(logits, labels.float(), pos_weight=weight)
+
+    return to_several if corpus.is_multi_label else to_one
+
+
+def _freeze_encoder(encoder: Encoder) -> None:
+    """Everything below the classification head stands still, but for what the checkpoint did not bring (a pooler)."""
+    below = {id(parameter) for parameter in encoder.model.base_model.parameters()}
+    for name, parameter in encoder.model.named_parameters():
+        parameter.requires_grad_(id(parameter) not in below or name in encoder.fresh)
+
+
+def _compile(model: nn.Module) -> None:
+    """Batches differ in length, so shapes are dynamic; where compiling fails (no compiler), it runs uncompiled."""
+    torch._dynamo.config.suppress_errors = True
+    model.compile(dynamic=True)

@@ -1,0 +1,140 @@
+"""A TensorFlow BERT checkpoint, raw or fine-tuned, as a Hugging Face folder with the same outputs."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from transformers import (
+    AlbertForSequenceClassification,
+    AlbertModel,
+    BertForSequenceClassification,
+    BertModel,
+)
+
+from limbeck.errors import ClassNamesUnfit, PathUnusable, some
+from limbeck.teacher.tf_checkpoint import TensorFlowCheckpoint, find_tf_checkpoint, open_tf_checkpoint
+from limbeck.teacher.tf_config import TensorFlowBertConfig, read_bert_config, transformers_config
+from limbeck.teacher.tf_vocabulary import bert_tokenizer, lowers_case, read_vocabulary
+from limbeck.teacher.tf_weights import Network, lay_out
+from limbeck.training.modes import quiet_transformers
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What was written, in words."""
+
+    folder: Path
+    summary: str
+    notes: tuple[str, ...]  # what was left out, guessed or made up
+
+
+def import_tf(
+    checkpoint: Path, out: Path, *, labels: Sequence[str] | None = None, lowercase: bool | None = None
+) -> Imported:
+    """Write the checkpoint to the folder `out`, whole or not at all.
+
+    `checkpoint` is the prefix of its files, one of them, or the folder of just one checkpoint; bert_config.json and
+    vocab.txt lie beside it. `labels` are the classes in the order of output_weights. `lowercase` None goes by what
+    lies beside the checkpoint, and by the vocabulary where nothing is said.
+    """
+    out = out.expanduser().resolve()
+    _refuse_place(out)
+    prefix = find_tf_checkpoint(checkpoint.expanduser())
+    config = read_bert_config(prefix)
+    variables = open_tf_checkpoint(prefix)
+    network = lay_out(variables, config)
+    names = _class_names(labels, class_count=network.class_count)
+    tokens = read_vocabulary(prefix, rows=config.vocab_size)
+    lowered, why_lowered = lowers_case(prefix, config=config, tokens=tokens, asked=lowercase)
+
+    quiet_transformers()
+    settings = transformers_config(config, factorised=network.factorised, padding=tokens.index("[PAD]"), labels=names)
+    model = _loaded(_model_class(network), settings, network, variables)
+    with _folder_written_whole(out) as scratch:
+        model.save_pretrained(scratch)
+        bert_tokenizer(tokens, lowercase=lowered, max_length=config.max_position_embeddings).save_pretrained(scratch)
+    return Imported(
+        folder=out,
+        summary=_summary(config, network, parameters=model.num_parameters()),
+        notes=(
+            f"case is {'lowered' if lowered else 'kept'}, {why_lowered}",
+            *_notes(network, activation=config.hidden_act, named=labels is not None),
+        ),
+    )
+
+
+def _refuse_place(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise PathUnusable(path=str(out), reason="it is a file", advice="Give the name of a folder that is not there.")
+    if out.is_dir() and any(out.iterdir()):
+        advice = "Give another name, or remove it first."
+        raise PathUnusable(path=str(out), reason="it is already there and not empty", advice=advice)
+
+
+def _class_names(labels: Sequence[str] | None, *, class_count: int | None) -> list[str] | None:
+    """None for a checkpoint without a classifier; made-up names where none are given."""
+    if labels is None:
+        return None if class_count is None else [f"LABEL_{number}" for number in range(class_count)]
+    if class_count is None:
+        reason = "the checkpoint has no classifier (output_weights), so there is nothing to name"
+        raise ClassNamesUnfit(labels=labels, reason=reason)
+    if len(labels) != class_count:
+        raise ClassNamesUnfit(labels=labels, reason=f"output_weights has {class_count} classes, one in each row")
+    if not all(labels) or len(set(labels)) != len(labels):
+        raise ClassNamesUnfit(labels=labels, reason="a name is empty or stands there twice")
+    return list(labels)
+
+
+def _model_class(network: Network) -> Any:
+    if network.class_count is None:
+        return AlbertModel if network.factorised else BertModel
+    return AlbertForSequenceClassification if network.factorised else BertForSequenceClassification
+
+
+def _loaded(kind: Any, settings: Any, network: Network, variables: TensorFlowCheckpoint) -> Any:
+    model = kind(settings) if network.pooled else kind(settings, add_pooling_layer=False)
+    # Strict: a weight of the model that no variable fills would stay random, and is a mistake of ours.
+    model.load_state_dict({weight.name: weight.tensor(variables) for weight in network.weights}, strict=True)
+    return model
+
+
+@contextmanager
+def _folder_written_whole(out: Path) -> Iterator[Path]:
+    """Yield a scratch folder beside `out` that takes its place if the block succeeds, and is removed if not."""
+    scratch = out.with_name(f"{out.name}.partial")
+    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        scratch.mkdir(parents=True)
+        yield scratch
+        if out.is_dir():
+            out.rmdir()  # it was empty when we looked; if it is no more, the system refuses
+        scratch.rename(out)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        raise
+
+
+def _summary(config: TensorFlowBertConfig, network: Network, *, parameters: int) -> str:
+    kind = "ALBERT without shared layers" if network.factorised else "BERT"
+    widths = f"{config.num_hidden_layers} layers × {config.hidden_size}"
+    if network.factorised:
+        widths += f", embedding {config.embedding_width}"
+    head = "no classifier" if network.class_count is None else f"{network.class_count} classes"
+    return f"{kind}, {widths}, {config.vocab_size:,} tokens, {parameters / 1e6:.1f}M parameters, {head}"
+
+
+def _notes(network: Network, *, activation: str, named: bool) -> Iterator[str]:
+    if activation == "gelu":
+        yield 'hidden_act "gelu" is taken by erf; if your code approximates it by tanh, write "gelu_tanh" there'
+    if network.left_out:
+        count = len(network.left_out)
+        yield f"left out: {count} variables of the pre-training heads ({some(network.left_out, most=2)})"
+    if network.factorised:
+        yield "its embedding is factorised, which transformers has in ALBERT alone: written as one, of the same outputs"
+    if not network.pooled:
+        yield "it has no pooler: fine-tuning starts a fresh one"
+    if network.class_count is not None and not named:
+        yield f"its classes are called LABEL_0 … LABEL_{network.class_count - 1}; name them with --labels"

@@ -1,0 +1,109 @@
+"""What bert_config.json says of a TensorFlow BERT, and the transformers config of the same network."""
+
+import json
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from transformers import AlbertConfig, BertConfig
+
+from limbeck.errors import BertConfigInvalid, CheckpointIncomplete
+from limbeck.recipe.problems import problems_of
+
+# "gelu" alone does not say which: transformers and bert4keras compute it by erf, Google's modeling.py by tanh.
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_erf": "gelu",
+    "gelu_new": "gelu_new",
+    "gelu_tanh": "gelu_new",
+    "relu": "relu",
+    "tanh": "tanh",
+    "linear": "linear",
+}
+
+
+class TensorFlowBertConfig(BaseModel):
+    """The keys that decide what the network computes; others are not looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    vocab_size: int = Field(ge=1)
+    hidden_size: int = Field(ge=1)
+    num_hidden_layers: int = Field(ge=1)
+    num_attention_heads: int = Field(ge=1)
+    intermediate_size: int = Field(ge=1)
+    max_position_embeddings: int = Field(ge=1)
+    type_vocab_size: int = Field(ge=1)
+    embedding_size: int = Field(default=0, ge=0)  # 0: as wide as the hidden states
+    hidden_act: Literal["gelu", "gelu_erf", "gelu_new", "gelu_tanh", "relu", "tanh", "linear"] = "gelu"
+    hidden_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    attention_probs_dropout_prob: float = Field(default=0.1, ge=0, lt=1)
+    initializer_range: float = Field(default=0.02, gt=0)
+    layer_norm_eps: float = Field(default=1e-12, gt=0)
+    do_lower_case: bool | None = None
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> Self:
+        if self.hidden_size % self.num_attention_heads:
+            heads = f"num_attention_heads = {self.num_attention_heads}"
+            raise ValueError(f"hidden_size = {self.hidden_size} cannot be shared out among {heads}")
+        return self
+
+    @property
+    def embedding_width(self) -> int:
+        """Columns of the embedding tables."""
+        return self.embedding_size or self.hidden_size
+
+
+def read_bert_config(prefix: Path) -> TensorFlowBertConfig:
+    """From the bert_config.json beside the checkpoint."""
+    path = companion(prefix, "bert_config.json")
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise BertConfigInvalid(path=path, problems=[f"it is not JSON: {error}"]) from error
+    if not isinstance(raw, dict):
+        raise BertConfigInvalid(path=path, problems=["it is not a JSON object"])
+    try:
+        return TensorFlowBertConfig.model_validate(raw)
+    except ValidationError as error:
+        problems = problems_of(error, raw=raw, root=TensorFlowBertConfig)
+        problems = [problem.removeprefix("recipe: ") for problem in problems]
+        raise BertConfigInvalid(path=path, problems=problems) from error
+
+
+def companion(prefix: Path, name: str) -> Path:
+    """A file that belongs to the checkpoint and lies beside it."""
+    path = prefix.parent / name
+    if not path.is_file():
+        beside = sorted(other.name for other in prefix.parent.iterdir() if other.suffix in {".json", ".txt"})
+        raise CheckpointIncomplete(path=prefix, missing=name, beside=beside)
+    return path
+
+
+def transformers_config(
+    config: TensorFlowBertConfig, *, factorised: bool, padding: int, labels: list[str] | None
+) -> BertConfig | AlbertConfig:
+    """A BERT; or, where the embedding is narrower than the layers, an ALBERT none of whose layers share weights.
+
+    That is the same network: sum of embeddings, norm, linear mapping without activation, then BERT's own layers.
+    """
+    settings: dict[str, Any] = {
+        **config.model_dump(exclude={"embedding_size", "do_lower_case", "hidden_act"}),
+        "hidden_act": ACTIVATIONS[config.hidden_act],
+        "pad_token_id": padding,
+    }
+    if labels is not None:
+        settings["id2label"] = dict(enumerate(labels))
+        settings["label2id"] = {label: number for number, label in enumerate(labels)}
+    if not factorised:
+        return BertConfig(**settings)
+    return AlbertConfig(
+        **settings,
+        embedding_size=config.embedding_width,
+        num_hidden_groups=config.num_hidden_layers,
+        inner_group_num=1,
+        classifier_dropout_prob=config.hidden_dropout_prob,
+        bos_token_id=None,
+        eos_token_id=None,
+    )

@@ -1,0 +1,153 @@
+"""Which variable of a TensorFlow BERT becomes which weight in transformers, and whether all are there and fit."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from limbeck.errors import CheckpointUnfit
+from limbeck.teacher.tf_checkpoint import TensorFlowCheckpoint
+from limbeck.teacher.tf_config import TensorFlowBertConfig
+
+MAPPING = "bert/encoder/embedding_hidden_mapping_in"
+POOLER = "bert/pooler/dense"
+CLASSIFIER = ("output_weights", "output_bias")
+PRETRAINING_HEADS = ("cls/predictions/", "cls/seq_relationship/")
+OF_THE_OPTIMISER = re.compile(r".+/(adam_m|adam_v|Adam|Adam_1)|global_step|beta[12]_power")
+
+HIDDEN, INNER = "hidden_size", "intermediate_size"
+# Of each layer: module in TensorFlow and in a BERT of transformers, the same in an ALBERT, width in, width out.
+LAYER_DENSE = [
+    ("attention/self/query", "attention.query", HIDDEN, HIDDEN),
+    ("attention/self/key", "attention.key", HIDDEN, HIDDEN),
+    ("attention/self/value", "attention.value", HIDDEN, HIDDEN),
+    ("attention/output/dense", "attention.dense", HIDDEN, HIDDEN),
+    ("intermediate/dense", "ffn", HIDDEN, INNER),
+    ("output/dense", "ffn_output", INNER, HIDDEN),
+]
+LAYER_NORMS = [
+    ("attention/output/LayerNorm", "attention.LayerNorm"),
+    ("output/LayerNorm", "full_layer_layer_norm"),
+]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One weight: its name in transformers, its variable, and the variable's shape as keys of bert_config.json."""
+
+    name: str
+    variable: str
+    shape: tuple[str, ...]
+
+    def tensor(self, checkpoint: TensorFlowCheckpoint) -> Tensor:
+        """As transformers keeps it: a kernel is (in, out) in TensorFlow, and the weight (out, in)."""
+        values = torch.from_numpy(checkpoint.read(self.variable))
+        return values.T.contiguous() if self.variable.endswith("/kernel") else values
+
+
+@dataclass(frozen=True)
+class Network:
+    """What the variables of a checkpoint say that it is."""
+
+    factorised: bool  # the embedding is narrower than the layers, and mapped to their width
+    pooled: bool
+    class_count: int | None  # None: it has no classifier
+    left_out: tuple[str, ...]  # variables of the pre-training heads
+    weights: tuple[Weight, ...]
+
+
+def lay_out(checkpoint: TensorFlowCheckpoint, config: TensorFlowBertConfig) -> Network:
+    """Every variable given its place; what is missing, of another shape or unknown is told in one error."""
+    shapes = checkpoint.shapes
+    classifier = shapes.get("output_weights", ())
+    classified = any(name in shapes for name in CLASSIFIER)
+    factorised = config.embedding_width != config.hidden_size or f"{MAPPING}/kernel" in shapes
+    pooled = classified or any(name.startswith(f"{POOLER}/") for name in shapes)
+    weights = tuple(
+        _weights(layers=config.num_hidden_layers, factorised=factorised, pooled=pooled, classified=classified)
+    )
+    left_out = tuple(sorted(name for name in shapes if name.startswith(PRETRAINING_HEADS)))
+    sizes = {**config.model_dump(), "embedding_size": config.embedding_width, "classes": (*classifier, 0)[0]}
+    _refuse_misfits(checkpoint.prefix, shapes, weights=weights, sizes=sizes, left_out=left_out)
+    return Network(
+        factorised=factorised,
+        pooled=pooled,
+        class_count=classifier[0] if classified else None,
+        left_out=left_out,
+        weights=weights,
+    )
+
+
+def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool) -> Iterator[Weight]:
+    base = "" if not classified else "albert." if factorised else "bert."  # a classifier keeps the encoder inside
+    for table, rows in (
+        ("word", "vocab_size"),
+        ("position", "max_position_embeddings"),
+        ("token_type", "type_vocab_size"),
+    ):
+        name = f"embeddings/{table}_embeddings"
+        yield Weight(f"{base}{_dotted(name)}.weight", f"bert/{name}", (rows, "embedding_size"))
+    yield from _norm(f"{base}embeddings.LayerNorm", "bert/embeddings/LayerNorm", "embedding_size")
+    if factorised:
+        yield from _dense(f"{base}encoder.embedding_hidden_mapping_in", MAPPING, "embedding_size", HIDDEN)
+    for number in range(layers):
+        yield from _layer(base, number, factorised=factorised)
+    if pooled:
+        yield from _dense(f"{base}pooler" if factorised else f"{base}pooler.dense", POOLER, HIDDEN, HIDDEN)
+    if classified:
+        yield Weight("classifier.weight", "output_weights", ("classes", HIDDEN))
+        yield Weight("classifier.bias", "output_bias", ("classes",))
+
+
+def _layer(base: str, number: int, *, factorised: bool) -> Iterator[Weight]:
+    place = f"encoder.albert_layer_groups.{number}.albert_layers.0" if factorised else f"encoder.layer.{number}"
+    for module, albert, width_in, width_out in LAYER_DENSE:
+        name = f"{base}{place}.{albert if factorised else _dotted(module)}"
+        yield from _dense(name, f"bert/encoder/layer_{number}/{module}", width_in, width_out)
+    for module, albert in LAYER_NORMS:
+        name = f"{base}{place}.{albert if factorised else _dotted(module)}"
+        yield from _norm(name, f"bert/encoder/layer_{number}/{module}", HIDDEN)
+
+
+def _dense(name: str, variable: str, width_in: str, width_out: str) -> Iterator[Weight]:
+    yield Weight(f"{name}.weight", f"{variable}/kernel", (width_in, width_out))
+    yield Weight(f"{name}.bias", f"{variable}/bias", (width_out,))
+
+
+def _norm(name: str, variable: str, width: str) -> Iterator[Weight]:
+    yield Weight(f"{name}.weight", f"{variable}/gamma", (width,))
+    yield Weight(f"{name}.bias", f"{variable}/beta", (width,))
+
+
+def _dotted(module: str) -> str:
+    return module.replace("/", ".")
+
+
+def _refuse_misfits(
+    prefix: Path,
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    weights: Collection[Weight],
+    sizes: Mapping[str, int],
+    left_out: Collection[str],
+) -> None:
+    taken = {weight.variable for weight in weights}
+    missing = [weight.variable for weight in weights if weight.variable not in shapes]
+    misshapen = [
+        f"{weight.variable} is {_times(shapes[weight.variable])}, not {_times(sizes[key] for key in weight.shape)} "
+        f"({_times(weight.shape)})"
+        for weight in weights
+        if weight.variable in shapes and shapes[weight.variable] != tuple(sizes[key] for key in weight.shape)
+    ]
+    unknown = sorted(
+        name for name in shapes if name not in {*taken, *left_out} and not OF_THE_OPTIMISER.fullmatch(name)
+    )
+    if missing or misshapen or unknown:
+        raise CheckpointUnfit(path=prefix, missing=missing, misshapen=misshapen, unknown=unknown)
+
+
+def _times(parts: Iterator[object] | tuple[object, ...]) -> str:
+    return " × ".join(str(part) for part in parts) or "a single number"

@@ -1,0 +1,86 @@
+"""The tokenizer of a checkpoint, set up as its model reads: special tokens, token types, the side that is padded."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
+from transformers import AutoTokenizer
+
+from limbeck.errors import TokenizerNeedsPackages
+
+FILE = "tokenizer.json"
+TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: what it brings
+XLNET_PADDING_TYPE = 3
+
+
+def load_tokenizer(folder: Path, config: Any) -> Any:
+    """The fast tokenizer of a Hugging Face folder. What its model cannot be right without is not left to the folder."""
+    _refuse_unreadable(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+    _restore_special_tokens(tokenizer, folder=folder, config=config)
+    _change(tokenizer, "model_input_names", _input_names(config))
+    _change(tokenizer, "padding_side", "left" if reads_last_token(config) else "right")
+    _change(tokenizer, "truncation_side", "right")
+    if config.model_type == "xlnet":
+        tokenizer._pad_token_type_id = XLNET_PADDING_TYPE  # transformers 5 means to, and resets it to 0
+    # Tokenising once and padding each batch by itself is what we want; the hint against it is for other uses.
+    tokenizer.deprecation_warnings["Asking-to-pad-a-fast-tokenizer"] = True
+    return tokenizer
+
+
+def reads_last_token(config: Any) -> bool:
+    """Whether the classifier reads the last token, as XLNet's, whose [CLS] stands there; else it reads the first."""
+    return getattr(config, "summary_type", None) == "last"
+
+
+def _input_names(config: Any) -> list[str]:
+    """Token types go to models that tell some apart.
+
+    The tokenizers of transformers 5 forget them for XLNet and ALBERT (transformers#48128), and those made for BERT give
+    them to models that have no table for them.
+    """
+    tells_apart = config.model_type == "xlnet" or (getattr(config, "type_vocab_size", None) or 0) > 1
+    return ["input_ids", "token_type_ids", "attention_mask"] if tells_apart else ["input_ids", "attention_mask"]
+
+
+def _restore_special_tokens(tokenizer: Any, *, folder: Path, config: Any) -> None:
+    """Those of the folder's own tokenizer.json, instead of which transformers 5 puts the ones of the class.
+
+    Without that file DeBERTa gets back the one [SEP] between two texts that it was trained with; its class puts two.
+    """
+    if (folder / FILE).is_file():
+        own = Tokenizer.from_file(str(folder / FILE))
+        if own.num_special_tokens_to_add(is_pair=False):
+            tokenizer.backend_tokenizer.post_processor = own.post_processor
+    elif config.model_type == "deberta":
+        first, last = tokenizer.cls_token, tokenizer.sep_token
+        tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} $B:1 {last}:1",
+            special_tokens=[(first, tokenizer.cls_token_id), (last, tokenizer.sep_token_id)],
+        )
+
+
+def _change(tokenizer: Any, name: str, value: Any) -> None:
+    """Set it now and in what is saved, if it is not so already; in whatever order names stand."""
+    found = getattr(tokenizer, name)
+    if found != value and not (isinstance(value, list) and sorted(found) == sorted(value)):
+        setattr(tokenizer, name, value)
+        tokenizer.init_kwargs[name] = value
+
+
+def _refuse_unreadable(folder: Path) -> None:
+    """Transformers would speak of quite another package."""
+    models = sorted(path.name for path in folder.glob("*.model"))
+    missing = [package for package, module in TO_READ_SENTENCEPIECE.items() if not _is_installed(module)]
+    if models and missing and not (folder / FILE).is_file():
+        raise TokenizerNeedsPackages(path=folder, found=models[0], packages=missing)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that the module is in
+        return False

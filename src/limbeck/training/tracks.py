@@ -1,0 +1,64 @@
+"""Where the curves of a training go while it runs: TensorBoard, or any other tracker that accelerate knows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
+
+from limbeck.errors import TrackerUnusable
+
+RUN_NAME = {"wandb": "name", "mlflow": "run_name", "swanlab": "experiment_name", "trackio": "name"}  # each has its own
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Which trackers, the project they shall name, and the folder for those that write files."""
+
+    trackers: Sequence[str] = ()
+    project: str = "limbeck"
+    folder: Path = Path("tracking")
+
+
+NO_TRACKS = Tracks()
+
+
+def refuse_unknown_trackers(names: Sequence[str]) -> None:
+    """Raise before any work is done if one of them is not known or not installed: accelerate would skip it silently."""
+    available = [str(tracker) for tracker in get_available_trackers()]
+    for name in names:
+        if name not in available:
+            raise TrackerUnusable(name=name, known=list(LOGGER_TYPE_TO_CLASS), available=available)
+
+
+class Curves:
+    """The curves of one training."""
+
+    def __init__(self, accelerator: Accelerator, tracks: Tracks, *, what: str, settings: object) -> None:
+        self._accelerator, self._is_on = accelerator, bool(tracks.trackers)
+        if self._is_on:
+            named = {tracker: {key: what} for tracker, key in RUN_NAME.items() if tracker in tracks.trackers}
+            accelerator.init_trackers(tracks.project, config=_plain(settings), init_kwargs=named)
+
+    def add(self, values: Mapping[str, float], *, step: int) -> None:
+        """One point on each curve."""
+        if self._is_on:
+            self._accelerator.log(dict(values), step=step)
+
+    def close(self) -> None:
+        """Write what is still held back."""
+        if self._is_on:
+            self._accelerator.end_training()
+
+
+def log_folder(tracks: Tracks, *, what: str) -> Path:
+    """A folder for each training, so that their curves do not run into each other."""
+    return tracks.folder / "".join(letter if letter.isalnum() or letter in "-." else "_" for letter in what)
+
+
+def _plain(settings: object) -> dict[str, Any]:
+    """The settings that every tracker can show: numbers, texts and truth values."""
+    values = settings.model_dump() if hasattr(settings, "model_dump") else vars(settings)
+    return {key: value for key, value in values.items() if isinstance(value, int | float | str | bool)}

@@ -1,0 +1,100 @@
+"""The labelled rows of a file, by the recipe's way of writing labels."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from limbeck.corpus.file_rows import read_file
+from limbeck.corpus.label_cells import LabelReader
+from limbeck.corpus.labelled import LabelledRows
+from limbeck.errors import ColumnMissing, FileEmpty, RowMalformed
+from limbeck.recipe.corpus import Corpus
+
+ROWS = [
+    {"text": "a soup", "other": "x", "labels": ["hot", "good"], "hot": 0.9, "good": 0.6},
+    {"text": "a lamp", "other": "y", "labels": [], "hot": 0.1, "good": 0.2},
+]
+
+
+def read(path: Path, **section: Any) -> tuple[LabelledRows, LabelReader]:
+    return read_file(Corpus.model_validate({"train": str(path), **section}), path, split="train")
+
+
+@pytest.fixture(params=["rows.jsonl", "rows.parquet"])
+def nested(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    path = tmp_path / str(request.param)
+    if path.suffix == ".jsonl":
+        path.write_text("\n".join(map(json.dumps, ROWS)))
+    else:
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    return path
+
+
+def test_lists_of_labels_are_sets_in_json_and_parquet(nested: Path) -> None:
+    rows, _ = read(nested, label="labels", multi_label=True)
+
+    assert rows.labels == [("good", "hot"), ()]
+    assert rows.texts == ["a soup", "a lamp"]
+
+
+def test_columns_of_numbers_are_labels_in_json_and_parquet(nested: Path) -> None:
+    one, reader = read(nested, label=["hot", "good"], pair="other")
+    several, _ = read(nested, label=["hot", "good"], multi_label=True)
+
+    assert one.labels == [("hot",), ("good",)]
+    assert one.pairs == ["x", "y"]
+    assert several.labels == [("good", "hot"), ()]
+    assert reader.columns == ["hot", "good"]
+
+
+def test_label_columns_by_number_have_the_names_of_the_header_if_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,hot,good\nsoup,1,0\n")
+
+    named = read(path, label=[2, 1])[1]
+    (tmp_path / "rows.csv").write_text("soup,1,0\n")
+    numbered = read(path, text=0, label=[2, 1], header=False)[1]
+
+    assert named.columns == ["good", "hot"]
+    assert numbered.columns == ["2", "1"]
+
+
+def test_an_empty_cell_is_a_row_without_labels(tmp_path: Path) -> None:
+    path = tmp_path / "rows.tsv"
+    path.write_text("text\tlabel\nsoup\thot|good\nlamp\t\n")
+
+    assert read(path, multi_label=True)[0].labels == [("good", "hot"), ()]
+    with pytest.raises(RowMalformed, match="label is empty"):
+        read(path)
+
+
+def test_a_label_column_that_is_not_there_is_reported_with_a_close_one(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,toxic,obscene\nsoup,1,0\n")
+
+    with pytest.raises(ColumnMissing, match="did you mean 'obscene'") as caught:
+        read(path, label=["toxic", "obscen"], multi_label=True)
+
+    assert caught.value.column == "obscen"
+
+
+def test_a_value_that_is_no_number_is_reported_with_its_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,toxic,obscene\nsoup,1,0\n\nlamp,1,maybe\n")
+
+    with pytest.raises(RowMalformed, match="'obscene' holds 'maybe'") as caught:
+        read(path, label=["toxic", "obscene"])
+
+    assert caught.value.row == 4
+
+
+def test_a_header_alone_is_an_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n")
+
+    with pytest.raises(FileEmpty):
+        read(path, multi_label=True)

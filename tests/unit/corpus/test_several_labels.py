@@ -1,0 +1,63 @@
+"""Whether the cells of a column hold several labels each."""
+
+import pytest
+
+from limbeck.corpus.several_labels import are_label_lists, find_separator
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (["food|price", "food", "price", ""], "|"),
+        (["food; price", "price; staff", "staff", "food"], ";"),
+        (["food, price", "price", "food"], ","),
+        (["0,27", "27", "0", "0,3,27", "3"], ","),
+    ],
+)
+def test_names_in_ever_other_company_are_labels(cells: list[str], separator: str) -> None:
+    assert find_separator(cells * 10, most=50) == separator
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["good", "bad"],
+        ["yes, always", "no, never", "maybe"],
+        ["Paris, France", "Lyon, France", "Rome, Italy"],
+        ["1,0", "1,5", "2,0", "2,5", "3,0", "3,5", "5,0"],
+        ["we came, we saw", "it rained, we left", "we saw, we left"],
+        ["", " "],
+    ],
+)
+def test_names_that_only_hold_the_character_are_one_label_each(cells: list[str]) -> None:
+    assert find_separator(cells * 10, most=50) is None
+
+
+def test_the_same_labels_in_another_order_are_no_other_company() -> None:
+    assert find_separator(["a|b", "b|a", "b | a"] * 10, most=50) is None
+
+
+def test_a_single_odd_row_makes_no_separator() -> None:
+    assert find_separator(["a", "b"] * 100 + ["a|b"], most=50) is None
+
+
+def test_more_names_than_there_may_be_are_no_labels() -> None:
+    cells = [f"{number}|{number + 1}" for number in range(60)] + [str(number) for number in range(60)]
+
+    assert find_separator(cells, most=50) is None
+    assert find_separator(cells, most=61) == "|"
+
+
+@pytest.mark.parametrize(
+    ("lists", "found"),
+    [
+        ([("a", "b"), ("a",), (), ("b",)], True),
+        ([("a", "b"), ("c", "d")], False),
+        ([("a",), ("a",)], False),
+        ([("0", "1", "0"), ("1", "1", "0")], False),
+        ([("0", "1"), ("1",), ("0",)], True),
+        ([("x" * 80, "y"), ("x" * 80, "y" * 10)], False),
+    ],
+)
+def test_lists_of_few_values_that_recur_are_labels(lists: list[tuple[str, ...]], found: bool) -> None:
+    assert are_label_lists(lists, most=50) is found

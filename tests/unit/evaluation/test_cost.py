@@ -1,0 +1,80 @@
+"""What a teacher costs is what its members cost together, if that can be known."""
+
+from pathlib import Path
+
+import pytest
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.whole import written_whole
+from limbeck.evaluation.clock import Timing
+from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, weighable, with_speedup
+
+FAST = Timing(samples_ms=[10.0, 10.0, 10.0], rates=[200.0])
+SLOW = Timing(samples_ms=[30.0, 30.0], rates=[50.0])
+
+
+def encoder(folder: Path, *, size: int) -> TeacherFolder:
+    facts = TeacherFacts(
+        name="bert", labels=["a", "b"], dev_accuracy=0.9, max_length=32, precision="fp32", parameters=size,
+        parameters_without_embeddings=size // 2,
+    )  # fmt: skip
+    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+        (scratch / "model.safetensors").write_bytes(b"\0" * size)
+        (scratch / "tokenizer.json").write_bytes(b"\0" * 500)
+        save_teacher_facts(scratch, facts)
+    return TeacherFolder(folder)
+
+
+def answers_file(folder: Path) -> TeacherFolder:
+    facts = TeacherFacts(name="answers.jsonl", labels=["a", "b"], dev_accuracy=0.9, kind="file")
+    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+        save_teacher_facts(scratch, facts)
+    return TeacherFolder(folder)
+
+
+def test_members_are_weighed_together_or_not_at_all(tmp_path: Path) -> None:
+    one, other, file = encoder(tmp_path / "1", size=10), encoder(tmp_path / "2", size=10), answers_file(tmp_path / "3")
+
+    assert weighable([one, other]) == [one, other]
+    assert weighable([one, file]) == weighable([file]) == weighable([]) == []
+
+
+def test_sizes_are_sums_over_the_weights_of_the_members(tmp_path: Path) -> None:
+    members = [encoder(tmp_path / "1", size=3_000), encoder(tmp_path / "2", size=1_000)]
+
+    assert teacher_size(members) == {"parameters": 4_000, "parameters_without_embeddings": 2_000, "size_mb": 0.004}
+
+
+def test_a_teacher_without_weights_has_no_size() -> None:
+    assert set(teacher_size([]).values()) == {None}
+
+
+def test_members_are_asked_one_after_the_other() -> None:
+    cost = seconds([FAST, SLOW])
+
+    assert cost["latency_ms"] == {"p50": 40.0, "p95": 40.0, "samples": 2}
+    assert cost["rows_per_second"] == pytest.approx(40.0)  # 1/200 s and 1/50 s for a row
+
+
+def test_speed_is_told_against_the_teacher_or_not_at_all() -> None:
+    student = seconds([FAST])
+
+    assert with_speedup(student, teacher=seconds([FAST, SLOW]))["speedup_over_teacher"] == 4.0
+    assert with_speedup(student, teacher=seconds([])) == {**student, "speedup_over_teacher": None}
+
+
+def test_nothing_that_was_not_timed_has_a_speed() -> None:
+    unknown = seconds([])
+
+    assert with_speedup(unknown, teacher=unknown) == {
+        "latency_ms": None,
+        "rows_per_second": None,
+        "speedup_over_teacher": None,
+    }
+
+
+def test_an_encoder_is_timed_with_as_much_of_a_text_as_it_reads(tmp_path: Path) -> None:
+    subject = teacher_subject(encoder(tmp_path / "1", size=10))
+
+    assert (subject.kind, subject.folder, subject.max_length) == ("teacher", tmp_path / "1", 32)

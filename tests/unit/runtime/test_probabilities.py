@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from limbeck.runtime.probabilities import best_labels, label_sets, probabilities_of, sigmoid, softmax
+
+LABELS = ["bad", "long", "loud"]
+
+
+def test_softmax_keeps_large_logits_finite() -> None:
+    logits = np.array([[1000.0, 999.0], [-1000.0, -1000.0]], dtype=np.float32)
+
+    probabilities = softmax(logits)
+
+    np.testing.assert_allclose(probabilities, [[0.7310586, 0.2689414], [0.5, 0.5]], rtol=1e-6)
+
+
+def test_sigmoid_keeps_large_logits_finite_and_small_probabilities_exact() -> None:
+    logits = np.array([-1000.0, -20.0, 0.0, 1.0, 1000.0], dtype=np.float32)
+
+    probabilities = sigmoid(logits)
+
+    np.testing.assert_allclose(probabilities, [0.0, 2.0611537e-9, 0.5, 0.7310586, 1.0], rtol=1e-6)
+    assert probabilities.dtype == np.float32
+
+
+@pytest.mark.parametrize(("multi_label", "sums"), [(False, [1.0, 1.0]), (True, [1.5, 1.7310586])])
+def test_probabilities_sum_to_one_unless_a_row_may_have_several_labels(multi_label: bool, sums: list[float]) -> None:
+    logits = np.array([[0, 0, 0], [0, 1, 0]], dtype=np.float32)
+
+    probabilities = probabilities_of(logits, multi_label=multi_label)
+
+    np.testing.assert_allclose(probabilities.sum(axis=1), sums, rtol=1e-6)
+
+
+def test_the_best_label_is_one_and_the_labels_that_apply_are_any_number() -> None:
+    probabilities = np.array([[0.9, 0.5, 0.7], [0.1, 0.2, 0.49]], dtype=np.float32)
+
+    assert best_labels(probabilities, LABELS) == ["bad", "loud"]
+    assert label_sets(probabilities, LABELS) == [["bad", "long", "loud"], []]
+
+
+def test_no_rows_have_no_labels() -> None:
+    nothing = np.zeros((0, 3), dtype=np.float32)
+
+    assert best_labels(nothing, LABELS) == []
+    assert label_sets(nothing, LABELS) == []
+    assert softmax(nothing).shape == sigmoid(nothing).shape == (0, 3)

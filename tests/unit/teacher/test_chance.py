@@ -1,0 +1,71 @@
+"""A teacher that guesses is refused, with its numbers and what to do."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from limbeck.artifacts.teacher_folder import TeacherFacts
+from limbeck.errors import TeacherNearChance
+from limbeck.progress import SilentReporter
+from limbeck.teacher.chance import refuse_guessing
+from limbeck.training.skill import NEAR_CHANCE
+
+GUESSING = TeacherFacts(name="bert-base", labels=["no", "yes"], dev_accuracy=0.52, dev_skill=0.04, dev_rows=1200)
+
+
+class Listening(SilentReporter):
+    """Keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_guessing_teacher_stops_the_run_with_its_numbers_and_the_reasons() -> None:
+    with pytest.raises(TeacherNearChance) as raised:
+        refuse_guessing(GUESSING, near_chance="stop", reporter=SilentReporter())
+
+    message = str(raised.value)
+    assert message.startswith("the teacher bert-base does hardly better on dev than guessing")
+    assert "52.0% of 1,200 dev rows are right; Cohen's kappa 0.04" in message
+    assert "never fine-tuned" in message
+    assert 'near_chance = "warn"' in message.splitlines()[-1]
+    assert raised.value.skill == 0.04
+
+
+def test_with_warn_it_is_told_and_the_run_goes_on() -> None:
+    reporter = Listening()
+
+    refuse_guessing(GUESSING, near_chance="warn", reporter=reporter)
+
+    (note,) = reporter.notes
+    assert "bert-base does hardly better than guessing (52.0% on dev, Cohen's kappa 0.04)" in note
+
+
+def test_far_worse_than_guessing_looks_like_swapped_classes() -> None:
+    with pytest.raises(TeacherNearChance, match="its classes look swapped"):
+        refuse_guessing(replace(GUESSING, dev_skill=-0.8, dev_accuracy=0.1), near_chance="stop", reporter=Listening())
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("file", "columns"), ("ensemble", "members")])
+def test_the_reason_is_one_that_this_kind_of_teacher_can_have(kind: Any, hint: str) -> None:
+    with pytest.raises(TeacherNearChance, match=hint):
+        refuse_guessing(replace(GUESSING, kind=kind), near_chance="stop", reporter=Listening())
+
+
+@pytest.mark.parametrize("skill", [NEAR_CHANCE, 0.9, None])
+def test_a_teacher_that_knows_something_or_was_not_judged_passes_in_silence(skill: float | None) -> None:
+    reporter = Listening()
+
+    refuse_guessing(replace(GUESSING, dev_skill=skill), near_chance="stop", reporter=reporter)
+
+    assert reporter.notes == []
+
+
+def test_accuracy_alone_saves_nobody() -> None:
+    """Always the most frequent class: 95 % right, and nothing learned."""
+    with pytest.raises(TeacherNearChance):
+        refuse_guessing(replace(GUESSING, dev_accuracy=0.95, dev_skill=0.0), near_chance="stop", reporter=Listening())

@@ -1,0 +1,92 @@
+"""Fine-tuning: what decides the loss, and that several processes come to what one comes to."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional as F
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.progress import SilentReporter
+from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.teacher import prepare_teacher
+from limbeck.teacher.fine_tune import label_loss
+
+Prepare = Callable[..., TeacherFolder]
+
+
+@pytest.fixture
+def prepare(toy_corpus: Corpus, still_teacher: Path, tmp_path: Path) -> Prepare:
+    """prepare(keys of [teacher]…): a teacher without dropout, fine-tuned on the toy rows."""
+
+    def prepare(**section: Any) -> TeacherFolder:
+        keys = {"checkpoint": str(still_teacher), "epochs": 1, "batch_size": 20, "precision": "fp32"}
+        return prepare_teacher(
+            EncoderTeacher.model_validate({**keys, "learning_rate": 1e-3, "clip_norm": 1e6, **section}),
+            corpus=toy_corpus,
+            out=tmp_path / f"teacher-{len(list(tmp_path.iterdir()))}",
+            key=Key(section={}, inputs={}),
+            reporter=SilentReporter(),
+        )
+
+    return prepare
+
+
+@pytest.fixture
+def still_teacher(tiny_teacher_copy: Path) -> Path:
+    """The tiny teacher with dropout switched off: then the same rows give the same gradient, however they are dealt."""
+    config = tiny_teacher_copy / "config.json"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('_dropout_prob": 0.1', '_dropout_prob": 0.0'), encoding="utf-8")
+    return tiny_teacher_copy
+
+
+def largest_difference(one: TeacherFolder, other: TeacherFolder) -> float:
+    first, second = (load_file(folder.folder / "model.safetensors") for folder in (one, other))
+    return max(float((first[name] - second[name]).abs().max()) for name in first)
+
+
+def test_two_processes_come_to_the_weights_that_one_comes_to(prepare: Prepare) -> None:
+    alone, together = prepare(), prepare(processes=2)
+
+    assert together.facts.dev_accuracy == pytest.approx(alone.facts.dev_accuracy, abs=0.051)
+    assert largest_difference(alone, together) < 5e-4
+    assert largest_difference(prepare(seed=1), together) > 5e-3  # the bound above means something
+
+
+def test_accumulated_batches_come_to_the_weights_of_one_large_batch(prepare: Prepare) -> None:
+    parts, whole = prepare(batch_size=20, accumulation_steps=100), prepare(batch_size=1000)
+
+    assert largest_difference(parts, whole) < 1e-4
+
+
+def corpus_of(*, multi_label: bool, weights: list[float] | None) -> Corpus:
+    return SimpleNamespace(is_multi_label=multi_label, class_weights=weights)  # type: ignore[return-value]
+
+
+def test_the_loss_to_one_label_counts_classes_by_their_weights() -> None:
+    logits, labels = torch.randn(6, 3), torch.tensor([0, 0, 1, 2, 2, 2])
+    weights = [1.0, 2.0, 0.5]
+
+    found = label_loss(corpus_of(multi_label=False, weights=weights))(logits, labels)
+
+    each = F.cross_entropy(logits, labels, reduction="none") * torch.tensor(weights)[labels]
+    torch.testing.assert_close(found, each.sum() / torch.tensor(weights)[labels].sum())
+
+
+def test_the_loss_to_several_labels_is_binary_for_each_class() -> None:
+    logits, labels = torch.tensor([[0.0, 2.0]]), torch.tensor([[1, 0]])
+
+    plain = label_loss(corpus_of(multi_label=True, weights=None))(logits, labels)
+    lifted = label_loss(corpus_of(multi_label=True, weights=[3.0, 1.0]))(logits, labels)
+
+    miss = np.log1p(np.exp(2.0))
+    assert plain.item() == pytest.approx((np.log(2) + miss) / 2, rel=1e-5)
+    assert lifted.item() == pytest.approx((3 * np.log(2) + miss) / 2, rel=1e-5)

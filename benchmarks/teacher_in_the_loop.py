@@ -4,8 +4,8 @@
 
 Asking in every step is what TextBrewer's distillers and PaddleNLP's distill_lstm do. Both ways run the one training
 loop of Limbeck with the same student, seed, batches and loss; the only difference is where the teacher's logits come
-from. The cached way pays for its labelling inside the measured time. The ways take turns, and medians are compared.
-Needs the extra `demo` (offline encoder and sentences).
+from. The cached way pays for its labelling inside the measured time. The ways take turns on one thread, and medians are
+compared. Needs the extra `demo` (offline encoder and sentences).
 """
 
 import argparse
@@ -54,6 +54,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--out", type=Path)
     asked = options.parse_args()
+    torch.set_num_threads(1)
     texts = sentences(asked.rows)
     torch.manual_seed(0)
     teacher = load_encoder(

@@ -117,8 +117,8 @@ def limits(field: FieldInfo) -> list[str]:
     found = []
     for rule in field.metadata:
         found += [words.format(getattr(rule, name)) for name, words in LIMITS.items() if hasattr(rule, name)]
-        if getattr(rule, "min_length", 0):
-            found.append("not empty")
+        if least := getattr(rule, "min_length", 0):
+            found.append("not empty" if least == 1 else f"at least {least}")
         if pattern := getattr(rule, "pattern", None):
             found.append(f"of the form `{pattern}`")
     return found

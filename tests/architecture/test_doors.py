@@ -35,15 +35,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"recipe"},
     **{stage: {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"} for stage in STAGES},
     "serving": {"recipe", "artifacts", "text", "runtime"},
-    "pipeline": {"recipe", "artifacts", "training", *STAGES},
+    "pipeline": {"recipe", "artifacts", "text", "training", *STAGES},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "evaluation"},
     "checks": {"recipe", "artifacts", "pipeline", *STAGES},
     "cli": {
         *("recipe", "artifacts", "pipeline", "checks", "serving", "runtime", "demo"),
-        *("corpus", "teacher", "evaluation"),
+        *("corpus", "teacher", "augmentation", "evaluation"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
+    ("cli", "augmentation"): "limbeck.augmentation.show",
     ("cli", "evaluation"): "limbeck.evaluation.tables",
     ("demo", "evaluation"): "limbeck.evaluation.tables",
     ("cli", "teacher"): "limbeck.teacher.import_tf",

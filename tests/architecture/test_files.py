@@ -12,6 +12,7 @@ PATHS = sorted(SRC.rglob("*.py"))
 MODULES = [pytest.param(path, id=path.relative_to(SRC).as_posix()) for path in PATHS]
 ROOMS = sorted(path.parent for path in SRC.glob("*/__init__.py"))
 NOT_STAGES = {
+    "checks",
     "pipeline",
     "recipe",
     "artifacts",

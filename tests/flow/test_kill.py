@@ -11,6 +11,7 @@ from typing import Any
 
 from limbeck.artifacts.manifest import MANIFEST
 from limbeck.artifacts.teacher_labels import ASKING
+from limbeck.artifacts.transfer_text import without_times
 
 DIES_AT = Path(__file__).with_name("dies_at.py")
 POINTS = (
@@ -46,11 +47,18 @@ def fingerprints(run: Path) -> dict[str, dict[str, str]]:
     manifests = {path.parent: json.loads(path.read_text(encoding="utf-8")) for path in run.rglob(MANIFEST)}
     return {
         str(folder.relative_to(run)): {
-            name: facts["blake2b"] for name, facts in manifest["files"].items() if name != ASKING
+            name: counted(folder / name) if name == "quality.json" else facts["blake2b"]
+            for name, facts in manifest["files"].items()
+            if name != ASKING
         }
         for folder, manifest in manifests.items()
         if folder.name != "report"
     }
+
+
+def counted(path: Path) -> str:
+    """What was counted while rows were gathered, without how long it took."""
+    return json.dumps(without_times(json.loads(path.read_text(encoding="utf-8"))))
 
 
 def numbers(run: Path) -> list[dict[str, Any]]:

@@ -11,11 +11,13 @@ import pytest
 
 import limbeck
 from limbeck.artifacts.run_folder import Run
-from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import LabelsDoNotCover, LimbeckError, TeacherNearChance
+from limbeck.checks import labelled_run
+from limbeck.errors import ArtifactMissing, LabelsDoNotCover, LimbeckError, TeacherNearChance
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
+from limbeck.recipe.stages import Stage
 
 WriteRecipe = Callable[[Path], Path]
 Go = Callable[..., Run]
@@ -165,6 +167,44 @@ def test_an_ensemble_asks_each_member_by_itself_and_none_twice(toy_recipe: Path,
     notes = Notes()
     run(toy_recipe, overrides=overrides, out=tmp_path / "runs" / "again", reporter=notes)
     assert any(" 0 texts asked" in line for line in notes.lines)
+
+
+def test_members_in_another_order_keep_their_own_weights(toy_recipe: Path, first: Run, tmp_path: Path) -> None:
+    good = said_by(first, tmp_path / "good.jsonl")
+    poor = tmp_path / "poor.jsonl"
+    lines = [json.loads(line) for line in good.read_text(encoding="utf-8").splitlines()]
+    for line in lines[::3]:  # wrong on every third text
+        line["probabilities"] = dict(zip(line["probabilities"], [*line["probabilities"].values()][::-1], strict=True))
+    poor.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+
+    def go(*files: Path) -> TeacherFacts:
+        members = ", ".join(f"{{kind='file', path='{file}'}}" for file in files)
+        overrides = [f"teacher={{kind='ensemble', combine='weighted', members=[{members}]}}"]
+        run(toy_recipe, overrides=overrides, out=tmp_path / "run", until=Stage.LABELING, reporter=SilentReporter())
+        return TeacherFolder(tmp_path / "run" / "teacher").facts
+
+    before, after = go(good, poor), go(poor, good)
+
+    assert list(after.members) == ["poor", "good"]
+    assert after.weights == before.weights[::-1]
+    assert after.weights[0] < after.weights[1]
+    asking = TeacherLabels(tmp_path / "run" / "labels").asking
+    assert {source["name"]: source["weight"] for source in asking["sources"]} == dict(
+        zip(after.members, after.weights, strict=True)
+    )
+
+
+def test_labels_are_not_shown_beside_rows_they_were_not_made_for(write_recipe: WriteRecipe, tmp_path: Path) -> None:
+    recipe = write_recipe(tmp_path / "data")
+    out = tmp_path / "run"
+    run(recipe, overrides=["teacher.near_chance=warn"], out=out, until=Stage.LABELING, reporter=SilentReporter())
+    rows = (tmp_path / "data" / "toy.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "data" / "toy.csv").write_text("\n".join([rows[0], *rows[2:], rows[1]]), encoding="utf-8")
+
+    run(recipe, overrides=["teacher.near_chance=warn"], out=out, until=Stage.CORPUS, reporter=SilentReporter())
+
+    with pytest.raises(ArtifactMissing, match="belong to an earlier corpus"):
+        labelled_run(out)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from limbeck.corpus.run import gather_transfer, read_corpus
 from limbeck.progress import SilentReporter
 from limbeck.recipe.corpus import Corpus as CorpusSection
 from limbeck.recipe.transfer import Transfer
+from limbeck.text.forms import chosen_steps, form_of, in_form
 
 pytestmark = [
     pytest.mark.trial,
@@ -74,6 +75,25 @@ def test_the_shopping_reviews_hold_1145_of_its_dev_rows_and_all_are_kept_out(
         section, corpus=usual_split, out=tmp_path / "transfer", key=KEY, reporter=SilentReporter()
     )
 
-    assert transfer.quality["overlap"]["splits"]["dev"]["found"] == 1145
+    found = transfer.quality["overlap"]["splits"]["dev"]
+    assert (found["found"], found["verbatim"], found["near"]) == (1145, 999, 21)
     kept = {"".join(text.split()) for text in transfer.rows.texts}
-    assert not kept & {"".join(text.split()) for text in usual_split.splits["dev"].texts}
+    held_out = {"".join(text.split()) for text in usual_split.splits["dev"].texts}
+    assert not kept & held_out
+    assert not {text[:30] for text in kept if len(text) >= 30} & {text[:30] for text in held_out if len(text) >= 30}
+
+
+def test_imdb_sentences_are_brought_to_the_form_of_sst2(tmp_path: Path) -> None:
+    folder, files = DATA / "sst2", [str(DATA / "imdb" / "dev.tsv.gz")]
+    section = CorpusSection(train=str(folder / "train.tsv"), dev=str(folder / "dev.tsv"), text="sentence")
+    corpus = read_corpus(section, out=tmp_path / "corpus", key=KEY, reporter=SilentReporter(), name="sst2")
+    gathering = Transfer(files=files, text="sentence", split_sentences=True, min_words=3, max_words=40)
+
+    transfer = gather_transfer(gathering, corpus=corpus, out=tmp_path / "transfer", key=KEY, reporter=SilentReporter())
+
+    formed = in_form(transfer.quality["form"]["steps"])
+    changed = sum(formed(text) != text.strip() for text in corpus.splits["train"].texts)
+    assert transfer.quality["form"]["steps"] == ["lowercase", "spaced"]
+    assert changed < 50  # of 67,349 that are in this form already: "no. 1", "ol' boys"
+    assert transfer.quality["domain"]["words_in_train"] > 0.9
+    assert chosen_steps("auto", text=form_of(transfer.rows.texts), corpus=form_of(corpus.splits["train"].texts)) == []

@@ -13,12 +13,12 @@ import pytest
 from rich.console import Console
 
 from limbeck.artifacts.corpus import Corpus, save_corpus
-from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.manifest import Key, write_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.transfer_text import save_transfer_text
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.whole import written_whole
-from limbeck.checks import check_labels, labelled_run
+from limbeck.checks import check_labels, labelled_run, show_transfer
 from limbeck.errors import ArtifactMissing
 from limbeck.labeling import label
 from limbeck.labeling.source import Source
@@ -45,6 +45,16 @@ class LengthTeacher:
 def sources_of(run: Path, *, plus: float = 0.0) -> list[Source]:
     fingerprint = TeacherFolder(run / "teacher").fingerprint
     return [Source(name="tiny", fingerprint=fingerprint, open=lambda: LengthTeacher(plus))]
+
+
+def made_from(run: Path) -> Key:
+    """The key of labels, as the pipeline makes it."""
+    inputs = {
+        "corpus": Corpus(run / "corpus").fingerprint,
+        "transfer": TransferText(run / "transfer").fingerprint,
+        "teacher": TeacherFolder(run / "teacher").fingerprint,
+    }
+    return Key(section={}, inputs=inputs)
 
 
 @pytest.fixture
@@ -74,7 +84,7 @@ def run(tmp_path: Path) -> Path:
         fingerprint=TeacherFolder(folder / "teacher").fingerprint,
         store=folder.parent / ".label-store",
         out=folder / "labels",
-        key=KEY,
+        key=made_from(folder),
         reporter=SilentReporter(),
     )
     (folder / "run.json").write_text("{}", encoding="utf-8")
@@ -122,6 +132,8 @@ def test_the_same_teacher_verifies_the_labels_and_another_one_does_not(run: Path
 def test_a_teacher_in_half_precision_is_allowed_more(run: Path) -> None:
     folder = run / "teacher"
     save_teacher_facts(folder, replace(FACTS, precision="bf16"))
+    write_manifest(folder, kind="teacher", key=KEY)
+    write_manifest(run / "labels", kind="labels", key=made_from(run))
 
     is_sound, text = checked(run, is_verified=True, sources=sources_of(run, plus=0.2))
 
@@ -152,6 +164,7 @@ def test_transfer_text_that_was_not_labelled_is_left_out(run: Path) -> None:
     told = json.loads(facts.read_text(encoding="utf-8"))
     del told["splits"]["transfer"]
     facts.write_text(json.dumps(told), encoding="utf-8")
+    write_manifest(run / "labels", kind="labels", key=made_from(run))
 
     assert list(labelled_run(run).splits) == ["train", "dev"]
 
@@ -177,3 +190,47 @@ def test_labels_of_an_older_version_are_not_misread(run: Path) -> None:
 
     with pytest.raises(ArtifactMissing, match="older version"):
         labelled_run(run)
+
+
+def test_labels_whose_teacher_cannot_be_read_are_refused_with_what_to_do(run: Path) -> None:
+    (run / "teacher" / "teacher.json").write_text("{", encoding="utf-8")
+
+    with pytest.raises(ArtifactMissing, match=r"cannot be read(.|\n)*limbeck run"):
+        labelled_run(run)
+
+
+def test_transfer_text_is_shown_in_numbers_and_examples(run: Path) -> None:
+    file = io.StringIO()
+
+    show_transfer(run, examples=2, console=Console(file=file, width=120))
+
+    assert "Gathered text" in file.getvalue()
+    assert file.getvalue().count("· aa") == 2
+
+
+def test_a_run_without_transfer_text_says_so(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}", encoding="utf-8")
+
+    with pytest.raises(ArtifactMissing, match="neither transfer text nor copies"):
+        show_transfer(tmp_path, examples=1, console=Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("place", [100, 500, 900])
+def test_damaged_labels_are_never_read(run: Path, place: int) -> None:
+    """Arrow trusts what it maps: a few wrong bytes, and the process is gone."""
+    path = run / "labels" / "labels.arrow"
+    content = bytearray(path.read_bytes())
+    content[place : place + 4] = b"\xff\xff\xff\x7f"
+    path.write_bytes(bytes(content))
+
+    with pytest.raises(ArtifactMissing, match=r"damaged: labels\.arrow has changed"):
+        labelled_run(run)
+
+
+def test_a_teacher_that_was_damaged_is_not_asked_to_judge_the_labels(run: Path) -> None:
+    (run / "teacher" / "teacher.json").write_text(
+        (run / "teacher" / "teacher.json").read_text(encoding="utf-8") + " ", encoding="utf-8"
+    )
+
+    with pytest.raises(ArtifactMissing, match=r"damaged: teacher\.json"):
+        checked(run, is_verified=True)

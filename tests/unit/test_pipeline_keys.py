@@ -49,7 +49,7 @@ batch_size = 50
 int8_agreement = 0.0
 """
 READING = ["corpus", "transfer"]
-TEACHING = ["teacher", "labels", "vocabulary"]
+TEACHING = ["teacher", "labels", "chosen", "vocabulary"]
 BASELINE = ["students/bilstm-alone/0"]
 STUDENT = ["students/bilstm/0"]
 EXPORTS = [f"{place}/{name}" for name in ("bilstm-alone", "bilstm", "bilstm-int8") for place in ("exports", "models")]
@@ -235,7 +235,7 @@ def test_one_more_training_row_redoes_everything(project: Project) -> None:
 
 def test_a_test_file_that_comes_later_trains_nothing_anew(project: Project) -> None:
     """It is labelled and judged; teacher, vocabulary, students and files stay."""
-    assert project.made("corpus.test='data/test.csv'") == ["corpus", "labels", "report", "transfer"]
+    assert project.made("corpus.test='data/test.csv'") == ["chosen", "corpus", "labels", "report", "transfer"]
 
 
 def test_other_transfer_text_teaches_the_student_anew_but_not_the_teacher(project: Project) -> None:
@@ -254,7 +254,7 @@ def test_a_second_run_with_the_same_teacher_asks_it_nothing(project: Project, mo
     monkeypatch.setattr(LabelStore, "write", refuse)
     steps = project.run("student.hidden_size=3", out=project.folder / "runs" / "second", until=Stage.LABELING)
 
-    assert steps.made == ["corpus", "transfer", "teacher", "labels"]
+    assert steps.made == ["corpus", "transfer", "teacher", "labels", "chosen"]
 
 
 def test_a_damaged_artifact_is_made_again_and_what_is_behind_it_is_kept(project: Project) -> None:

@@ -20,6 +20,7 @@ FORMATS = {  # raise a number when a reader of the old format could misread the 
     "transfer": 1,
     "teacher": 2,
     "labels": 2,
+    "chosen": 1,
     "vocabulary": 1,
     "student": 2,
     "export": 1,

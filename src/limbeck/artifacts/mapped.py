@@ -60,7 +60,8 @@ def read_texts(file: MappedTable, name: str, positions: npt.NDArray[np.integer[A
         offsets, letters = starts[number]
         place = position - int(ends[number]) + len(chunks[number])
         begin, end = struct.unpack("<qq", os.pread(file.handle, 16, offsets + 8 * place))
-        texts.append(os.pread(file.handle, end - begin, letters + begin).decode("utf-8"))
+        # Where all texts are empty there are no letters in the file, and nothing to point to.
+        texts.append(os.pread(file.handle, end - begin, letters + begin).decode("utf-8") if end > begin else "")
     return texts
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.artifacts.mapped import map_table
 from limbeck.artifacts.rows import Rows
 
 SOURCES = "sources.arrow"
+TIMES = {"seconds", "rows_per_second"}
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,9 @@ class TransferText:
 
     @property
     def fingerprint(self) -> str:
-        """Of its contents."""
-        return read_manifest(self.folder, kind="transfer").fingerprint
+        """Of the rows and of what was counted, but not of how long it took."""
+        counted = json.dumps(without_times(self.quality), sort_keys=True, ensure_ascii=False)
+        return fingerprint_of(f"{self.lessons_fingerprint} {counted}")
 
     @property
     def lessons_fingerprint(self) -> str:
@@ -38,7 +40,8 @@ class TransferText:
 
     @cached_property
     def sources(self) -> pa.Table | None:
-        """(id, source) in the order of the rows: the id of the row that each is a copy of; None: they are no copies."""
+        """(id, source, changes) in the order of the rows: the id of the row that each is a copy of, and how many words
+        each method changed; None: they are no copies."""
         return map_table(self.folder / SOURCES).table if (self.folder / SOURCES).is_file() else None
 
     @cached_property
@@ -46,6 +49,13 @@ class TransferText:
         """What stands in quality.json: rows read, cut, dropped and kept."""
         quality: dict[str, Any] = json.loads((self.folder / "quality.json").read_text(encoding="utf-8"))
         return quality
+
+
+def without_times(counted: Any) -> Any:
+    """The same numbers without seconds and rates, which differ from run to run."""
+    if isinstance(counted, dict):
+        return {name: without_times(value) for name, value in counted.items() if name not in TIMES}
+    return [without_times(value) for value in counted] if isinstance(counted, list) else counted
 
 
 def save_transfer_text(folder: Path, *, rows: Rows, quality: dict[str, Any]) -> None:

@@ -85,6 +85,9 @@ def _weights(found: Inspection) -> list[str]:
 
 
 def _label_names(found: Inspection) -> list[str]:
+    if found.label_names:
+        names = ", ".join(f"{_value(column)} = {_value(name)}" for column, name in found.label_names.items())
+        return [f"label_names = {{ {names} }}"]
     if not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
         return []
     names = ", ".join(f'{_value(name)} = "name of {name}"' for name in found.labels)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, RowValues, labelled_rows
-from limbeck.errors import FileEmpty
+from limbeck.errors import FileEmpty, FileUnreadable
 from limbeck.recipe.corpus import Corpus
 from limbeck.tables import TableForm
 from limbeck.tables.raw_table import RawTable, Watch, find_column, unwatched
@@ -28,9 +28,15 @@ def read_file(section: Corpus, path: Path, *, split: str, watch: Watch = unwatch
 
 
 def label_positions(section: Corpus, table: RawTable) -> list[int]:
-    """Where the label column stands, or each of several."""
+    """Where the label column stands, or each of several; raises FileUnreadable where one is named twice."""
     columns = section.label if isinstance(section.label, list) else [section.label]
-    return [find_column(table, column, key="label") for column in columns]
+    positions = [find_column(table, column, key="label") for column in columns]
+    for place, at in enumerate(positions):
+        if at in positions[:place]:
+            reason = f"`label` names the column '{table.columns[at]}' twice"
+            advice = "Name each column once in `label`: every column is a class."
+            raise FileUnreadable(path=table.path, kind="labelled rows", reason=reason, advice=advice)
+    return positions
 
 
 def row_values(section: Corpus, table: RawTable, labels: Sequence[int], reader: LabelReader) -> Iterator[RowValues]:

@@ -11,6 +11,7 @@ from limbeck.corpus.balance import balance_lines
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.corpus.labels import Classes
 from limbeck.corpus.overlap import Overlap, Repeats
+from limbeck.corpus.several_labels import find_other_separator
 from limbeck.corpus.source import Source
 from limbeck.corpus.weights import LARGEST_WEIGHT, weigh_classes
 from limbeck.errors import some
@@ -41,6 +42,7 @@ def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Fin
         "labels": classes.names,
         "labels_from": "columns" if isinstance(section.label, list) else None,
         "multi_label": section.multi_label,
+        "likelier_separator": _likelier_separator(section, source),
         **_weights(section, rows_per_class=rows_per_label["train"], rows=len(splits["train"])),
         "language": detect_language(splits["train"].texts) if section.language == "auto" else section.language,
         "pair": section.pair is not None,
@@ -63,6 +65,13 @@ def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Fin
         "unlabelled_left_out": source.unlabelled,
         "label_names_unused": classes.unused_names,
     }
+
+
+def _likelier_separator(section: Corpus, source: Source) -> str | None:
+    """What seems to stand between labels in one column of several labels, where it is not what the recipe says."""
+    if not section.multi_label or isinstance(section.label, list):
+        return None
+    return find_other_separator(source.splits["train"].labels)
 
 
 def _weights(section: Corpus, *, rows_per_class: Mapping[str, int], rows: int) -> dict[str, Any]:
@@ -94,6 +103,11 @@ def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> N
         )
     for line in [*_overlap_lines(facts["overlap"]), *_label_lines(classes), *balance_lines(facts)]:
         reporter.note(line)
+    if separator := facts["likelier_separator"]:
+        reporter.note(
+            f"{WARNING} hardly a row has several labels, but '{separator}' would cut them into names that recur; "
+            f'if it stands between labels, say label_separator = "{separator}" in \\[corpus]'
+        )
     if empty := sum(facts["empty_texts"].values()):
         reporter.note(f"{WARNING} {empty:,} rows have an empty text")
     if facts["unlabelled_left_out"]:

@@ -8,7 +8,7 @@ from limbeck.artifacts.manifest import file_digest, fingerprint_of
 from limbeck.errors import FileMissing, FileUnreadable
 from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.files import expand
-from limbeck.recipe.transfer import Transfer
+from limbeck.recipe.transfer import Transfer, named_split
 
 
 def input_fingerprints(section: Corpus | Transfer) -> dict[str, str]:
@@ -18,7 +18,10 @@ def input_fingerprints(section: Corpus | Transfer) -> dict[str, str]:
     data. A data set on the hub goes by its name alone: what the hub holds now cannot be asked offline.
     """
     if isinstance(section, Transfer):
-        return _digests([path for pattern in section.files for path in expand(pattern)])
+        prints = _digests([path for pattern in section.files for path in expand(pattern)])
+        for number, name in enumerate(section.hub):
+            prints |= _of_data_set(name, number)
+        return prints
     if section.hub is None:
         paths = {split: Path(path) for split in SPLITS if (path := getattr(section, split))}
         return {f"{split} ({path.name})": _digest(path) for split, path in paths.items()}
@@ -27,8 +30,19 @@ def input_fingerprints(section: Corpus | Transfer) -> dict[str, str]:
     return {f"hub ({section.hub})": fingerprint_of(section.hub)}
 
 
+def _of_data_set(name: str, number: int) -> dict[str, str]:
+    """Folders may have the same name, so their place in the recipe tells them apart."""
+    folder, _ = named_split(name)
+    if not Path(folder).is_dir():
+        return {f"hub ({name})": fingerprint_of(name)}
+    files = _digests(expand(folder))
+    return {f"hub {number} ({Path(name).name})/{file}": digest for file, digest in files.items()}
+
+
 def _digests(paths: list[Path]) -> dict[str, str]:
     distinct = list(dict.fromkeys(paths))
+    if not distinct:
+        return {}
     root = Path(os.path.commonpath([path.parent for path in distinct]))
     return {path.relative_to(root).as_posix(): _digest(path) for path in distinct}
 

@@ -36,7 +36,7 @@ class HubData:
 def read_hub(section: Corpus) -> HubData:
     """All labelled rows of a data set. A test split without labels (GLUE's are -1) is left out."""
     assert section.hub is not None, "the caller has looked"
-    loaded = _load(section.hub)
+    loaded = load_data_set(section.hub)
     splits: dict[str, list[RowValues]] = {}
     unlabelled = ties = 0
     class_names: list[str] = []
@@ -106,20 +106,26 @@ def candidates(name: str) -> list[tuple[str, str | None]]:
     return [cut, whole] if steps[0] in COLLECTIONS else [whole, cut]
 
 
-def _load(name: str) -> Any:
+def load_data_set(name: str, *, streaming: bool = False) -> Any:
+    """Its splits by name: of a folder or of the hub. Streamed rows come as they are read, and nothing is fetched whole.
+
+    What was fetched before is read from there where the hub is not in reach.
+    """
     try:
         import datasets
     except ImportError:
         raise DependencyMissing(package="datasets", purpose="reading a hub data set", extra="train") from None
     folder = Path(name)
     if folder.is_dir():
-        return _load_folder(folder)
+        return _load_folder(folder, streaming=streaming)
     tried = []
+    why = why_no_hub()
+    options = {"streaming": True} if streaming and why is None else {}
     for path, configuration in candidates(name):
         tried.append(path if configuration is None else f"configuration {configuration} of {path}")
         try:
-            with _from_cache_alone(datasets.config, why=why_no_hub()):
-                return datasets.load_dataset(path, configuration)
+            with _from_cache_alone(datasets.config, why=why):
+                return datasets.load_dataset(path, configuration, **options)
         except (ConnectionError, TimeoutError) as error:
             raise HubUnreachable(name=name, tried=tried, reason=_first_line(error)) from None
         except (OSError, ValueError, RuntimeError) as error:  # no such data set, no such configuration, needs code
@@ -140,7 +146,7 @@ def _from_cache_alone(config: Any, *, why: str | None) -> Iterator[None]:
         config.HF_HUB_OFFLINE = before
 
 
-def _load_folder(folder: Path) -> Any:
+def _load_folder(folder: Path, *, streaming: bool) -> Any:
     import datasets
 
     if (folder / "dataset_dict.json").is_file():
@@ -148,7 +154,7 @@ def _load_folder(folder: Path) -> Any:
     if (folder / "state.json").is_file():
         return {"train": datasets.load_from_disk(str(folder))}
     try:
-        return datasets.load_dataset(str(folder))
+        return datasets.load_dataset(str(folder), **({"streaming": True} if streaming else {}))
     except (OSError, ValueError, RuntimeError) as error:
         raise FileUnreadable(path=folder, kind="a data set", reason=_first_line(error)) from None
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +47,7 @@ class Inspection:
     long_words: int  # the 95th percentile
     has_quotes: bool  # " stands somewhere in the texts
     beside: dict[str, str]  # files of the same form that look like dev and test, by split
+    label_names: dict[str, str] = field(default_factory=dict)  # of classes whose columns have longer names
 
     @property
     def delimiter(self) -> str | None:
@@ -104,6 +105,7 @@ def inspect_file(
         has_quotes=any('"' in text for text in texts),
         beside={},
     )
+    found = replace(found, label_names=_label_names(layout, roles.label))
     found = replace(found, labels=_labels(layout, roles.label, found))
     return replace(found, beside=_files_beside(found))
 
@@ -115,11 +117,17 @@ def _section(found: Inspection, path: Path) -> Corpus:
     return Corpus.model_validate({key: value for key, value in keys.items() if key in KEYS and value is not None})
 
 
+def _label_names(layout: Layout, role: LabelRole) -> dict[str, str]:
+    names = [layout.columns[at] for at in role.positions if role.prefix]
+    return {name: name.removeprefix(role.prefix) for name in names}
+
+
 def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int]:
     """The classes and their rows."""
     columns = [layout.columns[at] for at in role.positions] if len(role.positions) > 1 else []
     counts = Counter(label for labels in _label_sets(layout, role, found) for label in labels)
-    return {name: counts[name] for name in name_classes([*counts, *columns], label_names={}, order=columns).names}
+    ordered = name_classes([*counts, *columns], label_names={}, order=columns).names
+    return {found.label_names.get(name, name): counts[name] for name in ordered}
 
 
 def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[Sequence[str]]:
@@ -171,4 +179,5 @@ def _fits(path: Path, found: Inspection) -> bool:
         rows, _ = read_file(_section(found, path), path, split="dev")
     except DataError:
         return False
-    return bool(rows.label_counts) and set(rows.label_counts) <= set(found.labels)
+    labels = {found.label_names.get(label, label) for label in rows.label_counts}
+    return bool(labels) and labels <= set(found.labels)

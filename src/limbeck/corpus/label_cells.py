@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.corpus.labelled import Label, as_label_set
+from limbeck.corpus.written_lists import written_list
 from limbeck.errors import RowMalformed
 from limbeck.recipe.corpus import Corpus
 from limbeck.tables.raw_table import ABSENT
-from limbeck.tables.table import label_text, plain_text
+from limbeck.tables.table import plain_text
 
 WORDS = {"true": 1.0, "false": 0.0}
+MARK_WORDS = {**WORDS, "yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0}  # with several labels a row
 LEAST_VALUE = 0.5  # of a class that a row has, where a row may have several
 LONGEST_SHOWN = 40  # characters of a cell in a message
 
@@ -38,12 +40,23 @@ class LabelReader:
         if isinstance(cells[0], list):
             advice = "Say multi_label = true in [corpus] if a row may have several labels, or none."
             raise RowMalformed(path=self._path, row=number, reason="the label is a list", advice=advice)
-        return label_text(cells[0], path=self._path, number=number)
+        return self._one(cells[0], number)
+
+    def _one(self, cell: object, number: int) -> str:
+        if label := self._text(cell, number).strip():
+            return label
+        advice = (
+            "Give every row a label, or take rows without one out of the file; "
+            "say multi_label = true in [corpus] if a row may have none, or several."
+        )
+        raise RowMalformed(path=self._path, row=number, reason="the label is empty", advice=advice)
 
     def _several(self, cell: object, number: int) -> tuple[str, ...]:
         """A null is a cell without labels, like an empty one; the items of a list are not cut any further."""
         if cell is None:
             return ()
+        if isinstance(cell, str) and (items := written_list(cell)) is not None:
+            cell = items
         if not isinstance(cell, list | tuple):
             return as_label_set(self._text(cell, number).split(self._separator))
         if len(cell) > 2 and all(item in (0, 1) for item in cell):  # labels would not repeat
@@ -64,16 +77,16 @@ class LabelReader:
         return self.columns[values.index(largest)]
 
     def _value(self, cell: Any, column: str, number: int) -> float:
+        words = MARK_WORDS if self._is_multi_label else WORDS
         try:
-            value = WORDS.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+            value = words.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
             finite = float(value)
         except (TypeError, ValueError, OverflowError):
             finite = math.nan
         if math.isfinite(finite):
             return finite
-        advice = (
-            "Columns of classes hold numbers, or true and false; correct the row, or name other columns in `label`."
-        )
+        allowed = "true and false, or yes and no" if self._is_multi_label else "true and false"
+        advice = f"Columns of classes hold numbers, or {allowed}; correct the row, or name other columns in `label`."
         reason = f"the label column '{column}' holds {_shown(cell)} and no number"
         raise RowMalformed(path=self._path, row=number, reason=reason, advice=advice)
 

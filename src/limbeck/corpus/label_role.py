@@ -16,6 +16,7 @@ class LabelRole:
     positions: tuple[int, ...]
     is_multi_label: bool = False
     separator: str | None = None  # where one column holds several labels as text
+    prefix: str = ""  # of the names of several columns; what follows it is the name of the class
 
     @classmethod
     def of(cls, sketch: Sketch) -> "LabelRole":
@@ -25,6 +26,7 @@ class LabelRole:
 
 def guess_label(sketches: Sequence[Sketch], *, path: Path) -> LabelRole | None:
     """The likeliest label among the columns; None if there is none."""
+    sketches = [sketch for sketch in sketches if not sketch.is_split]
     possible = [sketch for sketch in sketches if sketch.may_be_label() or sketch.has_several_labels]
     named = [sketch for sketch in sketches if sketch.is_named_label and sketch.lists is None]
     if named and not any(sketch in possible for sketch in named) and len(named[0].distinct) == 1:
@@ -32,7 +34,8 @@ def guess_label(sketches: Sequence[Sketch], *, path: Path) -> LabelRole | None:
     likeliest = min(possible, key=Sketch.label_rank, default=None)
     group = find_class_columns(sketches)
     if group is not None and _outdoes(group, likeliest):
-        return LabelRole(tuple(sketch.position for sketch in group.columns), group.is_multi_label)
+        positions = tuple(sketch.position for sketch in group.columns)
+        return LabelRole(positions, group.is_multi_label, prefix=group.prefix)
     return None if likeliest is None else LabelRole.of(likeliest)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from limbeck.corpus.written_lists import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.opening import opened, text_lines
 from limbeck.tables.raw_table import Cells
@@ -51,7 +52,9 @@ class Layout:
     is_named: bool
     rows: list[Row]
     is_complete: bool  # whether `rows` are all there are
-    lists: dict[int, list[Row]]  # by position, the columns whose cells are all lists of plain values, or null
+    lists: dict[
+        int, list[Row]
+    ]  # by position, the columns whose cells are all lists of plain values, or null; also written as text
 
 
 def find_layout(path: Path, *, wanted: Sequence[str] = ()) -> Layout:
@@ -158,7 +161,7 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         is_named=named,
         rows=rows[:MOST_ROWS],
         is_complete=len(rows) <= MOST_ROWS,
-        lists=_lists(raw[:MOST_ROWS], path),
+        lists=_lists(raw[:MOST_ROWS], path) | _written_lists(rows[:MOST_ROWS], path),
     )
 
 
@@ -169,6 +172,21 @@ def _lists(raw: Sequence[Cells], path: Path) -> dict[int, list[Row]]:
         lists = [cell for cell in column if isinstance(cell, list) and all(isinstance(item, PLAIN) for item in cell)]
         if len(lists) == len(column):
             found[at] = [tuple(_cell(item, path) for item in cell) for cell in lists]
+    return found
+
+
+def _written_lists(rows: Sequence[Row], path: Path) -> dict[int, list[Row]]:
+    """The columns whose cells are lists written as text, or empty."""
+    found = {}
+    for at in range(len(rows[0])):
+        lists: list[Row] = []
+        for row in rows:
+            items = written_list(row[at]) if row[at].strip() else ()
+            if items is None or not all(isinstance(item, PLAIN) for item in items):
+                break
+            lists.append(tuple(_cell(item, path) for item in items))
+        if len(lists) == len(rows) and any(lists):
+            found[at] = lists
     return found
 
 

@@ -14,7 +14,14 @@ from limbeck.recipe.corpus import Column
 SINGLE_TEXT_NAMES = {"title", "subject", "url", "name", "author", "user", "body", "content"}
 NAMED_PAIRS = {
     *(("premise", "hypothesis"), ("question", "sentence"), ("question", "answer"), ("query", "title")),
-    *(("query", "passage"), ("query", "document"), ("text", "text_pair"), ("left", "right"), ("source", "target")),
+    *(
+        ("query", "passage"),
+        ("query", "document"),
+        ("text", "text_pair"),
+        ("text", "pair"),
+        ("left", "right"),
+        ("source", "target"),
+    ),
 }
 SIMILAR_LENGTH = 2.0  # longer mean over shorter mean of two texts that may be a pair
 

@@ -7,18 +7,28 @@ from itertools import chain
 from limbeck.corpus.labelled import LabelSet, as_label_set
 
 SEPARATORS = ("|", ";", ",")
+OTHER_SEPARATORS = (",", ";", "|", "/")  # where it is known that a row may have several labels
+MOST_NAMES = 200  # of the labels of a corpus, or a tenth of its rows
 LONGEST_LABEL = 40  # mean characters of a label
 LEAST_SHARE = 0.01  # of the rows in which the separator stands
 
 
-def find_separator(cells: Sequence[str], *, most: int) -> str | None:
+def find_separator(cells: Sequence[str], *, most: int, separators: Sequence[str] = SEPARATORS) -> str | None:
     """The separator that cuts the cells into at most `most` names which recur, or None.
 
     Names recur if there are fewer of them than there are different sets of them, and half of them or more stand in
     two different sets: "food|price", "food", "price" hold names, "yes, always", "no, never" do not.
     """
     times = Counter(cells)
-    return next((separator for separator in SEPARATORS if _cuts(times, separator, most=most)), None)
+    return next((separator for separator in separators if _cuts(times, separator, most=most)), None)
+
+
+def find_other_separator(labels: Sequence[LabelSet]) -> str | None:
+    """The separator that the cells seem to have, if the recipe's leaves (nearly) every row with one label at most."""
+    uncut = [whole[0] if whole else "" for whole in labels if len(whole) < 2]
+    if len(labels) - len(uncut) > LEAST_SHARE * len(labels):
+        return None
+    return find_separator(uncut, most=max(MOST_NAMES, len(labels) // 10), separators=OTHER_SEPARATORS)
 
 
 def are_label_lists(lists: Sequence[tuple[str, ...]], *, most: int) -> bool:

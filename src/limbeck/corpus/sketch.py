@@ -13,6 +13,7 @@ LABEL_NAMES = (  # the first that is there is taken
     *("quality", "stars", "rating", "intent", "topic", "emotion", "y", "cat", "tag"),
 )
 SEVERAL_NAMES = {"tags", "genres", "topics", "categories", "classes", "emotions", "intents", "themes", "subjects"}
+SPLITS = {"train", "dev", "test", "transfer", "augmented"}  # in the files of `limbeck labels --export`
 ID_NAME = re.compile(r"(^|[\W_])(id|idx|index|guid|uuid|no|number)$", re.IGNORECASE)
 
 
@@ -57,10 +58,17 @@ class Sketch:
         """Whether its name is one that labels have."""
         return self.name.lower() in LABEL_NAMES
 
+    @property
+    def is_split(self) -> bool:
+        """Whether it says to which split a row belongs."""
+        return self.name.lower() == "split" and {cell.strip() for cell in self.distinct} <= SPLITS
+
     @cached_property
     def separator(self) -> str | None:
         """What stands between labels in its cells, if they hold several."""
-        return None if ID_NAME.search(self.name) else find_separator(self.cells, most=self._most_labels)
+        if self.lists is not None or ID_NAME.search(self.name):
+            return None
+        return find_separator(self.cells, most=self._most_labels)
 
     @cached_property
     def has_several_labels(self) -> bool:

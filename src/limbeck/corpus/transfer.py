@@ -1,85 +1,102 @@
 """The stage `gather_transfer`: read unlabelled text, cut it, and keep what is new, of fit length and not held out."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
-
-from rich.markup import escape
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.whole import written_whole
-from limbeck.corpus.sieve import Sieve
-from limbeck.errors import FileEmpty, NothingGathered, some
-from limbeck.progress import Bar, Reporter
-from limbeck.recipe.files import expand
+from limbeck.corpus.domain import domain_of
+from limbeck.corpus.held_out import pieces_of
+from limbeck.corpus.sieve import Kept, Sieve, rows_to_draw, teacher_chooses
+from limbeck.corpus.telling import tell_gathered
+from limbeck.corpus.text_sources import TextSource, sample_of, text_sources
+from limbeck.errors import NothingGathered
+from limbeck.progress import Reporter
 from limbeck.recipe.transfer import Transfer as TransferSection
-from limbeck.tables import TableForm, read_table
+from limbeck.text.forms import chosen_steps, form_of
 
 TEXTS_BETWEEN_NOTES = 2000
+MOST_NAMED = 100  # sources whose rows are given one by one
 
 
 def gather_transfer(
     section: TransferSection, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
 ) -> TransferText:
-    """Gather the transfer text of a run. The texts stand in the order of the files, under ids "transfer-<n>"."""
+    """Gather the transfer text of a run. The texts stand in the order of the sources, under ids "transfer-<n>"."""
     with written_whole(out, kind="transfer", key=key) as scratch:
-        paths = list(dict.fromkeys(path for pattern in section.files for path in expand(pattern)))
-        sieve = Sieve(section, corpus=corpus)
-        _pour(section, paths, sieve, reporter)
-        names = [path.name for path in paths]
+        started = perf_counter()
+        sources = text_sources(section)
+        form = _form(section, sources, corpus)
+        sieve = Sieve(section, corpus=corpus, steps=form["steps"])
+        _pour(sources, sieve, reporter)
         kept = sieve.kept()
         if not kept:
-            raise NothingGathered(files=names, counts=sieve.counts)
-        rows = Rows.of(
-            ids=[f"transfer-{number}" for number in range(len(kept))],
-            texts=[text for text, _ in kept],
-            pairs=[pair for _, pair in kept if pair is not None] if section.pair is not None else None,
-        )
-        quality = {"files": names, **sieve.counts, "overlap": sieve.overlap(), "kept": len(kept)}
-        save_transfer_text(scratch, rows=rows, quality=quality)
-    _tell(quality, section, fresh=sieve.fresh, reporter=reporter)
+            raise NothingGathered(files=[source.name for source in sources], counts=sieve.counts)
+        quality = {
+            "files": [source.name for source in sources],
+            **sieve.counts,
+            "overlap": sieve.overlap(),
+            **_drawn(section, sieve, kept),
+            **_used(sources, kept),
+            "form": form,
+            "domain": domain_of((one.piece for one in kept), corpus=corpus),
+            **_speed(sieve.counts["pieces"], perf_counter() - started),
+        }
+        save_transfer_text(scratch, rows=_rows(section, kept), quality=quality)
+    tell_gathered(quality, section, reporter)
     return TransferText(out)
 
 
-def _pour(section: TransferSection, paths: list[Path], sieve: Sieve, reporter: Reporter) -> None:
-    total = sum(path.stat().st_size for path in paths if path.is_file())
+def _form(section: TransferSection, sources: Sequence[TextSource], corpus: Corpus) -> dict[str, Any]:
+    """How the corpus and the text are written, the steps that would bring the text to its form, and those taken."""
+    train = [text for piece in pieces_of(corpus.splits["train"]) for text in piece if text is not None]
+    own, other = form_of(train), form_of(sample_of(sources))
+    return {
+        "corpus": own.shares(),
+        "text": other.shares(),
+        "needed": chosen_steps("auto", text=other, corpus=own),
+        "steps": chosen_steps(section.form, text=other, corpus=own),
+    }
+
+
+def _pour(sources: Sequence[TextSource], sieve: Sieve, reporter: Reporter) -> None:
+    total = sum(source.size for source in sources)
     with reporter.bar("gathering transfer text", total=total, unit="bytes") as bar:
-        for path in paths:
-            for number, (text, pair) in enumerate(_texts(section, path, bar)):
-                sieve.pour(text, pair)
-                if number % TEXTS_BETWEEN_NOTES == 0:
+        for number, source in enumerate(sources):
+            for place, (text, pair) in enumerate(source.texts(bar.advance)):
+                sieve.pour(text, pair, source=number)
+                if place % TEXTS_BETWEEN_NOTES == 0:
                     bar.advance(0, note=f"{sieve.fresh:,} rows")
 
 
-def _texts(section: TransferSection, path: Path, bar: Bar) -> Iterator[tuple[str, str | None]]:
-    columns = {"text": section.text} | ({} if section.pair is None else {"pair": section.pair})
-    try:
-        for record in read_table(
-            path, form=TableForm.of(section), columns=columns, where=section.where, watch=bar.advance
-        ):
-            yield record.values[0], record.values[1] if section.pair is not None else None
-    except FileEmpty:  # one empty file among many is no reason to stop; none kept at all is
-        return
-
-
-def _tell(quality: dict[str, Any], section: TransferSection, *, fresh: int, reporter: Reporter) -> None:
-    what = "sentences" if section.split_sentences else "rows"
-    drawn = f", drawn from {fresh:,}" if quality["kept"] < fresh else ""
-    names = escape(some(quality["files"]))
-    reporter.note(
-        f"  {quality['kept']:,} {what} of transfer text from {names}{drawn}; dropped: "
-        f"{quality['too_short']:,} too short, {quality['too_long']:,} too long, {quality['duplicates']:,} duplicates, "
-        f"{quality['in_train']:,} already in train"
+def _rows(section: TransferSection, kept: Sequence[Kept]) -> Rows:
+    return Rows.of(
+        ids=[f"transfer-{number}" for number in range(len(kept))],
+        texts=[one.piece[0] for one in kept],
+        pairs=[one.piece[1] or "" for one in kept] if section.pair is not None else None,
     )
-    found = {split: counts["found"] for split, counts in quality["overlap"]["splits"].items() if counts["found"]}
-    if found:
-        rows = " and ".join(f"{count:,} {split} rows" for split, count in found.items())
-        if section.overlap == "remove":
-            reporter.note(f"  {rows} stood in it and were kept out")
-        else:
-            reporter.note(
-                f'  [yellow]warning[/yellow]: {rows} stand in it; overlap = "remove" in \\[transfer] keeps them out'
-            )
+
+
+def _drawn(section: TransferSection, sieve: Sieve, kept: Sequence[Kept]) -> dict[str, int]:
+    """Pieces that passed everything, those drawn of them if not all are kept, and the pool if the teacher chooses."""
+    drawn = {"drawn": len(kept)} if len(kept) < sieve.fresh else {}
+    pool = {"pool": rows_to_draw(section) or len(kept)} if teacher_chooses(section) else {}
+    return {"fresh": sieve.fresh, **drawn, **pool, "kept": len(kept)}
+
+
+def _used(sources: Sequence[TextSource], kept: Sequence[Kept]) -> dict[str, Any]:
+    """Rows kept of each source; of many, those with the most rows and the others together."""
+    rows = Counter(one.source for one in kept)
+    named = {sources[number].name: count for number, count in rows.most_common(MOST_NAMED)}
+    others = {"others": len(kept) - sum(named.values())} if len(rows) > MOST_NAMED else {}
+    return {"sources": len(sources), "sources_used": len(rows), "rows_of": {**named, **others}}
+
+
+def _speed(pieces: int, seconds: float) -> dict[str, Any]:
+    return {"seconds": round(seconds, 3), "rows_per_second": round(pieces / seconds) if seconds > 0 else None}

@@ -1,6 +1,7 @@
 """Room 5: train one student, for one seed; distilled from the teacher, or alone as the baseline."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,6 @@ from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.losses.objective import Objective
@@ -67,7 +67,7 @@ def train_student(
     role: Role,
     seed: int,
     corpus: Corpus,
-    transfer: TransferText | None,
+    extra: Sequence[Rows],
     labels: TeacherLabels | None,
     vocabulary: VocabularyFolder,
     out: Path,
@@ -75,7 +75,7 @@ def train_student(
     reporter: Reporter,
     tracks: Tracks = NO_TRACKS,
 ) -> StudentFolder:
-    """Train a student for one seed and keep its best epoch by dev.
+    """Train a student for one seed, on train and `extra` rows, and keep its best epoch by dev.
 
     The baseline sees the labelled rows and their labels, and nothing that comes from the teacher: word vectors
     that the teacher made are replaced by random ones, which learn in any case: random ones that stand still would
@@ -87,7 +87,7 @@ def train_student(
     name = student.kind if role == "student" else f"{student.kind}-alone"
     torch.manual_seed(seed)
     model = _fresh_student(student, role=role, vocabulary=vocabulary, corpus=corpus)
-    rows = _rows_of(corpus, transfer, labels)
+    rows = _rows_of(corpus, extra, labels)
     lessons = _lessons(rows, labels, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
     dev = _lessons(corpus.splits["dev"], None, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
     with written_whole(out, kind="student", key=key) as scratch:
@@ -146,12 +146,11 @@ def _fresh_student(
     return model
 
 
-def _rows_of(corpus: Corpus, transfer: TransferText | None, labels: TeacherLabels | None) -> Rows:
+def _rows_of(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
     """What the student is trained on: alone the labelled rows, else all rows that the teacher has spoken about."""
-    train = corpus.splits["train"]
     if labels is None:
-        return train
-    rows = joined([train, transfer.rows]) if transfer else train
+        return corpus.splits["train"]
+    rows = joined([corpus.splits["train"], *extra])
     if not any(labels.facts.get("uncovered", {}).values()):
         return rows
     return rows.select(np.flatnonzero(labels.covers(rows.ids)))

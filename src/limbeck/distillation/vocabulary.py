@@ -1,13 +1,13 @@
 """The student's vocabulary: built once per run, shared by all variants and seeds."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.vectors import Vectors, WordReader, file_vectors, teacher_vectors
@@ -16,19 +16,22 @@ from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import BiLstm
+from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.text.word_vectors import vector_width
 
 FEWEST_TOKENS = 8
+TEXTS_AT_ONCE = 65_536
 
 
 def build_vocabulary(
     section: BiLstm,
     *,
     corpus: Corpus,
-    transfer: TransferText | None,
+    extra: Sequence[Rows],
+    form: Sequence[FormStep],
     teacher: TeacherFolder,
     encoder: TeacherFolder | None,
     open_encoder: Callable[[], WordReader] | None,
@@ -36,7 +39,7 @@ def build_vocabulary(
     key: Key,
     reporter: Reporter,
 ) -> VocabularyFolder:
-    """Count tokens in train and transfer text, keep as many as the budget allows, and find their first vectors.
+    """Count tokens in train and the extra rows, keep as many as the budget allows, and find their first vectors.
 
     `encoder` is the teacher, or of an ensemble the first member, that has word pieces and states; a teacher that is a
     file has neither, and then "teacher" vectors start at random.
@@ -47,10 +50,16 @@ def build_vocabulary(
     with written_whole(out, kind="vocabulary", key=key) as scratch:
         width = _width(section, encoder)
         budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
-        texts = _texts(corpus, transfer)
-        with reporter.bar("counting words", total=len(texts), unit="texts") as bar:
+        sources = [corpus.splits["train"], *extra]
+        texts = sum(len(rows) * (2 if rows.is_pair else 1) for rows in sources)
+        with reporter.bar("counting words", total=texts, unit="texts") as bar:
             tokenizer = _tokenizer(
-                section, counted(texts, bar), language=corpus.language, encoder=encoder, max_size=budget
+                section,
+                counted(_texts(sources), bar),
+                language=corpus.language,
+                encoder=encoder,
+                max_size=budget,
+                form=form,
             )
         tokenizer.save(scratch / "tokenizer.json")
         vectors, found = _vectors(section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
@@ -93,14 +102,22 @@ def _budget(section: BiLstm, *, corpus: Corpus, teacher: TeacherFolder, width: i
     return min(section.vocabulary.max_size, room)
 
 
-def _texts(corpus: Corpus, transfer: TransferText | None) -> list[str]:
-    """Every text the student will learn from, second texts included."""
-    sources = [corpus.splits["train"], *([transfer.rows] if transfer else [])]
-    return [text for rows in sources for column in (rows.texts, rows.pairs or []) for text in column]
+def _texts(sources: Sequence[Rows]) -> Iterator[str]:
+    """Every text the student will learn from, second texts included; some in memory at a time."""
+    for rows in sources:
+        for part in rows.slices(TEXTS_AT_ONCE):
+            yield from part.texts
+            yield from part.pairs or []
 
 
 def _tokenizer(
-    section: BiLstm, texts: Iterable[str], *, language: str, encoder: TeacherFolder | None, max_size: int
+    section: BiLstm,
+    texts: Iterable[str],
+    *,
+    language: str,
+    encoder: TeacherFolder | None,
+    max_size: int,
+    form: Sequence[FormStep],
 ) -> StudentTokenizer:
     vocabulary = section.vocabulary
     match vocabulary.kind:
@@ -111,10 +128,17 @@ def _tokenizer(
                 max_size=max_size,
                 min_count=vocabulary.min_count,
                 lowercase=vocabulary.lowercase,
+                form=form,
             )
         case "pieces":
             assert encoder is not None  # the recipe is refused else
-            return cut_down_pieces(encoder.tokenizer_json(), texts, max_size=max_size, min_count=vocabulary.min_count)
+            return cut_down_pieces(
+                encoder.tokenizer_json(),
+                texts,
+                max_size=max_size,
+                min_count=vocabulary.min_count,
+                form=form,
+            )
         case _:
             assert_never(vocabulary.kind)
 

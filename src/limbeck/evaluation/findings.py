@@ -58,6 +58,13 @@ def transfer_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*_flat(noted), *_removed(report, "transfer")]
 
 
+def augmentation_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How copies of training rows were made; empty where there are none."""
+    noted = dict(report.get("augmentation") or {})
+    methods = noted.pop("methods", [])
+    return [*_flat(noted), *(pair for method in methods for pair in _flat(method, str(method["kind"])))]
+
+
 def _overlaps(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Recipe section, what was found in words, and what was done about it."""
     for section, place in (("corpus", "train"), ("transfer", "the transfer text")):

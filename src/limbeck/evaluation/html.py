@@ -32,6 +32,7 @@ def page(report: Mapping[str, Any]) -> str:
         notes=findings.notes(report),
         corpus_facts=findings.corpus_facts(report),
         transfer_facts=findings.transfer_facts(report),
+        augmentation_facts=findings.augmentation_facts(report),
     )
 
 

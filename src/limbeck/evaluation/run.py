@@ -15,7 +15,6 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.whole import written_whole
 from limbeck.evaluation.clock import Subject, time_models
 from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, weighable, with_speedup
@@ -54,7 +53,8 @@ def evaluate(
     section: Evaluation,
     *,
     corpus: Corpus,
-    transfer: TransferText | None,
+    transfer: Mapping[str, Any] | None,
+    augmentation: Mapping[str, Any] | None,
     teacher: TeacherFolder,
     members: Sequence[TeacherFolder],
     labels: TeacherLabels,
@@ -86,7 +86,8 @@ def evaluate(
             "judged_rows": len(rows),
             "machine": machine_facts(threads=section.threads),
             "models": models,
-            "transfer": transfer.quality if transfer else None,
+            "transfer": transfer,
+            "augmentation": augmentation,
             "curves": _curves(ordered),
         }
         save_report(scratch, data=data, page=page(data))

@@ -39,13 +39,15 @@ def mean_logits(logits: Sequence[Logits], weights: Sequence[float]) -> Logits:
 
 
 def mean_probabilities(logits: Sequence[Logits], weights: Sequence[float]) -> Logits:
-    """log Σ_t w_t · softmax(z_t), for rows of one label.
+    """log Σ_t w_t · softmax(z_t), for rows of one label, less its mean over the classes.
 
-    Its softmax is the weighted mean of the teachers' probabilities. Computed from the logarithms
+    Its softmax is the weighted mean of the teachers' probabilities. The mean is taken off because it says nothing, and
+    a student that learns logits would have to learn it too. Computed from the logarithms
     log w_t + z_t - log Σ_c exp z_tc, so that neither large logits nor small probabilities are lost.
     """
     logs = [z - np.logaddexp.reduce(z, axis=1, keepdims=True) for z in _doubles(logits)]
-    return np.maximum(_log_mean(logs, weights), np.log(LEAST)).astype(np.float32)
+    together = np.maximum(_log_mean(logs, weights), np.log(LEAST))
+    return np.asarray(together - together.mean(axis=1, keepdims=True), dtype=np.float32)
 
 
 def mean_label_probabilities(logits: Sequence[Logits], weights: Sequence[float]) -> Logits:

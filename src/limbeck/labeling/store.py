@@ -42,8 +42,8 @@ class LabelStore:
             if shard not in self._sound and file_digest(shard) != shard.stem:
                 return None
             answers = Answers.open(shard)
-        except (pa.ArrowInvalid, OSError, ValueError, KeyError):
-            return None
+        except (pa.ArrowInvalid, FileNotFoundError, ValueError, KeyError):
+            return None  # any other trouble with the disk says nothing about what stands on it, and is raised
         if answers.logits.shape[1] != self.classes or (self.pooling and answers.features is None):
             return None
         self._sound.add(shard)

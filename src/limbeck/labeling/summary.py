@@ -91,7 +91,7 @@ def probabilities(logits: Logits, *, multi_label: bool) -> Doubles:
 def chosen(logits: Logits, *, multi_label: bool) -> npt.NDArray[np.bool_]:
     """(rows, classes): whether the teacher gives a row this class."""
     if multi_label:
-        return np.asarray(logits > 0)
+        return np.asarray(logits >= 0)
     return np.asarray(np.arange(logits.shape[1]) == logits.argmax(axis=1)[:, np.newaxis])
 
 

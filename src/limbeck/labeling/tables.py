@@ -48,6 +48,12 @@ def print_verification(found: Verification, *, precision: str, console: Console)
     if found.is_sound:
         console.print(Text("The labels are what the teacher says.", style="green"))
         return
+    if found.is_same:
+        advice = (
+            "Remove the damaged shards of the store: what they held will be asked again by the next run that needs it."
+        )
+        console.print(Text(f"The labels of this run are what the teacher says. {advice}", style="yellow"))
+        return
     advice = "Remove the folder `labels` of the run, and damaged shards, then run the recipe again."
     console.print(Text(f"The labels are not what the teacher says. {advice}", style="bold red"))
 

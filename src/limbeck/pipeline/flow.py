@@ -13,15 +13,15 @@ from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
-from limbeck.corpus.run import gather_transfer, input_fingerprints, read_corpus
+from limbeck.corpus.run import input_fingerprints, read_corpus
 from limbeck.distillation.run import Role, train_student
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import Candidate, evaluate
 from limbeck.export.run import export_student
+from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
 from limbeck.pipeline.keys import lessons, settings, texts
 from limbeck.pipeline.teachers import Staff, labels_of, staff_of
 from limbeck.progress import Reporter, TerminalReporter
@@ -65,26 +65,30 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     corpus = _corpus(recipe, name, work)
     if until == Stage.CORPUS:
         return
-    transfer = _transfer(recipe, corpus, work)
+    gathered = transfer_of(recipe, corpus, work)
     if until == Stage.TRANSFER:
+        return
+    extra = {**gathered, **copies_of(recipe, corpus, work)}
+    if until == Stage.AUGMENTATION:
         return
     tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")
     staff = staff_of(recipe, corpus, work, tracks=tracks)
     if until == Stage.TEACHER:
         return
-    labels = labels_of(recipe, corpus, transfer, staff, work)
+    labels = labels_of(recipe, corpus, extra, staff, work)
+    taught = lessons_of(recipe, corpus, extra, labels, work)
     if until == Stage.LABELING:
         return
-    vocabulary = _vocabulary(recipe, corpus, transfer, staff, work)
+    vocabulary = _vocabulary(recipe, corpus, taught, staff, work)
     teacher, members = staff.teacher, staff.folders
     del staff  # the memory of opened teachers is the students' from here on
-    students = _students(recipe, corpus, transfer, labels, vocabulary, work, tracks=tracks)
+    students = _students(recipe, corpus, taught, labels, vocabulary, work, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
     candidates = _candidates(recipe, corpus, students, work)
     if until == Stage.EXPORT:
         return
-    _report(recipe, name, corpus, transfer, teacher, members, labels, candidates, work)
+    _report(recipe, name, corpus, taught, teacher, members, labels, candidates, work)
 
 
 def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
@@ -98,26 +102,10 @@ def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
     )
 
 
-def _transfer(recipe: Recipe, corpus: Corpus, work: RunFolder) -> TransferText | None:
-    section = recipe.transfer
-    if section is None:
-        return None
-    return work.step(
-        "transfer",
-        kind="transfer",
-        key=Key(
-            section=settings(section, without=("files",)),
-            inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
-        ),
-        load=TransferText,
-        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
-    )
-
-
 def _vocabulary(
     recipe: Recipe,
     corpus: Corpus,
-    transfer: TransferText | None,
+    taught: Lessons,
     staff: Staff,
     work: RunFolder,
 ) -> VocabularyFolder:
@@ -129,14 +117,23 @@ def _vocabulary(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section=settings(section, without=("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")),
-            inputs={"teacher": staff.teacher.fingerprint, **lessons(corpus, transfer), "word_vectors": vectors},
+            section={
+                **settings(section, without=("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")),
+                "form": taught.form,
+            },
+            inputs={
+                "teacher": staff.teacher.fingerprint,
+                **lessons(corpus, taught.parts),
+                **taught.fingerprints,
+                "word_vectors": vectors,
+            },
         ),
         load=VocabularyFolder,
         make=lambda out, key: build_vocabulary(
             section,
             corpus=corpus,
-            transfer=transfer,
+            extra=taught.rows,
+            form=taught.form,
             teacher=staff.teacher,
             encoder=staff.encoder.folder if staff.encoder else None,
             open_encoder=staff.encoder,
@@ -153,7 +150,7 @@ Students = dict[Role, dict[int, StudentFolder]]
 def _students(
     recipe: Recipe,
     corpus: Corpus,
-    transfer: TransferText | None,
+    taught: Lessons,
     labels: TeacherLabels,
     vocabulary: VocabularyFolder,
     work: RunFolder,
@@ -164,7 +161,7 @@ def _students(
     roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
     return {
         role: {
-            seed: _student(recipe, role, seed, corpus, transfer, labels, vocabulary, work, tracks=tracks)
+            seed: _student(recipe, role, seed, corpus, taught, labels, vocabulary, work, tracks=tracks)
             for seed in recipe.distillation.seeds
         }
         for role in roles
@@ -176,7 +173,7 @@ def _student(
     role: Role,
     seed: int,
     corpus: Corpus,
-    transfer: TransferText | None,
+    taught: Lessons,
     labels: TeacherLabels,
     vocabulary: VocabularyFolder,
     work: RunFolder,
@@ -186,7 +183,7 @@ def _student(
     section, student, alone = recipe.distillation, recipe.student, role == "baseline"
     left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
     # What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing.
-    taught = {} if alone else {"teacher": labels.facts["teacher"], **lessons(corpus, transfer)}
+    said = {"teacher": labels.facts["teacher"], **lessons(corpus, taught.parts), **taught.fingerprints}
     start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
     return work.step(
         f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
@@ -196,7 +193,11 @@ def _student(
                 "student": {**settings(student), "word_vectors": start},
                 "distillation": settings(section, without=left_out),
             },
-            inputs={"corpus": corpus.lessons_fingerprint, "vocabulary": vocabulary.fingerprint, **taught},
+            inputs={
+                "corpus": corpus.lessons_fingerprint,
+                "vocabulary": vocabulary.fingerprint,
+                **({} if alone else said),
+            },
         ),
         load=StudentFolder,
         make=lambda out, key: train_student(
@@ -205,7 +206,7 @@ def _student(
             role=role,
             seed=seed,
             corpus=corpus,
-            transfer=None if alone else transfer,
+            extra=[] if alone else taught.rows,
             labels=None if alone else labels,
             vocabulary=vocabulary,
             out=out,
@@ -288,7 +289,7 @@ def _report(
     recipe: Recipe,
     name: str,
     corpus: Corpus,
-    transfer: TransferText | None,
+    taught: Lessons,
     teacher: TeacherFolder,
     members: list[TeacherFolder],
     labels: TeacherLabels,
@@ -305,13 +306,19 @@ def _report(
         kind="report",
         key=Key(
             section=settings(recipe.evaluation),
-            inputs={"labels": labels.fingerprint, "teacher": teacher.fingerprint, **texts(corpus, transfer), **models},
+            inputs={
+                "labels": labels.fingerprint,
+                "teacher": f"{teacher.facts.name} {teacher.fingerprint}",
+                **texts(corpus, taught.parts),
+                **models,
+            },
         ),
         load=Report,
         make=lambda out, key: evaluate(
             recipe.evaluation,
             corpus=corpus,
-            transfer=transfer,
+            transfer=taught.quality("transfer"),
+            augmentation=taught.quality("augmented"),
             teacher=teacher,
             members=members,
             labels=labels,

@@ -10,10 +10,10 @@ from limbeck.artifacts.manifest import Key, file_digest
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.transfer_text import TransferText
+from limbeck.errors import PathUnusable
 from limbeck.labeling.run import label
 from limbeck.labeling.source import Source
-from limbeck.pipeline.keys import settings, texts
+from limbeck.pipeline.keys import ExtraText, settings, texts
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
 from limbeck.teacher.chance import refuse_guessing
@@ -57,10 +57,11 @@ class Staff:
     @property
     def sources(self) -> list[Source]:
         """The members as the labeling room asks them."""
-        weights = self.teacher.facts.weights or [1.0]
+        facts = self.teacher.facts
+        weights = dict(zip(facts.members, facts.weights, strict=True))
         return [
-            Source(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weight)
-            for (name, member), weight in zip(self.members.items(), weights, strict=True)
+            Source(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weights.get(name, 1.0))
+            for name, member in self.members.items()
         ]
 
     @property
@@ -79,12 +80,11 @@ def staff_of(recipe: Recipe, corpus: Corpus, work: RunFolder, *, tracks: Tracks)
         name: _member(member, f"teachers/{name}", corpus, work, tracks=tracks)
         for name, member in member_names(section.members).items()
     }
-    work.keep_only("teachers", list(members))
     together = work.step(
         "teacher",
         kind="teacher",
         key=Key(
-            section={"combine": section.combine},
+            section={"combine": section.combine, "members": list(members)},  # in order: the first lends its pieces
             inputs={
                 "corpus": corpus.lessons_fingerprint,
                 **{f"member {name}": folder.fingerprint for name, folder in members.items()},
@@ -108,7 +108,8 @@ def _member(
             section, corpus=corpus, out=out, key=key, reporter=work.reporter, tracks=tracks
         ),
     )
-    refuse_guessing(teacher.facts, near_chance=section.near_chance, reporter=work.reporter)
+    table = "[teacher]" if name == "teacher" else "its [[teacher.members]] table"
+    refuse_guessing(teacher.facts, near_chance=section.near_chance, table=table, reporter=work.reporter)
     return teacher
 
 
@@ -116,20 +117,22 @@ def _settings(section: EncoderTeacher | FileTeacher) -> dict[str, Any]:
     """What of the section decides about the teacher's answers."""
     if isinstance(section, FileTeacher):
         return settings(section, without=(*NO_LESSON, "path", "uncovered"))
-    kept = settings(section, without=(*NO_LESSON, "checkpoint"))
+    unread = ["head_share"] if section.long_texts == "head" else []
+    kept = settings(section, without=(*NO_LESSON, "checkpoint", *unread))
     return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
 
 
 def _origin(section: EncoderTeacher | FileTeacher) -> dict[str, str]:
     if isinstance(section, FileTeacher):
+        if not Path(section.path).is_file():
+            reason, advice = "it is a folder", "Give the file of probabilities in it as teacher.path."
+            raise PathUnusable(path=section.path, reason=reason, advice=advice)
         return {"file": file_digest(Path(section.path))}
     return {"checkpoint": checkpoint_fingerprint(section.checkpoint)}
 
 
-def labels_of(
-    recipe: Recipe, corpus: Corpus, transfer: TransferText | None, staff: Staff, work: RunFolder
-) -> TeacherLabels:
-    """Labels of all rows: the student learns from train and transfer, the report needs dev and test."""
+def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, staff: Staff, work: RunFolder) -> TeacherLabels:
+    """Labels of all rows: the student learns from train and extra text, the report needs dev and test."""
     section, facts = recipe.labeling, staff.teacher.facts
     uncovered = _uncovered(recipe)
     labels = work.step(
@@ -137,12 +140,12 @@ def labels_of(
         kind="labels",
         key=Key(
             section={"features": section.features, "uncovered": uncovered},
-            inputs={"teacher": staff.teacher.fingerprint, **texts(corpus, transfer)},
+            inputs={"teacher": staff.teacher.fingerprint, **texts(corpus, extra)},
         ),
         load=TeacherLabels,
         make=lambda out, key: label(
             section,
-            rows={**corpus.splits, **({"transfer": transfer.rows} if transfer else {})},
+            rows={**corpus.splits, **{name: text.rows for name, text in extra.items()}},
             classes=len(corpus.labels),
             multi_label=corpus.is_multi_label,
             sources=staff.sources,
@@ -157,7 +160,7 @@ def labels_of(
     )
     if isinstance(recipe.teacher, EnsembleTeacher):
         together = guessing_of_labels(facts, labels=labels, rows=corpus.splits["dev"])
-        refuse_guessing(together, near_chance=recipe.teacher.near_chance, reporter=work.reporter)
+        refuse_guessing(together, near_chance=recipe.teacher.near_chance, table="[teacher]", reporter=work.reporter)
     return labels
 
 

@@ -55,7 +55,10 @@ def _wish(details: ErrorDetails) -> str:
         case "bool_type":
             return "should be true or false"
         case "too_short":
-            return "should not be empty" if details["ctx"]["min_length"] == 1 else "has too few items"
+            least = details["ctx"]["min_length"]
+            return "should not be empty" if least == 1 else f"should have at least {least} items"
+        case "list_type":
+            return "should be a list (of tables: [[double brackets]])"
         case _:
             message = details["msg"].removeprefix("Input ")
             return message[:1].lower() + message[1:]

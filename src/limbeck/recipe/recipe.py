@@ -4,6 +4,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from limbeck.recipe.augmentation import Augmentation
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.distillation import Distillation
@@ -25,6 +26,8 @@ class Recipe(Section):
     """The labelled rows."""
     transfer: Transfer | None = None
     """Unlabelled text the teacher will label."""
+    augmentation: Augmentation | None = None
+    """Changed copies of the training rows, which the teacher will label too."""
     teacher: Teacher = EncoderTeacher()
     """The big model, or what one said, or several of them."""
     labeling: Labeling = Labeling()
@@ -42,12 +45,15 @@ class Recipe(Section):
 
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
+        unlabelled = "transfer text has" if self.transfer else "changed copies have" if self.augmentation else None
+        if unlabelled and all(loss.kind == "hard_labels" for loss in self.distillation.losses):
+            raise ValueError(
+                f"{unlabelled} no labels, so a loss on the teacher's logits is needed: "
+                "add logit_mse or soft_targets to distillation.losses"
+            )
         if self.transfer is not None:
-            if all(loss.kind == "hard_labels" for loss in self.distillation.losses):
-                raise ValueError(
-                    "transfer text has no labels, so a loss on the teacher's logits is needed: "
-                    "add logit_mse or soft_targets to distillation.losses"
-                )
+            if self.transfer.choice == "nearest" and self.labeling.features == "none":
+                raise ValueError('transfer.choice = "nearest" goes by features: set labeling.features = "mean"')
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
         self._teacher_fits()

@@ -8,6 +8,7 @@ class Stage(StrEnum):
 
     CORPUS = "corpus"
     TRANSFER = "transfer"
+    AUGMENTATION = "augmentation"
     TEACHER = "teacher"
     LABELING = "labeling"
     DISTILLATION = "distillation"

@@ -72,11 +72,17 @@ def read_table(
     so is a file without any row.
     """
     table = open_table(path, form=form, watch=watch)
-    is_lines = known_format(path, form=form) == "lines"
-    wanted = [0 if is_lines and key == "text" else find_column(table, name, key=key) for key, name in columns.items()]
-    conditions = {_condition_column(table, name): value for name, value in (where or {}).items()}
+    if "text" in columns and known_format(path, form=form) == "lines":
+        columns = {**columns, "text": 0}
+    yield from table_records(table, columns=columns, where=where or {})
+
+
+def table_records(table: RawTable, *, columns: Mapping[str, Column], where: Mapping[str, str]) -> Iterator[Record]:
+    """The rows of a table that is open already, as `read_table` gives those of a file."""
+    wanted = [find_column(table, name, key=key) for key, name in columns.items()]
+    conditions = {_condition_column(table, name): value for name, value in where.items()}
     keys = [*columns, *(f"where.{table.columns[position]}" for position in conditions)]
-    is_empty = True
+    path, is_empty = table.path, True
     for number, cells in table.rows([*wanted, *conditions]):
         is_empty = False
         values = tuple(_as_text(cell, key=key, path=path, number=number) for key, cell in zip(keys, cells, strict=True))

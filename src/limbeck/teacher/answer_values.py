@@ -12,6 +12,7 @@ from limbeck.teacher.score_columns import Meaning, Values
 
 SUM_TOLERANCE = 1e-2  # files round their numbers, and language models give the likeliest tokens alone
 ROUNDING = 1e-6  # what 32-bit arithmetic may leave over at 0, at 1 and in a sum
+PERCENT_TOLERANCE = 1.0  # how far from 100 percentages may sum, which are rounded too
 NEARLY_ALL = 0.95  # of rows that are probabilities: the others are then mistakes, and the file is not one of logits
 
 
@@ -49,6 +50,8 @@ class Verdict:
     fitting: int = 0  # rows that are probabilities
     within: bool = True  # whether every number lies between 0 and 1
     first_misfit: tuple[int, list[float]] | None = None
+    percent: int = 0  # rows that sum to 100, with no number below 0
+    first_percent: tuple[int, list[float]] | None = None
 
     def add(self, numbers: Sequence[int], values: Values) -> None:
         """Look at more rows, given with their numbers in the file."""
@@ -60,7 +63,17 @@ class Verdict:
             place = int(np.argmin(fits))
             self.first_misfit = numbers[place], values[place].tolist()
             if self.told == "probabilities":
-                raise self._misfit("")
+                raise self._misfit(self.first_misfit, "")
+        if not self.multi_label:
+            self._count_percentages(numbers, values)
+
+    def _count_percentages(self, numbers: Sequence[int], values: Values) -> None:
+        off = np.abs(values.sum(axis=1, dtype=np.float64) - 100)
+        fits = (values >= -ROUNDING).all(axis=1) & (off <= PERCENT_TOLERANCE + ROUNDING)
+        self.percent += int(fits.sum())
+        if self.first_percent is None and fits.any():
+            place = int(np.argmax(fits))
+            self.first_percent = numbers[place], values[place].tolist()
 
     @property
     def meaning(self) -> Meaning:
@@ -70,12 +83,14 @@ class Verdict:
         if self.first_misfit is None:
             return "probabilities"
         if self.fitting >= NEARLY_ALL * self.rows:
-            raise self._misfit(f", although {self.fitting:,} of {self.rows:,} rows are probabilities")
+            although = f", although {self.fitting:,} of {self.rows:,} rows are probabilities"
+            raise self._misfit(self.first_misfit, although)
+        if self.first_percent is not None and self.percent >= NEARLY_ALL * self.rows:
+            raise self._misfit(self.first_percent, f": {self.percent:,} of {self.rows:,} rows sum to about 100")
         return "logits"
 
-    def _misfit(self, although: str) -> AnswerMalformed:
-        assert self.first_misfit is not None
-        row, values = self.first_misfit
+    def _misfit(self, misfit: tuple[int, list[float]], although: str) -> AnswerMalformed:
+        row, values = misfit
         outside = [at for at, value in enumerate(values) if not -ROUNDING <= value <= 1 + ROUNDING]
         column = self.names[outside[0]] if outside else some(self.names)
         reason = "no probability" if outside else f"the probabilities sum to {sum(values):.4g} and not to 1"

@@ -15,6 +15,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows, content_keys
 from limbeck.artifacts.teacher_folder import ANSWERS, TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.whole import written_whole
+from limbeck.errors import some
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables.raw_table import NumberedCells, Watch
@@ -35,6 +36,7 @@ class _Said:
     keys: Keys  # sorted
     logits: Logits
     rows: int
+    columns: list[str]  # where its numbers stand
     meaning: Meaning
     is_doubtful: bool  # taken for logits, although every number lies between 0 and 1
     said_differently: int  # texts with more than one answer
@@ -107,7 +109,7 @@ def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _Said:
         values = [logits_of(piece, least=least, multi_label=multi_label) for piece in values]
     once, logits, said_differently = _each_once(np.concatenate(keys), np.concatenate(values))
     is_doubtful = meaning == "logits" and told is None and verdict.within
-    return _Said(once, logits, verdict.rows, meaning, is_doubtful, said_differently)
+    return _Said(once, logits, verdict.rows, columns.names, meaning, is_doubtful, said_differently)
 
 
 def _pieces(section: FileTeacher, columns: ScoreColumns, *, watch: Watch) -> Iterator[list[NumberedCells]]:
@@ -160,7 +162,8 @@ def _judged(said: _Said, dev: Rows) -> dict[str, Any]:
 
 def _tell(said: _Said, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
     reporter.note(
-        f"  teacher {escape(facts.name)}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different texts"
+        f"  teacher {escape(facts.name)}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different "
+        f"texts; columns {escape(some(said.columns, most=6))}"
     )
     covered = {split: int((find_keys(said.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
     parts = [f"{covered[split]:,} of {len(rows):,} {split} rows" for split, rows in corpus.splits.items()]

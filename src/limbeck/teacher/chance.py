@@ -28,8 +28,13 @@ REASONS = {
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
 
 
-def refuse_guessing(facts: TeacherFacts, *, near_chance: NearChance, reporter: Reporter) -> None:
-    """Raise, or with "warn" only tell, if the teacher's skill on dev is that of someone who guesses, or worse."""
+def refuse_guessing(
+    facts: TeacherFacts, *, near_chance: NearChance, reporter: Reporter, table: str = "[teacher]"
+) -> None:
+    """Raise, or with "warn" only tell, if the teacher's skill on dev is that of someone who guesses, or worse.
+
+    `table` is where the recipe says what to do about it.
+    """
     if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
         return
     reason, advice = REASONS[facts.kind]
@@ -43,6 +48,7 @@ def refuse_guessing(facts: TeacherFacts, *, near_chance: NearChance, reporter: R
             rows=facts.dev_rows or 0,
             reason=reason,
             advice=advice,
+            table=table,
         )
     name = escape(facts.name)
     numbers = f"{facts.dev_accuracy:.1%} on dev, Cohen's kappa {facts.dev_skill:.2f}"

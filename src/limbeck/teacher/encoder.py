@@ -11,10 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from limbeck.models.tokenizer import reads_last_token
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
 from limbeck.teacher.long_texts import kept_places
-from limbeck.teacher.tokenizer import reads_last_token
+from limbeck.text.student_tokenizer import MASK
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
@@ -52,8 +53,8 @@ class Encoder:
             return []
         from_end = self.long_texts == "head"
         columns = self.tokenizer(
-            list(texts),
-            list(pairs) if pairs is not None else None,
+            self._with_own_mask(texts),
+            self._with_own_mask(pairs) if pairs is not None else None,
             truncation=from_end,
             max_length=self.max_length if from_end else None,
             verbose=False,
@@ -63,6 +64,13 @@ class Encoder:
         for place in too_long:  # none where texts were cut from their end
             rows[place] = self._cut_out(rows[place], columns.sequence_ids(place))
         return rows
+
+    def _with_own_mask(self, texts: Sequence[str]) -> list[str]:
+        """A masked word stands in a text as the student's mask; here it becomes what this tokenizer calls a mask."""
+        own = self.tokenizer.mask_token or self.tokenizer.unk_token
+        if own is None or own == MASK:
+            return list(texts)
+        return [text.replace(MASK, own) if MASK in text else text for text in texts]
 
     def _cut_out(self, row: TokenRow, texts_of_tokens: Sequence[int | None]) -> TokenRow:
         """The row without the middle of its texts."""

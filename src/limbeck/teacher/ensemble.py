@@ -1,5 +1,6 @@
 """Several teachers as one: who they are, and how much the word of each counts."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.manifest import Key, fingerprint_of
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -18,15 +19,29 @@ from limbeck.training.skill import judged, skill
 
 
 def member_names(members: Sequence[EncoderTeacher | FileTeacher]) -> dict[str, EncoderTeacher | FileTeacher]:
-    """A name for each, fit for a folder: its checkpoint's or file's; the second of a name gets a 2 behind it."""
+    """A name for each, fit for a folder: its checkpoint's or file's.
+
+    Members of the same name are told apart by their settings, not by their place: leaving one out must not make the
+    others change folders and be trained again. The same member twice gets a number.
+    """
+    plain = [_plain_name(member) for member in members]
     named: dict[str, EncoderTeacher | FileTeacher] = {}
-    for member in members:
-        own = member.checkpoint if isinstance(member, EncoderTeacher) else member.name or Path(member.path).stem
-        name, number = Path(own).name, 1
+    for member, name in zip(members, plain, strict=True):
+        if plain.count(name) > 1:
+            name = (
+                f"{name}-{fingerprint_of(member.model_dump_json(exclude={'near_chance', 'processes', 'compile'}))[:6]}"
+            )
+        number = 1
         while (f"{name}-{number}" if number > 1 else name) in named:
             number += 1
         named[f"{name}-{number}" if number > 1 else name] = member
     return named
+
+
+def _plain_name(member: EncoderTeacher | FileTeacher) -> str:
+    """Letters, digits and . _ - alone; never "." or "..", nor hidden: the folder of a run is not left."""
+    own = Path(member.checkpoint).name if isinstance(member, EncoderTeacher) else member.name or Path(member.path).stem
+    return re.sub(r"^\.+$|^\.|^$|[^\w.-]", lambda found: "_" * max(len(found[0]), 1), own)
 
 
 def join_teachers(

@@ -1,6 +1,7 @@
 """Fine-tuning an encoder on the corpus: every weight, or its head alone; in one process, or in several."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
-from limbeck.progress import Reporter, SilentReporter, TerminalReporter
+from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder
@@ -48,33 +49,59 @@ def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
 
 
 def fine_tune(
-    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter, tracks: Tracks
+    encoder: Encoder,
+    section: EncoderTeacher,
+    *,
+    corpus: Corpus,
+    work: Path,
+    reporter: Reporter,
+    tracks: Tracks,
+    name: str,
 ) -> History:
     """Leave the weights of the best epoch by dev in the encoder; returns what was found after every epoch."""
     processes = process_count(section.processes)
     if processes == 1:
-        return _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks)
+        return _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks, name=name)
     reporter.note(f"  fine-tuning in {processes} processes")
     work.mkdir(parents=True, exist_ok=True)
-    speaks = isinstance(reporter, TerminalReporter)
-    run_together(_fine_tune_as_member, section, corpus.folder, work, tracks, speaks, processes=processes)
+    job = {
+        "section": section.model_dump(mode="json"),
+        "corpus": str(corpus.folder.resolve()),
+        "work": str(work.resolve()),
+        "tracks": {**asdict(tracks), "folder": str(tracks.folder.resolve())},
+        "speaks": isinstance(reporter, TerminalReporter),
+        "name": name,
+    }
+    run_together("limbeck.teacher.fine_tune:fine_tune_as_member", job, processes=processes)
     encoder.model.load_state_dict(best_of(work))
     history: History = progress_of(work)["history"]
     return history
 
 
-def _fine_tune_as_member(
-    section: EncoderTeacher, corpus_folder: Path, work: Path, tracks: Tracks, speaks: bool
-) -> None:
+def fine_tune_as_member(job: Mapping[str, Any]) -> None:
     """One process of a group: everything is loaded anew, the same everywhere; the first one leaves the results."""
-    corpus = Corpus(corpus_folder)
-    reporter = reporter_of_member(TerminalReporter() if speaks else SilentReporter())
-    encoder = start_encoder(section, corpus=corpus)
-    _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks)
+    section, corpus = EncoderTeacher.model_validate(job["section"]), Corpus(Path(job["corpus"]))
+    tracks = Tracks(**{**job["tracks"], "folder": Path(job["tracks"]["folder"])})
+    _fine_tune_here(
+        start_encoder(section, corpus=corpus),
+        section,
+        corpus=corpus,
+        work=Path(job["work"]),
+        reporter=reporter_of_member(speaks=job["speaks"]),
+        tracks=tracks,
+        name=job["name"],
+    )
 
 
 def _fine_tune_here(
-    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter, tracks: Tracks
+    encoder: Encoder,
+    section: EncoderTeacher,
+    *,
+    corpus: Corpus,
+    work: Path,
+    reporter: Reporter,
+    tracks: Tracks,
+    name: str,
 ) -> History:
     rows = corpus.splits["train"]
     tokens = encoder.tokenise(rows.texts, rows.pairs)
@@ -104,7 +131,7 @@ def _fine_tune_here(
         validate=validate,
         work=work,
         reporter=reporter,
-        what=f"fine-tuning {Path(section.checkpoint).name} ({encoder.arithmetic})",
+        what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,
     )
     return progress.history
@@ -114,7 +141,8 @@ def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
     """How well the encoder does on these rows; rows without a label are left out."""
     rows = rows if rows.is_labelled.all() else rows.select(np.flatnonzero(rows.is_labelled))
     logits = encoder.logits(rows.texts, rows.pairs)
-    return {**judged(logits, rows.labels), "dev_skill": skill(logits, rows.labels)}
+    found = skill(logits, rows.labels)
+    return {**judged(logits, rows.labels), **({} if found is None else {"dev_skill": found})}
 
 
 def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
@@ -122,7 +150,9 @@ def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
     weights = None if corpus.class_weights is None else torch.tensor(corpus.class_weights)
 
     def to_one(logits: Tensor, labels: Tensor) -> Tensor:
-        return F.cross_entropy(logits, labels, weight=None if weights is None else weights.to(logits.device))
+        weight = None if weights is None else weights.to(logits.device)
+        # Divided by the rows, not by their weights: then parts of a batch add up to the whole of it.
+        return F.cross_entropy(logits, labels, weight=weight, reduction="sum") / len(labels)
 
     def to_several(logits: Tensor, labels: Tensor) -> Tensor:
         weight = None if weights is None else weights.to(logits.device)

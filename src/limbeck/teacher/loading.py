@@ -1,7 +1,6 @@
 """Loading an encoder: to be fine-tuned, to be taken as it is, or as a run has saved it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,13 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CheckpointDamaged, LimbeckError, NeverFineTuned, TaskDiffers, some
+from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, some
+from limbeck.models.checkpoint import damage_told
+from limbeck.models.positions import position_count
+from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.recipe.teacher import EncoderTeacher, LongTexts
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import class_order, classes_of, final_layer, name_classes, put_in_order, start_afresh
-from limbeck.teacher.tokenizer import load_tokenizer
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.modes import quiet_transformers
 
@@ -38,21 +39,30 @@ def load_encoder(
     ours) says which is which; else it starts fresh, and `note` says so.
     """
     quiet_transformers()
-    with _damage_told(folder):
+    with damage_told(folder):
         config = AutoConfig.from_pretrained(folder)
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
     order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder)
-    fitted = {"num_labels": len(labels), "ignore_mismatched_sizes": True} if labels and order is None else {}
-    with _damage_told(folder):
+    fitted = {"num_labels": len(labels)} if labels and order is None else {}
+    with damage_told(folder):
         model, loading = AutoModelForSequenceClassification.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **fitted
+            folder,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are refused below, in our own words
+            **fitted,
         )
     _refuse_strange_weights(model, missing=loading["missing_keys"], folder=folder)
+    _refuse_other_shapes(model, loading["mismatched_keys"], folder=folder)
+    if not fitted:
+        _refuse_other_head(model, loading["mismatched_keys"], folder=folder)
+    refuse_tokens_without_rows(tokenizer, model, folder=folder)
     encoder = Encoder(
         model=model,
         tokenizer=tokenizer,
-        max_length=min(max_length, _positions(model) or max_length),
+        max_length=min(max_length, position_count(model) or max_length),
         arithmetic=arithmetic,
         fresh=frozenset(loading["missing_keys"]),
         long_texts=long_texts,
@@ -104,16 +114,26 @@ def open_teacher(teacher: TeacherFolder) -> Encoder:
     return encoder
 
 
-@contextmanager
-def _damage_told(folder: Path) -> Iterator[None]:
-    """Whatever a broken checkpoint makes transformers raise becomes an error that names the folder."""
-    try:
-        yield
-    except LimbeckError:
-        raise
-    except Exception as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
-        raise CheckpointDamaged(path=folder, reason=reason) from error
+def _refuse_other_shapes(model: Any, mismatched: Collection[Any], *, folder: Path) -> None:
+    """Only the head may have another shape than the config says; anything else would start at random, unseen."""
+    names = [entry if isinstance(entry, str) else entry[0] for entry in mismatched]
+    strange = sorted(name for name in names if name.startswith(f"{model.base_model_prefix}."))
+    if strange:
+        reason = f"weights of another shape than its config.json says: {some(strange)}"
+        raise CheckpointDamaged(path=folder, reason=reason)
+
+
+def _refuse_other_head(model: Any, mismatched: Collection[Any], *, folder: Path) -> None:
+    """Where the checkpoint's own head is kept, it may not have another shape either."""
+    if not mismatched:
+        return
+    name, found, _ = min(mismatched, key=lambda entry: (len(entry[1]), entry[0]))
+    raise CheckpointDamaged(
+        path=folder,
+        reason=f"its head has {found[0]} outputs in its weights ({name}), and {model.config.num_labels} classes in its "
+        f"config.json",
+        advice="Correct id2label and label2id in its config.json: a name for each output of the head, in their order.",
+    )
 
 
 def _order_to_keep(
@@ -178,12 +198,3 @@ def _refuse_random_weights(encoder: Encoder, *, folder: Path, checkpoint: str) -
     if missing:
         reason = f"weights that its classifier needs are not in its files, and would be random: {some(missing)}"
         raise CheckpointDamaged(path=folder, reason=reason)
-
-
-def _positions(model: Any) -> int | None:
-    """How many tokens the model has positions for; None when it has no such limit."""
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(module.num_embeddings - module.padding_idx - 1)  # RoBERTa and MPNet count from behind padding
-    limit = getattr(model.config, "max_position_embeddings", None)
-    return limit if isinstance(limit, int) and limit > 0 else None

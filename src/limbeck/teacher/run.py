@@ -69,7 +69,16 @@ def _prepare_encoder(
         if section.train == "none":
             history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
         else:
-            history = fine_tune(encoder, section, corpus=corpus, work=scratch / WORK, reporter=reporter, tracks=tracks)
+            checkpoint = Path(section.checkpoint).name
+            history = fine_tune(
+                encoder,
+                section,
+                corpus=corpus,
+                work=scratch / WORK,
+                reporter=reporter,
+                tracks=tracks,
+                name=checkpoint if out.name == "teacher" else out.name,  # members of an ensemble go by their own
+            )
         encoder.save(scratch)
         facts = _facts(encoder, section, corpus=corpus, history=history)
         save_teacher_facts(scratch, facts)
@@ -94,7 +103,7 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
         dev_accuracy=best["dev_accuracy"],
-        dev_skill=best["dev_skill"],
+        dev_skill=best.get("dev_skill"),
         dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
         max_length=encoder.max_length,
         long_texts=section.long_texts,

@@ -19,10 +19,11 @@ Meaning = Literal["probabilities", "logits"]
 Values = npt.NDArray[np.float32]  # (rows, classes), as the file has them
 
 # What may stand in front of a class's name, and what that says about the numbers; the first way that fits is taken.
+# Columns called just like the classes come after those that say what they hold: they may be gold labels, 0 and 1.
 WAYS: dict[str, Meaning | None] = {
-    "": None,
     "probability_": "probabilities",
     "logit_": "logits",
+    "": None,
     "probabilities.": "probabilities",
     "logits.": "logits",
 }

@@ -5,7 +5,12 @@ import unicodedata
 
 def folded(text: str) -> str:
     """The text in compatibility form (NFKC), case folded, with all white space removed."""
-    if not text.isascii():
-        # Folding the case can undo the normal form (U+1E9E, Greek with iota below), so it is restored after.
-        text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return "".join(text.casefold().split())
+    return "".join(folded_letters(text).split())
+
+
+def folded_letters(text: str) -> str:
+    """The text in compatibility form (NFKC), case folded; white space stays."""
+    if text.isascii():
+        return text.casefold()
+    # Folding the case can undo the normal form (U+1E9E, Greek with iota below), so it is restored after.
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).casefold()

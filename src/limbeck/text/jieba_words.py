@@ -1,7 +1,7 @@
 """jieba as functions from characters to words and tags: quiet, and without a file left in the temporary folder."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -37,6 +37,12 @@ def jieba_tags() -> Cut:
         return [piece.flag for piece in tagger.lcut(word)]
 
     return tags_of
+
+
+def jieba_dictionary() -> Mapping[str, int]:
+    """How often jieba has counted each word; beginnings of words that are no words themselves stand there with 0."""
+    counts: Mapping[str, int] = _segmenter(_import_jieba()).FREQ
+    return counts
 
 
 @cache

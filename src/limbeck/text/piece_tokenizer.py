@@ -7,8 +7,10 @@ from itertools import chain, islice
 
 import numpy as np
 from tokenizers import Tokenizer
+from tokenizers.normalizers import Sequence as Normalizers
 
 from limbeck.errors import TokenizerUnsupported
+from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.piece_models import PIECE_MODELS, Json, PieceModel
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, TEXTS_AT_ONCE, StudentTokenizer
@@ -24,14 +26,17 @@ MASK_TOKEN: Json = {
 }
 
 
-def cut_down_pieces(tokenizer_json: str, texts: Iterable[str], *, max_size: int, min_count: int) -> StudentTokenizer:
+def cut_down_pieces(
+    tokenizer_json: str, texts: Iterable[str], *, max_size: int, min_count: int, form: Sequence[FormStep] = ()
+) -> StudentTokenizer:
     """A Hugging Face tokenizer with its frequent pieces only, renumbered by falling count.
 
     Single characters that the texts use stay in any case, as far as there is room, so that rare words fall apart
     into smaller pieces instead of becoming unknown. With min_count 1 and room enough, the texts are cut just as
-    before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens go.
+    before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens go. Every text is
+    brought to the `form` before the normaliser sees it.
     """
-    state = _bare(tokenizer_json)
+    state = _bare(tokenizer_json, form)
     model = PIECE_MODELS[state["model"]["type"]](state["model"])
     counts = _counted(state, model, texts)
     kept = _kept(model, counts, room=max(0, max_size - len(SPECIAL_TOKENS)), min_count=min_count)
@@ -39,12 +44,16 @@ def cut_down_pieces(tokenizer_json: str, texts: Iterable[str], *, max_size: int,
     return _assembled(state, model, pieces)
 
 
-def _bare(tokenizer_json: str) -> Json:
+def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:
     """The tokenizer's state in the library's present form, without what adds to a text or takes from it."""
     try:
-        state: Json = json.loads(Tokenizer.from_str(tokenizer_json).to_str())
+        tokenizer = Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # the library raises nothing more precise
         raise TokenizerUnsupported(found=f"unreadable ({error})", known=list(PIECE_MODELS)) from None
+    if form:
+        own = [] if tokenizer.normalizer is None else [tokenizer.normalizer]
+        tokenizer.normalizer = Normalizers([as_normalizer(form), *own])
+    state: Json = json.loads(tokenizer.to_str())
     if state["model"]["type"] not in PIECE_MODELS:
         raise TokenizerUnsupported(found=state["model"]["type"], known=list(PIECE_MODELS))
     if state["model"]["type"] == "Unigram":

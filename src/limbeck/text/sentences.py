@@ -1,8 +1,10 @@
-"""Cutting a text into sentences, and counting its words."""
+"""Cutting a text into sentences or paragraphs, and counting its words."""
 
 import re
+from itertools import groupby
 
-HTML_BREAK = re.compile(r"(?:<|&lt;)\s{0,9}/?\s{0,9}br\b[^<>&]{0,99}(?:>|&gt;)", re.IGNORECASE)
+# With the line end behind it, if there is one: both are one break.
+HTML_BREAK = re.compile(r"(?:<|&lt;)\s{0,9}/?\s{0,9}br\b[^<>&]{0,99}(?:>|&gt;)(?:[ \t]{0,9}\r?\n)?", re.IGNORECASE)
 
 # A terminator with its closing marks, a space, and what follows does not go on in lower case.
 ENGLISH_END = re.compile(r"""[.!?…]+['")\]”’»]*\ (?!['"(\[“‘«]*[a-zß-öø-ÿ])""", re.VERBOSE)
@@ -25,16 +27,32 @@ def split_sentences(text: str, *, language: str) -> list[str]:
     abbreviation or initial, and no mark does where the text goes on in lower case.
     """
     split_line = _split_chinese if language == "zh" else _split_english
-    if "<" in text or "&" in text:
-        text = HTML_BREAK.sub("\n", text)
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return [sentence for line in lines if line for sentence in split_line(line)]
+    return [sentence for line in _lines(text) if line for sentence in split_line(line)]
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """The paragraphs in order, white space collapsed, none of them empty.
+
+    They end where a line is empty; in a text without such a line between others, where any line ends. HTML's <br>
+    ends a line, so that two of them end a paragraph.
+    """
+    lines = _lines(text)
+    if all(lines):
+        return lines
+    return [" ".join(group) for is_text, group in groupby(lines, key=bool) if is_text]
 
 
 def word_count(text: str, *, language: str) -> int:
     """Words between white space; in Chinese, characters that are not white space."""
     words = text.split()
     return sum(map(len, words)) if language == "zh" else len(words)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines, white space collapsed; empty ones stand only between others."""
+    if "<" in text or "&" in text:
+        text = HTML_BREAK.sub("\n", text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
 
 
 def _split_english(line: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tokenizers import AddedToken, Regex, Tokenizer
 from tokenizers.models import Model, Unigram, WordLevel
@@ -11,6 +11,7 @@ from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import Split
 from tokenizers.trainers import WordLevelTrainer
 
+from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.jieba_words import Cut, jieba_cut
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.student_tokenizer import MASK, SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer
@@ -24,13 +25,22 @@ NOT = rf"(?i:n't)(?!{INSIDE})"
 CLITIC = rf"(?i:'(?:s|m|d|ll|re|ve)(?!{INSIDE})|can(?=not(?!{INSIDE})))"
 
 ENGLISH_TOKEN = rf"{NOT}|{CLITIC}|\p{{Han}}|{NUMBER}|{FIRST}(?:(?!{NOT}){INSIDE}){{0,99}}|{MARK}"
+QUOTES: tuple[Normalizer, ...] = (Replace(Regex("[‘’ʼ`´]"), "'"), Replace(Regex("''|[“”]"), '"'))
 CHINESE_UNIT = rf"\p{{Han}}{{1,999}}|{NUMBER}|{FIRST}{INSIDE}{{0,99}}|{MARK}"
 
 
 def build_word_tokenizer(
-    texts: Iterable[str], *, language: str, max_size: int, min_count: int, lowercase: bool
+    texts: Iterable[str],
+    *,
+    language: str,
+    max_size: int,
+    min_count: int,
+    lowercase: bool,
+    form: Sequence[FormStep] = (),
 ) -> StudentTokenizer:
     """The most frequent words as a tokenizer; `max_size` counts padding, unknown and mask too.
+
+    Every text is brought to the `form` first, whoever gives it to the tokenizer later.
 
     English words are cut as the Penn treebank and SST-2 cut them ("don't" is do n't, "it's" is it 's), and text
     that is already cut so gives the same tokens.
@@ -40,15 +50,16 @@ def build_word_tokenizer(
     therefore only new characters are unknown; several in a row become one unknown.
     """
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
+    first = [as_normalizer(form)] if form else []
+    last: list[Normalizer] = [Lowercase()] if lowercase else []
     if language == "zh":
-        return _chinese(read, max_size=max_size, min_count=min_count, lowercase=lowercase)
-    return _english(read, max_size=max_size, min_count=min_count, lowercase=lowercase)
+        return _chinese(read, Normalizers([*first, NFKC(), *last]), max_size=max_size, min_count=min_count)
+    return _english(read, Normalizers([*first, NFC(), *QUOTES, *last]), max_size=max_size, min_count=min_count)
 
 
-def _english(texts: Iterator[str], *, max_size: int, min_count: int, lowercase: bool) -> StudentTokenizer:
-    quotes: list[Normalizer] = [Replace(Regex("[‘’ʼ`´]"), "'"), Replace(Regex("''|[“”]"), '"')]
+def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> StudentTokenizer:
     tokenizer = Tokenizer(WordLevel({UNK: 0}, unk_token=UNK))
-    tokenizer.normalizer = Normalizers([NFC(), *quotes, *_lowercase(lowercase)])
+    tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
 
     # The trainer numbers words by falling count, ties by the word itself.
@@ -60,9 +71,9 @@ def _english(texts: Iterator[str], *, max_size: int, min_count: int, lowercase: 
     return _finished(tokenizer, WordLevel({word: number for number, word in enumerate(words)}, unk_token=UNK))
 
 
-def _chinese(texts: Iterator[str], *, max_size: int, min_count: int, lowercase: bool) -> StudentTokenizer:
+def _chinese(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> StudentTokenizer:
     tokenizer = Tokenizer(Unigram())
-    tokenizer.normalizer = Normalizers([NFKC(), *_lowercase(lowercase)])
+    tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
 
     words, characters = _count_chinese(_units(tokenizer, texts), jieba_cut())
@@ -101,10 +112,6 @@ def _count_chinese(units: Counter[str], cut: Cut) -> tuple[Counter[str], Counter
 
 def _by_count(counts: Counter[str]) -> list[str]:
     return sorted(counts, key=lambda word: (-counts[word], word))
-
-
-def _lowercase(wanted: bool) -> list[Normalizer]:
-    return [Lowercase()] if wanted else []
 
 
 def _finished(tokenizer: Tokenizer, model: Model) -> StudentTokenizer:

@@ -1,11 +1,12 @@
 """Where and in what arithmetic training runs."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
 from accelerate.state import AcceleratorState
 from torch import Tensor
 
@@ -40,9 +41,18 @@ def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what:
     Left alone, accelerate would take devices that `training_device` does not know, such as Apple's. In a group of
     processes the state is what binds them together, and it stays.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    in_group = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if not in_group:
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
+        # Some models have weights that classifying never touches (XLNet's mask); and while the first process judges on
+        # dev, the others wait for it, for longer than torch thinks proper.
+        kwargs_handlers=[
+            DistributedDataParallelKwargs(find_unused_parameters=True),
+            InitProcessGroupKwargs(timeout=timedelta(hours=6)),
+        ]
+        if in_group
+        else None,
         mixed_precision="bf16" if arithmetic == "bf16" else "no",
         cpu=training_device().type == "cpu",
         log_with=list(tracks.trackers) or None,

@@ -90,8 +90,6 @@ def train(
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
     progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser) or {}))
-    if accelerator.num_processes > 1:
-        torch.manual_seed(torch.initial_seed() + accelerator.process_index)  # else all would drop the same units
     stepper = _Stepper(accelerator, model, optimiser, settings, losses)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
 
@@ -116,9 +114,9 @@ def train(
             save()
     if progress.epoch < settings.epochs:
         reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
-    curves.close()
     accelerator.wait_for_everyone()
     load_best(work, plain)
+    curves.close()  # last: accelerate ends the group of processes with its trackers
     return progress
 
 
@@ -145,16 +143,22 @@ class _Stepper:
     optimiser: Any
     settings: Hyperparameters
     losses: Losses
+    seed: int = field(default_factory=torch.initial_seed)
 
     def rate(self, number: int, *, total: int) -> float:
         """The learning rate of a step."""
         peak, warmup = self.settings.learning_rate, self.settings.warmup_fraction
         return learning_rate_at(number, total=total, peak=peak, warmup_fraction=warmup)
 
-    def take(self, batches: list[Places], *, rate: float) -> dict[str, Tensor]:
-        """One step on these batches, as if they were one; returns the loss terms, averaged over their rows."""
+    def take(self, batches: list[Places], *, rate: float, number: int) -> dict[str, Tensor]:
+        """One step on these batches; returns the loss terms, averaged over their rows.
+
+        Losses that are means over rows make the step that one batch of all these rows would make.
+        """
         for group in self.optimiser.param_groups:
             group["lr"] = rate
+        if self.accelerator.num_processes > 1:  # each drops other units, and the same ones if it is started again here
+            torch.manual_seed(self.seed + number * self.accelerator.num_processes + self.accelerator.process_index)
         rows = sum(len(batch) for batch in batches)
         means: dict[str, Tensor] = {}
         for position, batch in enumerate(batches):
@@ -197,7 +201,7 @@ def _one_epoch(
         batches = plan[progress.step]
         number = progress.epoch * len(plan) + progress.step
         rate = stepper.rate(number, total=epochs * len(plan))
-        unread.append((sum(len(batch) for batch in batches), stepper.take(batches, rate=rate)))
+        unread.append((sum(len(batch) for batch in batches), stepper.take(batches, rate=rate, number=number)))
         progress.step += 1
         due = (now := time.monotonic()) - last_save > pause
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):

@@ -1,14 +1,27 @@
 """Several processes that train one model together, one on each GPU."""
 
+import ctypes
+import importlib
+import json
 import os
+import signal
 import socket
-from collections.abc import Callable
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
-import torch.multiprocessing
 
+from limbeck import errors
+from limbeck.errors import LimbeckError
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
+
+SECONDS_BETWEEN_LOOKS = 0.2
+MEMBER = ("-m", "limbeck.training.processes")
 
 
 def process_count(asked: int | None) -> int:
@@ -16,43 +29,99 @@ def process_count(asked: int | None) -> int:
     return asked or max(1, torch.cuda.device_count())
 
 
-def run_together(work: Callable[..., object], *arguments: Any, processes: int) -> None:
-    """Call `work(*arguments)` in so many processes that know of each other, and wait for all of them.
+def run_together(work: str, job: Mapping[str, Any], *, processes: int) -> None:
+    """Call the function `work` ("module:name") with the job, plain JSON, in so many processes that know of each other.
 
-    Function and arguments must be picklable: each process is a fresh interpreter. If one fails, the others are ended
-    and its error is raised here. They end with this process, however it ends.
+    Each is an interpreter of its own, started by name: nothing of the calling program runs a second time. If one
+    fails, the others are ended; what a user can put right is raised here as what it was.
     """
-    port = _free_port()
-    start: Any = torch.multiprocessing.spawn  # type: ignore[attr-defined]  # torch does not type it
-    start(_member, args=(processes, port, work, arguments), nprocs=processes, join=True)
+    with tempfile.TemporaryDirectory() as folder:
+        message = Path(folder) / "error.json"
+        request = json.dumps({"work": work, "job": job, "error": str(message)})
+        port = _free_port()
+        members = [_start(rank, request, processes=processes, port=port) for rank in range(processes)]
+        try:
+            status = _wait(members)
+        finally:
+            for member in members:
+                member.kill()
+                member.wait()
+        if message.is_file():
+            raise _told(json.loads(message.read_text(encoding="utf-8")))
+        if status:
+            raise RuntimeError(f"a process of the group ended with status {status}; what it said stands above")
 
 
-def reporter_of_member(reporter: Reporter) -> Reporter:
+def reporter_of_member(*, speaks: bool) -> Reporter:
     """For use inside the group: the first process speaks on the terminal if the run does; the others are silent."""
-    speaks = os.environ.get("RANK", "0") == "0" and isinstance(reporter, TerminalReporter)
-    return TerminalReporter() if speaks else SilentReporter()
+    return TerminalReporter() if speaks and os.environ.get("RANK", "0") == "0" else SilentReporter()
 
 
-def _member(rank: int, processes: int, port: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+def _start(rank: int, request: str, *, processes: int, port: int) -> "subprocess.Popen[str]":
     """What accelerate goes by stands in the environment, as torchrun would have put it there."""
-    os.environ.update(
-        RANK=str(rank),
-        LOCAL_RANK=str(rank),
-        WORLD_SIZE=str(processes),
-        LOCAL_WORLD_SIZE=str(processes),
-        MASTER_ADDR="127.0.0.1",
-        MASTER_PORT=str(port),
+    group = {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(processes),
+        "LOCAL_WORLD_SIZE": str(processes),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    member = subprocess.Popen(
+        [sys.executable, *MEMBER], env={**os.environ, **group}, stdin=subprocess.PIPE, encoding="utf-8"
     )
+    assert member.stdin is not None
+    member.stdin.write(request)
+    member.stdin.close()
+    return member
+
+
+def _wait(members: "Sequence[subprocess.Popen[str]]") -> int:
+    """Until all have ended well, or one has not: then its status."""
+    while True:
+        statuses = [member.poll() for member in members]
+        failed = [status for status in statuses if status]
+        if failed or None not in statuses:
+            return failed[0] if failed else 0
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def _told(told: Mapping[str, str]) -> LimbeckError:
+    """The error of a member, with its class and message: it was built from facts that only the member had."""
+    kind = getattr(errors, told["kind"], LimbeckError)
+    error: LimbeckError = kind.__new__(kind)
+    error.args = (told["message"],)
+    return error
+
+
+def _member() -> None:
+    """One process of the group: do the work, and write down what a user can put right."""
+    _end_with_parent()
+    request = json.load(sys.stdin)
     if torch.cuda.is_available():
-        torch.cuda.set_device(rank % torch.cuda.device_count())
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+    module, _, name = request["work"].partition(":")
     try:
-        work(*arguments)
-    finally:
-        if torch.distributed.is_initialized():
-            torch.distributed.destroy_process_group()
+        getattr(importlib.import_module(module), name)(request["job"])
+    except LimbeckError as error:
+        told = {"kind": type(error).__name__, "message": str(error)}
+        Path(request["error"]).write_text(json.dumps(told), encoding="utf-8")
+        os._exit(2)  # at once: the group would wait for the others, who wait for this one
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when its parent ends, however that comes about."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    _member()

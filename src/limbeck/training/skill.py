@@ -31,20 +31,24 @@ def judged(logits: Logits, labels: Labels) -> dict[str, float]:
     return {"dev_accuracy": accuracy, "dev_score": score, "dev_loss": _loss(logits, labels)}
 
 
-def skill(logits: Logits, labels: Labels) -> float:
+def skill(logits: Logits, labels: Labels) -> float | None:
     """Cohen's kappa: 0 for guessing with whatever preference for a class, 1 for all right.
 
         kappa = (accuracy - expected) / (1 - expected),   expected = Σ_c  share predicted(c) · share true(c)
 
     Accuracy alone would let a teacher pass that always says the most frequent class. With several labels a row it is
-    the mean over the classes that some rows have and some have not.
+    that of all answers, yes or no, to all classes together, or the mean over the classes that some rows have and some
+    have not, whichever is better: the first forgives rare classes, the second frequent ones. None where the rows are
+    all alike, so that nothing can be told apart.
     """
     if labels.ndim == 1:
-        return _kappa(labels, predicted(logits, multi_label=False))
+        return _kappa(labels, predicted(logits, multi_label=False)) if len(set(labels.tolist())) > 1 else None
     answers = predicted(logits, multi_label=True)
     told_apart = [number for number in range(labels.shape[1]) if 0 < labels[:, number].sum() < len(labels)]
+    if not told_apart:
+        return None
     kappas = [_kappa(labels[:, number], answers[:, number]) for number in told_apart]
-    return float(np.mean(kappas)) if kappas else 0.0
+    return max(float(np.mean(kappas)), _kappa(labels.reshape(-1), answers.reshape(-1)))
 
 
 def _macro_f1(labels: Labels, answers: Labels) -> float:
@@ -55,8 +59,6 @@ def _macro_f1(labels: Labels, answers: Labels) -> float:
 
 
 def _kappa(labels: Labels, answers: Labels) -> float:
-    if len(set(labels.tolist()) | set(answers.tolist())) < 2:
-        return 0.0  # one class alone, always said: nothing was told apart
     return float(cohen_kappa_score(labels, answers))
 
 

@@ -36,4 +36,4 @@ def test_a_run_stopped_with_ctrl_c_says_so_in_one_line_and_goes_on_later(
     )
     assert again.code == 0
     assert list(again.steps("✓")) == ["corpus", "transfer"]
-    assert list(again.steps("▸")) == ["teacher", "labels"]
+    assert list(again.steps("▸")) == ["teacher", "labels", "chosen"]

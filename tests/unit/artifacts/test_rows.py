@@ -156,3 +156,12 @@ def test_texts_without_pairs_are_found_at_their_positions() -> None:
 def test_a_row_is_as_long_as_both_its_texts_in_characters() -> None:
     assert PAIRS.characters.tolist() == [5, 2, 1]
     assert Rows.of(ids=["a"], texts=["三四"]).characters.tolist() == [2]
+
+
+def test_texts_that_are_all_empty_are_read_from_the_file(tmp_path: Path) -> None:
+    """Arrow writes no letters for them, and there is nothing in the file to point to."""
+    Rows.of(ids=["a", "b"], texts=["", ""], pairs=["", ""]).save(tmp_path / "rows.arrow")
+
+    rows = Rows.load(tmp_path / "rows.arrow")
+
+    assert rows.texts_at(np.array([1, 0])) == (["", ""], ["", ""])

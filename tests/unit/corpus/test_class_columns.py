@@ -24,6 +24,23 @@ def test_three_columns_of_marks_are_classes_and_one_mark_a_row_is_one_label(one:
     assert found(**hot | {"west": [other, one, one]}) == (["north", "east", "west"], True)
 
 
+@pytest.mark.parametrize(("one", "other"), [("yes", "no"), ("Y", "N"), ("t", "f")])
+def test_columns_of_words_are_several_labels(one: str, other: str) -> None:
+    marks = {"north": [one, other, other], "east": [other, one, other]}
+
+    assert found(**marks, west=[other, other, one]) == (["north", "east", "west"], True)
+    assert found(**marks, toxic=[other, one, one]) == (["north", "east", "toxic"], True)
+    assert found(**marks) is None
+
+
+def test_columns_that_were_exported_are_the_label_by_their_names() -> None:
+    one = {"probability_no": ["0.2", "1"], "probability_yes": ["0.8", "0"]}
+
+    assert found(said=["a b", "c d"], **one) == (["probability_no", "probability_yes"], False)
+    assert found(**one | {"probability_yes": ["0.9", "1"]}) == (["probability_no", "probability_yes"], True)
+    assert found(**one | {"probability_yes": ["3.5", "1"]}) is None
+
+
 def test_two_columns_of_marks_with_names_that_say_nothing_are_not_classes() -> None:
     assert found(seen=["0", "1", "1"], kept=["1", "1", "0"]) is None
 

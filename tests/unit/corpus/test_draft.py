@@ -170,6 +170,15 @@ def test_a_column_for_each_class_gets_a_list_and_a_remark(tmp_path: Path, shift:
     [
         [("text\tlabels"), *(f"some text {n}\t{['a|b', 'a', 'b', ''][n % 4]}" for n in range(40))],
         [("text\ttoxic\trude"), *(f"some text {n}\t{n % 2}\t{int(n % 3 == 0)}" for n in range(40))],
+        [("text\tlabels"), *(f"some text {n}\t{[['a', 'b'], ['a'], ['b'], []][n % 4]}" for n in range(40))],
+        [
+            ("text\tsplit\tprobability_b\tprobability_a"),
+            *(f"some text {n}\ttrain\t{n / 40}\t{1 - n / 40}" for n in range(40)),
+        ],
+        [
+            ("text\tbig\tred\told"),
+            *("\t".join([f"some text {n}", *("yes" if n % k == 0 else "no" for k in (2, 3, 4))]) for n in range(40)),
+        ],
         [("text\tleft\tright"), *(f"some text {n}\t{n / 40}\t{1 - n / 40}" for n in range(40))],
     ],
 )
@@ -193,3 +202,12 @@ def test_uneven_classes_get_weights_behind_a_comment_sign(english: Inspection) -
     uncommented = parse_recipe(tomllib.loads(text.replace("# class_weights", "class_weights")), recipe="drafted")
     assert (drafted(found).corpus.class_weights, uncommented.corpus.class_weights) == ("none", "balanced")
     assert "class_weights" not in draft_recipe(english.path, english, data_path="data.tsv")
+
+
+def test_an_export_of_labels_gets_the_names_of_its_classes(tmp_path: Path) -> None:
+    rows = (f"some text {n}\ttrain\t{n / 40}\t{n / 50}" for n in range(40))
+
+    corpus = drafted(several(tmp_path, "text\tsplit\tprobability_a b\tprobability_no", *rows)).corpus
+
+    assert (corpus.label, corpus.multi_label) == (["probability_a b", "probability_no"], True)
+    assert corpus.label_names == {"probability_a b": "a b", "probability_no": "no"}

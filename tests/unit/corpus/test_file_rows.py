@@ -11,7 +11,7 @@ import pytest
 from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows
-from limbeck.errors import ColumnMissing, FileEmpty, RowMalformed
+from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.recipe.corpus import Corpus
 
 ROWS = [
@@ -80,6 +80,22 @@ def test_a_label_column_that_is_not_there_is_reported_with_a_close_one(tmp_path:
         read(path, label=["toxic", "obscen"], multi_label=True)
 
     assert caught.value.column == "obscen"
+
+
+@pytest.mark.parametrize("label", [["food", "price", "price"], ["food", "price", 2]])
+def test_a_label_column_that_is_named_twice_is_reported(tmp_path: Path, label: list[str | int]) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,food,price\nsoup,1,0\n")
+
+    with pytest.raises(FileUnreadable, match="'price' twice"):
+        read(path, label=label, multi_label=True)
+
+
+def test_lists_written_as_text_are_sets_of_labels(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text('text,label\nsoup,"[""hot"", ""good""]"\nlamp,[]\n')
+
+    assert read(path, multi_label=True)[0].labels == [("good", "hot"), ()]
 
 
 def test_a_value_that_is_no_number_is_reported_with_its_line_and_column(tmp_path: Path) -> None:

@@ -42,6 +42,26 @@ def test_a_folder_given_as_hub_goes_by_its_files_and_a_name_by_itself(tmp_path: 
     assert list(input_fingerprints(Corpus(hub="glue/sst2"))) == ["hub (glue/sst2)"]
 
 
+def test_data_sets_of_transfer_text_go_the_same_way(tmp_path: Path) -> None:
+    for place in ("a", "b"):
+        (tmp_path / place / "saved").mkdir(parents=True)
+        (tmp_path / place / "saved" / "data.arrow").write_text(place)
+    (tmp_path / "more.txt").write_text("text")
+    folders = [str(tmp_path / "a" / "saved"), f"{tmp_path / 'b' / 'saved'}:train"]
+
+    prints = input_fingerprints(Transfer(files=[str(tmp_path / "more.txt")], hub=[*folders, "imdb:train"]))
+    (tmp_path / "a" / "saved" / "data.arrow").write_text("changed")
+    changed = input_fingerprints(Transfer(hub=folders))
+
+    assert list(prints) == [
+        "more.txt",
+        "hub 0 (saved)/data.arrow",
+        "hub 1 (saved:train)/data.arrow",
+        "hub (imdb:train)",
+    ]
+    assert [prints[name] == digest for name, digest in changed.items()] == [False, True]
+
+
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileMissing):
         input_fingerprints(Transfer(files=[str(tmp_path / "none.txt")]))

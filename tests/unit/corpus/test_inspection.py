@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -304,3 +305,56 @@ def test_files_beside_train_are_read_in_its_way(tmp_path: Path) -> None:
     found = look(tmp_path / "train.tsv", [["said", "tags"], *columns(TEXTS, cells)])
 
     assert found.beside == {"dev": "dev.tsv"}
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr])
+@pytest.mark.parametrize("name", ["label", "flaws"])
+def test_lists_written_as_text_are_several_labels_a_row(
+    tmp_path: Path, write: Callable[[list[str]], str], name: str
+) -> None:
+    cells = [write(labels) for labels in SETS]
+
+    found = look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, cells)])
+
+    assert (found.text, several(found)) == ("said", (name, True, None))
+    assert found.labels == {"obscene": OBSCENE, "threat": THREAT, "toxic": TOXIC}
+
+
+def test_columns_of_yes_and_no_are_several_labels_a_row(tmp_path: Path) -> None:
+    marks = [["yes" if label in labels else "no" for labels in SETS] for label in LABELS]
+
+    found = look(tmp_path / "a.tsv", [["said", *LABELS], *columns(TEXTS, *marks)])
+
+    assert several(found) == (LABELS, True, None)
+    assert found.labels == {"toxic": TOXIC, "obscene": OBSCENE, "threat": THREAT}
+
+
+SPLITS = [["train", "dev", "test", "transfer", "augmented"][number % 5] for number in range(100)]
+
+
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_an_export_of_labels_has_its_classes_in_the_names_of_its_columns(tmp_path: Path, multi_label: bool) -> None:
+    shares = [number / 100 for number in range(100)]
+    calm = [f"{share:.2f}" for share in shares]
+    loud = calm if multi_label else [f"{1 - share:.2f}" for share in shares]
+    header = ["text", "pair", "split", "probability_calm", "probability_loud"]
+    lines = [header, *columns(TEXTS, ["why so"] * 100, SPLITS, calm, loud)]
+    look(tmp_path / "dev.tsv", lines)
+
+    found = look(tmp_path / "train.tsv", lines)
+
+    assert (found.text, found.pair) == ("text", "pair")
+    assert several(found) == (["probability_calm", "probability_loud"], multi_label, None)
+    assert found.label_names == {"probability_calm": "calm", "probability_loud": "loud"}
+    assert found.labels == {"calm": 50, "loud": 50}
+    assert found.beside == {"dev": "dev.tsv"}
+
+
+def test_the_split_of_a_row_is_not_its_label(tmp_path: Path) -> None:
+    with pytest.raises(LabelUnclear):
+        look(tmp_path / "a.tsv", [["text", "split"], *columns(TEXTS, SPLITS)])
+
+    named = look(tmp_path / "a.tsv", [["text", "split"], *columns(TEXTS, SPLITS)], label="split")
+    other = look(tmp_path / "a.tsv", [["text", "split"], *columns(TEXTS, ZEROS_AND_ONES)])
+
+    assert (named.label, other.label) == ("split", "split")

@@ -103,7 +103,7 @@ def test_with_several_labels_half_or_more_counts(cells: tuple[object, ...], labe
     assert reader(label=["a", "b", "c"], multi_label=True).read(cells, number=1) == labels
 
 
-@pytest.mark.parametrize("cell", ["", "yes", None, "nan", "inf", float("nan"), [1], 10**400])
+@pytest.mark.parametrize("cell", ["", "maybe", None, "nan", "inf", float("nan"), [1], 10**400])
 @pytest.mark.parametrize("multi_label", [False, True])
 def test_a_value_that_is_no_finite_number_is_reported_with_row_and_column(cell: object, multi_label: bool) -> None:
     with pytest.raises(RowMalformed, match="'b'") as caught:
@@ -111,6 +111,47 @@ def test_a_value_that_is_no_finite_number_is_reported_with_row_and_column(cell: 
 
     assert caught.value.row == 12
     assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("yes", "no"), [("yes", "no"), (" Y", "N "), ("T", "f"), ("TRUE", "False")])
+def test_words_are_marks_where_a_row_may_have_several_labels(yes: str, no: str) -> None:
+    assert reader(label=["a", "b", "c"], multi_label=True).read([yes, no, yes], number=1) == ("a", "c")
+
+
+def test_yes_is_no_value_to_compare_with_others() -> None:
+    with pytest.raises(RowMalformed, match="'b' holds 'yes'"):
+        reader(label=["a", "b"]).read([0.5, "yes"], number=12)
+
+
+@pytest.mark.parametrize(
+    ("cell", "labels"),
+    [
+        ('["price", "food"]', ("food", "price")),
+        (" ['price', 'food'] ", ("food", "price")),
+        ("['price','food']", ("food", "price")),
+        ("[3, 12.0]", ("12", "3")),
+        ('["a|b"]', ("a|b",)),
+        ("[]", ()),
+        ("[food]|[price]", ("[food]", "[price]")),
+        ("['food' 'price']", ("['food' 'price']",)),
+        ("[x", ("[x",)),
+    ],
+)
+def test_a_list_written_as_text_is_a_list(cell: str, labels: tuple[str, ...]) -> None:
+    assert reader(multi_label=True).read([cell], number=1) == labels
+
+
+@pytest.mark.parametrize("cell", ['["a", null]', "[0, 1, 0]"])
+def test_a_written_list_is_held_to_the_rules_of_lists(cell: str) -> None:
+    with pytest.raises(RowMalformed):
+        reader(multi_label=True).read([cell], number=1)
+
+
+def test_an_empty_label_says_which_key_lets_a_row_have_none() -> None:
+    with pytest.raises(RowMalformed, match=r"(?s)the label is empty.*multi_label = true") as caught:
+        reader().read([" "], number=3)
+
+    assert caught.value.row == 3
 
 
 def test_a_column_name_is_a_class_as_it_stands() -> None:

@@ -295,3 +295,31 @@ def test_a_weight_for_a_class_that_is_not_there_leaves_nothing_behind(
         make_corpus(train=TRAIN, class_weights={"goood": 2.0})
 
     assert not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.parametrize("separator", [",", "; ", "/"])
+def test_labels_that_another_separator_would_cut_are_a_warning(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter", separator: str
+) -> None:
+    cells = [f"food{separator}price", "food", "price", ""]
+    train: list[tuple[str, ...]] = [(f"text {number}", cells[number % 4]) for number in range(40)]
+
+    make_corpus(train=train, multi_label=True)
+    told = [note for note in reporter.notes if "warning" in note]
+    reporter.notes.clear()
+    make_corpus(train=train, multi_label=True, label_separator=separator.strip())
+
+    assert len(told) == 1
+    assert f'label_separator = "{separator.strip()}"' in told[0]
+    assert not any("warning" in note for note in reporter.notes)
+
+
+def test_no_separator_is_looked_for_where_a_row_has_one_label(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    cells = ["food,price", "food", "price"]
+
+    corpus = make_corpus(train=[(f"text {number}", cells[number % 3]) for number in range(40)])
+
+    assert corpus.facts["likelier_separator"] is None
+    assert not any("label_separator" in note for note in reporter.notes)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from limbeck.corpus.several_labels import are_label_lists, find_separator
+from limbeck.corpus.several_labels import are_label_lists, find_other_separator, find_separator
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,28 @@ def test_more_names_than_there_may_be_are_no_labels() -> None:
 
     assert find_separator(cells, most=50) is None
     assert find_separator(cells, most=61) == "|"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "/"])
+def test_another_separator_is_found_in_labels_that_were_not_cut(separator: str) -> None:
+    labels = [(f"food{separator}price",), ("food",), ("price",), ()] * 10
+
+    assert find_other_separator(labels) == separator
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("food", "price"), ("food,price",), ("food",), ("price",)],
+        [("food",), ("price",), ("tea/coffee",)],
+        [("Paris, France",), ("Lyon, France",), ("Rome, Italy",)],
+        [()],
+    ],
+)
+def test_there_is_no_other_separator_where_rows_have_several_labels_or_names_do_not_recur(
+    labels: list[tuple[str, ...]],
+) -> None:
+    assert find_other_separator(labels * 10) is None
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_new_texts_are_kept_and_all_others_counted(tmp_path: Path, gather: Gathe
         tmp_path / "more.txt",
         "a new text",
         "A  NEW text",
+        "A new text!",
         "Known Text",
         "Short Secret",
         "short secret",
@@ -59,17 +60,28 @@ def test_new_texts_are_kept_and_all_others_counted(tmp_path: Path, gather: Gathe
 
     assert transfer.rows.texts == ["a new text", "another new text"]
     assert transfer.rows.ids == ["transfer-0", "transfer-1"]
-    assert json.loads((tmp_path / "transfer" / "quality.json").read_text(encoding="utf-8")) == {
+    quality = json.loads((tmp_path / "transfer" / "quality.json").read_text(encoding="utf-8"))
+    assert quality.pop("seconds") > 0
+    assert quality.pop("rows_per_second") > 0
+    assert set(quality.pop("form")) == {"corpus", "text", "needed", "steps"}
+    assert quality == {
         "files": ["more.txt"],
-        "texts_read": 8,
-        "pieces": 8,
+        "texts_read": 9,
+        "pieces": 9,
         "too_short": 1,
         "too_long": 1,
         "in_dev_or_test": 2,
+        "near_dev_or_test": 0,
         "duplicates": 1,
         "in_train": 1,
-        "overlap": {"mode": "remove", "splits": {"dev": {"rows": 2, "found": 1, "verbatim": 1}}},
+        "near_duplicates": 1,
+        "overlap": {"mode": "remove", "splits": {"dev": {"rows": 2, "found": 1, "verbatim": 1, "near": 0}}},
+        "fresh": 2,
         "kept": 2,
+        "sources": 1,
+        "sources_used": 1,
+        "rows_of": {"more.txt": 2},
+        "domain": {"words_in_train": 0.5, "dev_words_in_train": 0.0, "train_words_found": 0.6667},
     }
 
 
@@ -88,7 +100,7 @@ def test_a_held_out_text_is_recognised_before_it_is_cut(tmp_path: Path, gather: 
     transfer = gather("more.txt", split_sentences=True)
 
     assert transfer.rows.texts == ["A new one."]
-    assert transfer.quality["overlap"]["splits"]["dev"] == {"rows": 2, "found": 1, "verbatim": 0}
+    assert transfer.quality["overlap"]["splits"]["dev"] == {"rows": 2, "found": 1, "verbatim": 0, "near": 0}
 
 
 def test_overlap_may_be_only_reported_and_is_then_a_warning(
@@ -183,8 +195,8 @@ def test_chinese_counts_characters_and_cuts_at_chinese_marks(
 
     transfer = gather_transfer(section, corpus=corpus, out=tmp_path / "transfer", key=key, reporter=reporter)
 
-    assert transfer.rows.texts == ["位置很方便。", "服务不错！", "下次还会来住的。"]
-    assert transfer.quality["too_short"] == 1
+    assert transfer.rows.texts == ["位置很方便。", "下次还会来住的。"]
+    assert (transfer.quality["too_short"], transfer.quality["near_dev_or_test"]) == (1, 1)
 
 
 def test_the_bar_reaches_the_size_of_the_files(tmp_path: Path, gather: Gather, reporter: Any) -> None:
@@ -194,3 +206,83 @@ def test_the_bar_reaches_the_size_of_the_files(tmp_path: Path, gather: Gather, r
     gather("more.txt")
 
     assert reporter.done == reporter.total > 0
+
+
+def test_paragraphs_become_rows_of_their_own(tmp_path: Path, gather: Gather) -> None:
+    write_lines(tmp_path / "more.jsonl", json.dumps({"text": "First one.\nStill first.\n\nSecond one."}))
+
+    transfer = gather("more.jsonl", split_paragraphs=True)
+
+    assert transfer.rows.texts == ["First one. Still first.", "Second one."]
+
+
+def test_near_duplicates_may_stay(tmp_path: Path, gather: Gather) -> None:
+    write_lines(tmp_path / "more.txt", "a new text", "A new text!", "short, secret")
+
+    transfer = gather("more.txt", near_duplicates=1.0)
+
+    assert transfer.rows.texts == ["a new text", "A new text!", "short, secret"]
+
+
+def test_rows_kept_are_counted_by_their_source(tmp_path: Path, gather: Gather) -> None:
+    write_lines(tmp_path / "a.txt", "one text", "another one")
+    write_lines(tmp_path / "b.txt", "one text", "something else")
+    write_lines(tmp_path / "c.txt", "one text")
+
+    quality = gather("*.txt").quality
+
+    assert quality["rows_of"] == {"a.txt": 2, "b.txt": 1}
+    assert (quality["sources"], quality["sources_used"]) == (3, 2)
+
+
+def test_of_many_sources_the_largest_are_named(tmp_path: Path, gather: Gather, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("limbeck.corpus.transfer.MOST_NAMED", 1)
+    write_lines(tmp_path / "a.txt", "one")
+    write_lines(tmp_path / "b.txt", "two", "three")
+    write_lines(tmp_path / "c.txt", "four")
+
+    assert gather("*.txt").quality["rows_of"] == {"b.txt": 2, "others": 2}
+
+
+def test_a_saved_data_set_is_gathered_beside_files(tmp_path: Path, gather: Gather) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_dict({"text": ["from a data set"]}).save_to_disk(str(tmp_path / "saved"))
+    write_lines(tmp_path / "more.txt", "from a file")
+
+    transfer = gather("more.txt", hub=[str(tmp_path / "saved")])
+
+    assert transfer.rows.texts == ["from a file", "from a data set"]
+    assert transfer.quality["files"] == ["more.txt", "saved:train"]
+
+
+def test_text_is_brought_to_the_form_of_the_corpus_before_it_is_judged(
+    tmp_path: Path, make_corpus: "ReadCorpus", key: Key, reporter: "RememberingReporter"
+) -> None:
+    train: list[tuple[str, ...]] = [
+        (f"it 's film no {number} , and it 's good .", "ab"[number % 2]) for number in range(60)
+    ]
+    corpus = make_corpus(train=train, dev=[("do n't miss it , please !", "a")])
+    write_lines(
+        tmp_path / "more.txt", "Don't miss it, please!", "I can't stand this film.", "It's film no 7, and it's good."
+    )
+    section = Transfer(files=[str(tmp_path / "more.txt")], max_words=7)
+
+    transfer = gather_transfer(section, corpus=corpus, out=tmp_path / "transfer", key=key, reporter=reporter)
+
+    assert transfer.rows.texts == ["i ca n't stand this film ."]  # seven words in this form, five in its own
+    assert transfer.quality["form"]["steps"] == ["lowercase", "spaced"] == transfer.quality["form"]["needed"]
+    assert transfer.quality["form"]["corpus"]["marks_apart"] == 1.0
+    assert transfer.quality["overlap"]["splits"]["dev"]["verbatim"] == 1
+    assert any("brought to the corpus's form by lowercase, spaced" in note for note in reporter.notes)
+
+
+def test_a_pool_is_kept_for_the_teacher_to_choose_from(tmp_path: Path, gather: Gather) -> None:
+    write_lines(tmp_path / "more.txt", *(f"text number {number}" for number in range(50)))
+
+    four_times = gather("more.txt", rows=5, choice="balanced")
+    quality, texts = four_times.quality, set(four_times.rows.texts)
+    of_the_recipe = gather("more.txt", rows=5, choice="nearest", pool=30)
+
+    assert (quality["fresh"], quality["drawn"], quality["pool"], quality["kept"]) == (50, 20, 20, 20)
+    assert (len(texts), len(of_the_recipe.rows)) == (20, 30)
+    assert texts < set(of_the_recipe.rows.texts)

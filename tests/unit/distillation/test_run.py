@@ -72,7 +72,7 @@ def teach(toy_corpus: Corpus, vocabulary: VocabularyFolder, tmp_path: Path) -> T
             role=role,  # type: ignore[arg-type]  # tests say it as a plain word
             seed=seed,
             corpus=corpus,
-            transfer=transfer,
+            extra=[transfer.rows] if transfer else [],
             labels=labels,
             vocabulary=vocabulary,
             out=out or tmp_path / str(len(list(tmp_path.iterdir()))),

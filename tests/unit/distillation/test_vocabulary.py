@@ -49,7 +49,8 @@ def build(toy_corpus: Corpus, teacher: TeacherFolder, tmp_path: Path) -> Build:
         return build_vocabulary(
             BiLstm.model_validate(sizes),
             corpus=corpus,
-            transfer=transfer,
+            extra=[transfer.rows] if transfer else [],
+            form=(),
             teacher=teacher,
             encoder=teacher if teacher.is_encoder else None,
             open_encoder=open_teacher if teacher.is_encoder else None,

@@ -18,7 +18,6 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.whole import why_redo, written_whole
 from limbeck.evaluation import run
 from limbeck.evaluation.clock import Subject, Timing
@@ -101,12 +100,6 @@ def make_labels(folder: Path, *, known: Sequence[str] | None = None) -> TeacherL
     return TeacherLabels(folder)
 
 
-def make_transfer(folder: Path) -> TransferText:
-    with written_whole(folder, kind="transfer", key=KEY) as scratch:
-        save_transfer_text(scratch, rows=Rows.of(ids=["x"], texts=["film"]), quality={"kept": 1, "overlap": {}})
-    return TransferText(folder)
-
-
 def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFolder:
     facts = StudentFacts(
         name=name,
@@ -160,7 +153,8 @@ def make_report(
         teacher = given.pop("teacher", None) or make_teacher(tmp_path / "teacher")
         inputs: dict[str, Callable[[], Any]] = {
             "corpus": lambda: make_corpus(tmp_path / "corpus"),
-            "transfer": lambda: make_transfer(tmp_path / "transfer"),
+            "transfer": lambda: {"kept": 1, "overlap": {}},
+            "augmentation": lambda: {"kept": 2, "methods": [{"kind": "masking", "words_changed": 3}]},
             "labels": lambda: make_labels(tmp_path / "labels"),
             "candidates": lambda: make_candidates(tmp_path / "students", make_model),
             "members": lambda: [teacher],
@@ -248,6 +242,7 @@ def test_the_report_tells_corpus_and_transfer_text(made: Report) -> None:
     assert made.data["judged_rows"] == 6
     assert made.data["corpus"]["rows"] == {"train": 6, "dev": 6, "test": 6}
     assert made.data["transfer"]["kept"] == 1
+    assert made.data["augmentation"]["kept"] == 2
 
 
 def test_nothing_in_the_report_tells_where_it_was_made(made: Report, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from limbeck.artifacts.answers import Logits, find_keys
 from limbeck.artifacts.rows import content_keys
+from limbeck.labeling import store as module
 from limbeck.labeling.source import Pooling
 from limbeck.labeling.store import LabelStore
 
@@ -150,3 +151,18 @@ def test_a_shard_that_finds_no_space_leaves_nothing_behind(tmp_path: Path, monke
         store.write(content_keys(TEXTS), logits_for(TEXTS))
 
     assert list(store.folder.iterdir()) == []
+
+
+def test_trouble_with_the_disk_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a process with too many open files would take all shards for damaged, and they would be thrown away."""
+    store = opened(tmp_path)
+    store.write(np.array([[1, 2]], dtype=np.uint64), np.zeros((1, 2), dtype=np.float32))
+    (shard,) = store.shards()
+
+    def fails(*_: object) -> str:
+        raise OSError(24, "too many open files")
+
+    monkeypatch.setattr(module, "file_digest", fails)
+
+    with pytest.raises(OSError, match="too many open files"):
+        opened(tmp_path).open(shard)

@@ -120,3 +120,26 @@ def test_logits_may_be_any_numbers() -> None:
     judge.add([2, 3], numbers((0.5, 0.5), (-30, 30)))
 
     assert judge.meaning == "logits"
+
+
+def test_percentages_are_refused_and_not_taken_for_logits() -> None:
+    judge = verdict()
+    judge.add(range(2, 32), numbers(*[(17.4, 82.6), (0.6, 99.0), (100, 0)] * 10))
+    judge.add([40], numbers((3, 4)))
+
+    with pytest.raises(AnswerMalformed, match="row 2, p_no: no probability: 30 of 31 rows sum to about 100") as raised:
+        _ = judge.meaning
+
+    assert "divide percentages by 100" in str(raised.value)
+    assert 'values = "logits"' in str(raised.value)
+
+
+@pytest.mark.parametrize("told", [None, "logits"])
+def test_numbers_that_happen_to_sum_to_a_hundred_are_logits_where_some_are_below_zero_or_it_is_said(
+    told: Meaning | None,
+) -> None:
+    judge = verdict(told=told)
+
+    judge.add([2, 3], numbers((-20, 120), (130, -30) if told is None else (40, 60)))
+
+    assert judge.meaning == "logits"

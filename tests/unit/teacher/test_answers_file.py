@@ -343,7 +343,7 @@ def test_the_facts_are_those_of_the_dev_rows_that_the_file_covers(read: Read, tm
     assert facts.dev_skill == pytest.approx(0.4)  # (2/3 - 4/9) / (1 - 4/9)
     assert (facts.parameters, facts.max_length, facts.precision) == (None, None, None)
     assert notes.lines == [
-        "  teacher said.csv: 3 rows of probabilities read, 3 different texts",
+        "  teacher said.csv: 3 rows of probabilities read, 3 different texts; columns negative, positive",
         "  it covers 3 of 5 train rows, 3 of 4 dev rows; 66.7% right on dev",
     ]
 

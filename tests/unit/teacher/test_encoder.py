@@ -183,3 +183,15 @@ def test_no_texts_have_no_logits_and_no_features(encoder: Encoder) -> None:
 
     assert logits.shape == (0, 2)
     assert features.shape == (0, 32)
+
+
+def test_a_masked_word_is_masked_in_the_teachers_own_way(tiny_teacher_folder: Path) -> None:
+    encoder = load_encoder(tiny_teacher_folder, max_length=32, arithmetic="fp32")
+    own = encoder.tokenizer.mask_token_id
+
+    (row,) = encoder.tokenise(["a [MASK] film"])
+    encoder.tokenizer.mask_token = "the"  # another tokenizer's mask is another word
+    (other,) = encoder.tokenise(["a [MASK] film"])
+
+    assert row["input_ids"].count(own) == 1
+    assert other["input_ids"] == encoder.tokenise(["a the film"])[0]["input_ids"]

@@ -52,13 +52,17 @@ def test_members_are_named_for_their_checkpoint_or_file() -> None:
 def test_members_of_the_same_name_are_told_apart() -> None:
     seeds = [EncoderTeacher(checkpoint="some/bert", seed=seed) for seed in (0, 1, 2)]
 
-    named = member_names(seeds)
+    named, fewer = member_names(seeds), member_names(seeds[1:])
 
-    assert {name: teacher.seed for name, teacher in named.items() if isinstance(teacher, EncoderTeacher)} == {
-        "bert": 0,
-        "bert-2": 1,
-        "bert-3": 2,
-    }
+    assert len(named) == 3
+    assert all(name.startswith("bert-") for name in named)
+    assert fewer.items() <= named.items()  # to leave one out changes nobody else's name
+
+
+def test_the_same_member_twice_has_a_number() -> None:
+    first, second = member_names([ENCODER, ENCODER])
+
+    assert second == f"{first}-2"
 
 
 @pytest.mark.parametrize("combine", ["mean_logits", "mean_probabilities"])
@@ -126,3 +130,27 @@ def test_together_they_are_judged_by_what_they_said_of_dev(tmp_path: Path) -> No
     assert judged.dev_accuracy == pytest.approx(2 / 3)
     assert judged.dev_rows == 3
     assert judged.dev_skill == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("..", "__"),
+        (".", "_"),
+        ("a/b", "a_b"),
+        ("../../x", "_._.._x"),
+        (".hidden", "_hidden"),
+        ("a\\b:c", "a_b_c"),
+        ("GPT-4.1 mini", "GPT-4.1_mini"),
+        ("模型_1", "模型_1"),
+    ],
+)
+def test_every_name_is_fit_for_a_folder(name: str, folder: str) -> None:
+    assert list(member_names([FileTeacher(kind="file", path="x.csv", name=name)])) == [folder]
+
+
+@pytest.mark.parametrize("checkpoint", [".", "..", "/"])
+def test_a_checkpoint_without_a_name_has_one_too(checkpoint: str) -> None:
+    (name,) = member_names([EncoderTeacher(checkpoint=checkpoint)])
+
+    assert set(name) == {"_"}

@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import XLNetConfig, XLNetForSequenceClassification
+from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
 
 from limbeck.artifacts.teacher_folder import TeacherFolder, save_teacher_facts
-from limbeck.errors import CheckpointDamaged, ClassesDiffer, LabelNamesUnfit, NeverFineTuned, TaskDiffers
+from limbeck.errors import (
+    CheckpointDamaged,
+    ClassesDiffer,
+    LabelNamesUnfit,
+    NeverFineTuned,
+    TaskDiffers,
+    TokenizerTooLarge,
+)
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import load_encoder, load_ready, open_teacher
@@ -248,3 +255,37 @@ def test_xlnet_keeps_no_states_for_a_text_that_goes_on(tiny_teacher_copy: Path) 
     encoder = load(tiny_teacher_copy)
 
     assert encoder.model(**encoder.batch(encoder.tokenise(["the film"]))).mems is None
+
+
+def test_weights_of_another_shape_than_the_config_says_are_refused(tiny_teacher_copy: Path) -> None:
+    """Transformers would start them at random, since a head of another size is allowed."""
+    config = json.loads((tiny_teacher_copy / "config.json").read_text(encoding="utf-8"))
+    config["vocab_size"] += 8
+    (tiny_teacher_copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    with pytest.raises(CheckpointDamaged, match="another shape"):
+        load_encoder(tiny_teacher_copy, max_length=16, arithmetic="fp32", labels=["a", "b", "c"])
+
+
+def test_a_ready_head_of_another_size_than_the_config_says_is_refused_in_our_own_words(tiny_teacher_copy: Path) -> None:
+    labels = ["negative", "neutral", "positive"]
+    configure(
+        tiny_teacher_copy, id2label=dict(enumerate(labels)), label2id={name: at for at, name in enumerate(labels)}
+    )
+
+    with pytest.raises(CheckpointDamaged, match=r"its head has 2 outputs in its weights .* 3 classes in") as raised:
+        ready(tiny_teacher_copy, *labels)
+
+    assert "Correct id2label and label2id" in str(raised.value)
+    assert "ignore_mismatched_sizes" not in str(raised.value)
+
+
+def test_a_tokenizer_that_is_not_the_models_is_refused_before_it_is_asked(tiny_teacher_copy: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_teacher_copy)
+    tokenizer.add_tokens(["unheard"])
+    tokenizer.save_pretrained(tiny_teacher_copy)
+
+    with pytest.raises(TokenizerTooLarge) as raised:
+        load(tiny_teacher_copy, labels=["a", "b"])
+
+    assert raised.value.tokens == raised.value.rows + 1

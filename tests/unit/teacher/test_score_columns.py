@@ -218,3 +218,22 @@ def test_an_object_without_a_number_for_each_class_is_an_error(
         numbers(said_in_json(tmp_path, first, {"text": "a dull film", **second}))
 
     assert (raised.value.row, raised.value.column) == (2, column)
+
+
+@pytest.mark.parametrize(("prefix", "meaning"), [("probability_", "probabilities"), ("logit_", "logits")])
+def test_columns_that_say_what_they_hold_go_before_those_called_like_the_classes(
+    tmp_path: Path, prefix: str, meaning: str
+) -> None:
+    """What `limbeck predict` writes beside gold labels."""
+    path = said(tmp_path, f"text,negative,positive,{prefix}negative,{prefix}positive", "a film,1,0,0.25,0.75")
+
+    assert numbers(path) == [[0.25, 0.75]]
+    assert found(path).names == [f"{prefix}negative", f"{prefix}positive"]
+    assert found(path).meaning == meaning
+
+
+def test_the_recipe_may_still_mean_the_columns_called_like_the_classes(tmp_path: Path) -> None:
+    path = said(tmp_path, "text,negative,positive,probability_negative,probability_positive", "a film,1,2,3,4")
+
+    assert numbers(path, values="logits") == [[1, 2]]
+    assert numbers(path, columns={"negative": "negative", "positive": "positive"}) == [[1, 2]]

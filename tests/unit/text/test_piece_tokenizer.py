@@ -137,6 +137,17 @@ def test_no_texts_leave_the_special_tokens(teacher: Tokenizer) -> None:
     assert student.encode([""], max_length=9) == [[1]]
 
 
+@ALL
+def test_texts_are_brought_to_the_form_before_the_teachers_own_normaliser(teacher: Tokenizer) -> None:
+    student = cut_down_pieces(teacher.to_str(), TEXTS, max_size=10_000, min_count=1, form=["narrow", "lowercase"])
+
+    assert tokens(student, "Ｔｈｅ FILM") == tokens(student, "the film")
+    assert "[UNK]" not in tokens(student, "Ｔｈｅ FILM")
+    assert tokens(student, "The[MASK]")[-1] == "[MASK]"
+    own = json.loads(teacher.to_str())["normalizer"]
+    assert own is None or json.loads(student.to_json())["normalizer"]["normalizers"][-1] == own
+
+
 def test_a_new_character_is_one_unknown_for_a_byte_level_teacher() -> None:
     student = cut_down_pieces(byte_pair().to_str(), ["the film"], max_size=10_000, min_count=1)
 

@@ -1,6 +1,6 @@
 import pytest
 
-from limbeck.text.sentences import split_sentences, word_count
+from limbeck.text.sentences import split_paragraphs, split_sentences, word_count
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,24 @@ def test_white_space_is_all_that_is_lost(language: str) -> None:
     kept = "".join(split_sentences(text, language=language))
 
     assert "".join(kept.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "paragraphs"),
+    [
+        ("One. Two.\nStill one.\n\n  \nThree.", ["One. Two. Still one.", "Three."]),
+        ("One.\nTwo.\r\nThree.", ["One.", "Two.", "Three."]),
+        ("\n\nOne.\nTwo.\n\n", ["One.", "Two."]),  # no empty line between others
+        ("One.<br /><br />Two.<br />Still two.", ["One.", "Two. Still two."]),
+        ("One.<br>Two.&lt;br/&gt;Three.", ["One.", "Two.", "Three."]),
+        ("One.<br />\nTwo.", ["One.", "Two."]),  # the break and the line end behind it are one
+        ("好。\n\n很好。\n真的", ["好。", "很好。 真的"]),
+        (" only  one ", ["only one"]),
+        (" \n<br />\n ", []),
+    ],
+)
+def test_paragraphs_end_at_empty_lines_or_else_at_every_line(text: str, paragraphs: list[str]) -> None:
+    assert split_paragraphs(text) == paragraphs
 
 
 def test_words_are_counted_between_white_space_and_characters_in_chinese() -> None:

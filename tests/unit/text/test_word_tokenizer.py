@@ -1,22 +1,33 @@
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 
 from limbeck.errors import DependencyMissing
+from limbeck.text.forms import FormStep
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
 Build = Callable[..., StudentTokenizer]
 
 
-def english(*texts: str, max_size: int = 1000, min_count: int = 1, lowercase: bool = True) -> StudentTokenizer:
-    return build_word_tokenizer(texts, language="en", max_size=max_size, min_count=min_count, lowercase=lowercase)
+def build(
+    *texts: str,
+    language: str,
+    max_size: int = 1000,
+    min_count: int = 1,
+    lowercase: bool = True,
+    form: Sequence[FormStep] = (),
+) -> StudentTokenizer:
+    return build_word_tokenizer(
+        texts, language=language, max_size=max_size, min_count=min_count, lowercase=lowercase, form=form
+    )
 
 
-def chinese(*texts: str, max_size: int = 1000, min_count: int = 1, lowercase: bool = True) -> StudentTokenizer:
-    return build_word_tokenizer(texts, language="zh", max_size=max_size, min_count=min_count, lowercase=lowercase)
+english: Build = partial(build, language="en")
+chinese: Build = partial(build, language="zh")
 
 
 def tokens(tokenizer: StudentTokenizer, text: str) -> list[str]:
@@ -59,6 +70,34 @@ def test_raw_and_spaced_text_give_the_same_ids(raw: str, spaced: str) -> None:
 
 def test_case_is_kept_when_asked_for() -> None:
     assert tokens(english("It DOESN'T", lowercase=False), "It DOESN'T") == ["It", "DOES", "N'T"]
+
+
+def test_texts_are_brought_to_the_form_before_anything_else() -> None:
+    texts = ["A film, ＧＯＯＤ film", "good films"]
+
+    tokenizer = english(*texts, form=["narrow", "lowercase"], lowercase=False)
+
+    assert tokens(tokenizer, "ＧＯＯＤ Film[MASK]") == ["good", "film", "[MASK]"]
+    assert "GOOD" not in tokenizer.vocabulary
+    again = StudentTokenizer.from_json(tokenizer.to_json())
+    assert tokens(again, "ＧＯＯＤ Film") == ["good", "film"]
+
+
+@pytest.mark.parametrize(
+    "text", ["It's Tom’s film, isn't it?", "“Oh,” he said... (why-not?) 3.5--4", "I cannot. Mr. X"]
+)
+def test_marks_set_apart_are_the_words_they_were_before(text: str) -> None:
+    assert tokens(english(text, form=["spaced"]), text) == tokens(english(text), text)
+
+
+def test_a_form_reaches_chinese_words_too() -> None:
+    tokenizer = chinese("酒店wifi不错", form=["lowercase", "narrow"], lowercase=False)
+
+    assert tokens(tokenizer, "ＷＩＦＩ WIFI") == ["wifi", "wifi"]
+
+
+def test_no_form_leaves_the_file_as_it_was() -> None:
+    assert '"Lowercase"' not in english("a", lowercase=False).to_json()
 
 
 @pytest.mark.parametrize("build", [english, chinese])

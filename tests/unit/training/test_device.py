@@ -16,7 +16,13 @@ def test_accelerate_trains_where_the_rows_are(monkeypatch: pytest.MonkeyPatch) -
     accelerator_for("fp32")
 
     assert training_device() == torch.device("cpu")
-    assert asked == {"mixed_precision": "no", "cpu": True, "log_with": None, "project_dir": None}
+    assert asked == {
+        "mixed_precision": "no",
+        "cpu": True,
+        "log_with": None,
+        "project_dir": None,
+        "kwargs_handlers": None,
+    }
 
 
 def test_a_second_training_may_have_another_arithmetic() -> None:

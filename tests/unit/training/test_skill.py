@@ -57,8 +57,25 @@ def test_swapped_labels_show_as_negative_skill() -> None:
 
 
 def test_skill_with_several_labels_is_the_mean_over_classes_that_can_be_told_apart() -> None:
-    labels = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 1]])  # every row has the last class
+    labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 1], [0, 0, 1]])  # every row has the last class
     logits = (8.0 * labels - 4.0).astype(np.float32)
     logits[:, 1] = 4.0  # always says the second
+    logits[:, 2] = -4.0  # never says the last, which no kappa can judge
 
     assert skill(logits, labels) == pytest.approx((1.0 + 0.0) / 2)
+
+
+def test_rare_classes_that_are_never_said_do_not_make_a_good_teacher_a_guessing_one() -> None:
+    labels = np.zeros((200, 30), dtype=np.int64)
+    labels[::2, :3] = 1
+    for number in range(3, 30):
+        labels[number, number] = 1  # each rare class on one row
+    logits = np.full((200, 30), -4.0, dtype=np.float32)
+    logits[::2, :3] = 4.0
+
+    assert skill(logits, labels) > 0.8  # type: ignore[operator]  # it is a number here
+
+
+def test_rows_that_are_all_alike_tell_nothing_of_skill() -> None:
+    assert skill(logits_for([1, 1, 1]), np.array([1, 1, 1])) is None
+    assert skill(np.full((4, 2), 3.0, dtype=np.float32), np.ones((4, 2), dtype=np.int64)) is None

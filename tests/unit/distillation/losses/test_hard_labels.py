@@ -48,7 +48,7 @@ def test_class_weights_are_those_of_the_row_s_own_class() -> None:
 
     loss = hard_labels(logits, torch.tensor([0, 1]), class_weights=weights)
 
-    assert loss.item() == pytest.approx(-(math.log(0.75) + 3 * math.log(0.5)) / 4, rel=1e-6)
+    assert loss.item() == pytest.approx(-(math.log(0.75) + 3 * math.log(0.5)) / 2, rel=1e-6)
 
 
 def test_class_weights_leave_rows_without_a_label_out() -> None:
@@ -57,5 +57,13 @@ def test_class_weights_leave_rows_without_a_label_out() -> None:
 
     both = hard_labels(logits, torch.tensor([0, -1]), class_weights=weights)
 
-    assert both.item() == pytest.approx(hard_labels(logits[:1], torch.tensor([0])).item())
+    assert both.item() == pytest.approx(0.5 * hard_labels(logits[:1], torch.tensor([0])).item())
     assert hard_labels(logits, torch.tensor([-1, -1]), class_weights=weights).item() == 0.0
+
+
+def test_two_halves_of_a_batch_add_up_to_the_whole_with_class_weights() -> None:
+    logits, labels, weights = torch.randn(6, 3), torch.tensor([0, 0, 1, 2, 2, 1]), torch.tensor([1.0, 5.0, 0.2])
+
+    halves = [hard_labels(logits[part], labels[part], class_weights=weights) for part in (slice(0, 3), slice(3, 6))]
+
+    torch.testing.assert_close(torch.stack(halves).mean(), hard_labels(logits, labels, class_weights=weights))

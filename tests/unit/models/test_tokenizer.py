@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
-from transformers import AutoConfig, AutoTokenizer, RobertaConfig
+from transformers import AutoConfig, AutoTokenizer, CanineConfig, RobertaConfig
 
-from limbeck.errors import TokenizerNeedsPackages
-from limbeck.teacher import tokenizer as tokenizers
-from limbeck.teacher.tokenizer import load_tokenizer, reads_last_token
+from limbeck.errors import TokenizerMissing, TokenizerNeedsPackages, TokenizerTooLarge
+from limbeck.models import tokenizer as tokenizers
+from limbeck.models.tokenizer import load_tokenizer, reads_last_token, refuse_tokens_without_rows
 
 
 def changed(path: Path, **values: Any) -> None:
@@ -104,3 +104,41 @@ def test_such_a_file_beside_a_tokenizer_json_is_not_needed(
     monkeypatch.setattr(tokenizers, "find_spec", lambda _: None)
 
     assert load(tiny_teacher_copy).tokenize("film") == ["film"]
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tiny_teacher_copy: Path) -> None:
+    """Transformers makes one that knows the special tokens alone."""
+    for path in tiny_teacher_copy.iterdir():
+        if path.name not in ("config.json", "model.safetensors"):
+            path.unlink()
+
+    with pytest.raises(TokenizerMissing, match=r"missing: tokenizer\.json, or else vocab\.txt") as raised:
+        load(tiny_teacher_copy)
+
+    assert raised.value.missing == ("vocab.txt",)
+
+
+def test_half_a_tokenizer_is_refused_too(tmp_path: Path) -> None:
+    RobertaConfig().save_pretrained(tmp_path)
+    words = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "a", "b", "ab"]
+    (tmp_path / "vocab.json").write_text(json.dumps({word: number for number, word in enumerate(words)}))
+
+    with pytest.raises(TokenizerMissing, match=r"merges\.txt"):
+        load(tmp_path)
+
+
+def test_letters_need_no_files(tmp_path: Path) -> None:
+    CanineConfig().save_pretrained(tmp_path)
+
+    assert load(tmp_path)("ab")["input_ids"][1:3] == [ord("a"), ord("b")]
+
+
+def test_a_tokenizer_with_more_tokens_than_embeddings_is_refused_with_both_numbers(tiny_teacher_copy: Path) -> None:
+    tokenizer = load(tiny_teacher_copy)
+    size = len(tokenizer)
+    model = SimpleNamespace(get_input_embeddings=lambda: SimpleNamespace(num_embeddings=size))
+    refuse_tokens_without_rows(tokenizer, model, folder=tiny_teacher_copy)
+    tokenizer.add_tokens(["one", "two"])
+
+    with pytest.raises(TokenizerTooLarge, match=f"numbers {size + 2} tokens; the model has embeddings for {size}\n"):
+        refuse_tokens_without_rows(tokenizer, model, folder=tiny_teacher_copy)

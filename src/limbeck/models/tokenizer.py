@@ -8,17 +8,19 @@ from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
-from limbeck.errors import TokenizerNeedsPackages
+from limbeck.errors import TokenizerMissing, TokenizerNeedsPackages, TokenizerTooLarge
 
 FILE = "tokenizer.json"
 TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: what it brings
+BYTE_PAIRS = ("vocab.json", "merges.txt")  # which need each other
 XLNET_PADDING_TYPE = 3
 
 
 def load_tokenizer(folder: Path, config: Any) -> Any:
     """The fast tokenizer of a Hugging Face folder. What its model cannot be right without is not left to the folder."""
     _refuse_unreadable(folder)
-    tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True)
+    tokenizer = _loaded(folder)
+    _refuse_empty(tokenizer, folder=folder)
     _restore_special_tokens(tokenizer, folder=folder, config=config)
     _change(tokenizer, "model_input_names", _input_names(config))
     _change(tokenizer, "padding_side", "left" if reads_last_token(config) else "right")
@@ -33,6 +35,36 @@ def load_tokenizer(folder: Path, config: Any) -> Any:
 def reads_last_token(config: Any) -> bool:
     """Whether the classifier reads the last token, as XLNet's, whose [CLS] stands there; else it reads the first."""
     return getattr(config, "summary_type", None) == "last"
+
+
+def refuse_tokens_without_rows(tokenizer: Any, model: Any, *, folder: Path) -> None:
+    """A token beyond the model's table of embeddings would stop the training at the first text that has it."""
+    try:
+        rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except NotImplementedError:  # a model without such a table, as CANINE, which reads letters
+        return
+    tokens = max(tokenizer.get_vocab().values(), default=-1) + 1
+    if rows is not None and tokens > rows:
+        raise TokenizerTooLarge(path=folder, tokens=tokens, rows=rows)
+
+
+def _loaded(folder: Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(folder, use_fast=True)
+    except Exception as error:
+        there = [name for name in (FILE, *BYTE_PAIRS) if (folder / name).is_file()]
+        if len(there) == 1 and FILE not in there:  # half of a tokenizer, of which transformers speaks in riddles
+            raise TokenizerMissing(path=folder, missing=[name for name in BYTE_PAIRS if name not in there]) from error
+        raise
+
+
+def _refuse_empty(tokenizer: Any, *, folder: Path) -> None:
+    """Without its files transformers makes a tokenizer that knows the special tokens alone, and says nothing."""
+    needed = [name for name in tokenizer.vocab_files_names.values() if name != FILE]
+    missing = [name for name in needed if not (folder / name).is_file()]
+    known = set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens) - set(tokenizer.get_added_vocab())
+    if not known:
+        raise TokenizerMissing(path=folder, missing=missing)
 
 
 def _input_names(config: Any) -> list[str]:

@@ -1,24 +1,35 @@
-"""Looking at what a run has made: `limbeck labels` shows the labels, asks again for some, and writes them to a file."""
+"""`limbeck labels`: what the teacher said; asking again for some of it; writing it to a file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import FORMATS, read_manifest
+from limbeck.artifacts.manifest import FORMATS, faults_of, read_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.errors import ArtifactMissing
+from limbeck.errors import ArtifactMissing, some
 from limbeck.labeling.label_file import write_label_file
 from limbeck.labeling.source import Source
 from limbeck.labeling.summary import SplitSummary, summarise
 from limbeck.labeling.tables import print_labels, print_verification
 from limbeck.labeling.verification import Verification, stores_of, verify
+
+EXTRA = ("transfer", "augmented")  # text besides the corpus
+
+
+class Fingerprinted(Protocol):
+    """An artifact that labels are made from."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def fingerprint(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,11 @@ class LabelledRun:
         }
 
     def verified(self, sources: Sequence[Source], *, sample: int) -> Verification:
-        """Ask again for a sample of the rows."""
+        """Ask again for a sample of the rows. Raises if it is the teacher that has changed, and not the labels."""
+        for teacher in self.teachers:
+            if faults := faults_of(teacher.folder, read_manifest(teacher.folder, kind="teacher")):
+                reason, advice = f"it is damaged: {some(faults)}", f"Make it anew with: limbeck run {self.folder}"
+                raise ArtifactMissing(folder=teacher.folder, kind="teacher", reason=reason, advice=advice)
         facts = TeacherFolder(self.folder / "teacher").facts
         return verify(
             self.labels,
@@ -94,12 +109,34 @@ def labelled_run(folder: Path) -> LabelledRun:
     advice = f"Go on with: limbeck run {folder}"
     if not (folder / "labels").exists():
         raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
-    if read_manifest(folder / "labels", kind="labels", advice=advice).format != FORMATS["labels"]:
+    manifest = read_manifest(folder / "labels", kind="labels", advice=advice)
+    if manifest.format != FORMATS["labels"]:
         reason = "its labels were written by an older version"
         raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
+    if faults := faults_of(folder / "labels", manifest):
+        reason = f"its labels are damaged: {some(faults)}"
+        raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
     corpus, labels = Corpus(folder / "corpus"), TeacherLabels(folder / "labels")
-    transfer = {"transfer": TransferText(folder / "transfer").rows} if "transfer" in labels.facts["splits"] else {}
-    return LabelledRun(folder, corpus, labels, {**corpus.splits, **transfer})
+    extra = {name: TransferText(folder / name) for name in EXTRA if name in labels.facts["splits"]}
+    _refuse_stale(folder, {"corpus": corpus, "teacher": TeacherFolder(folder / "teacher"), **extra}, advice=advice)
+    return LabelledRun(folder, corpus, labels, {**corpus.splits, **{name: text.rows for name, text in extra.items()}})
+
+
+def _refuse_stale(folder: Path, made_from: Mapping[str, Fingerprinted], *, advice: str) -> None:
+    """Labels go by row ids, and ids by the place in a file: beside rows they were not made for they are wrong."""
+    inputs = read_manifest(folder / "labels", kind="labels", advice=advice).key.inputs
+    changed = [name for name, artifact in made_from.items() if inputs.get(name) != _fingerprint(artifact, advice)]
+    if changed:
+        reason = f"its labels belong to an earlier {' and '.join(changed)}"
+        raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
+
+
+def _fingerprint(artifact: Fingerprinted, advice: str) -> str:
+    try:
+        return artifact.fingerprint
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = f"it cannot be read ({type(error).__name__})"
+        raise ArtifactMissing(folder=artifact.folder, kind="part of a run", reason=reason, advice=advice) from None
 
 
 def check_labels(

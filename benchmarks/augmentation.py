@@ -1,0 +1,240 @@
+"""Copies a second by each method of augmentation, in one process and in two.
+
+    python benchmarks/augmentation.py [--rows 20000] [--copies 10] [--texts FILE] [--vectors FILE] [--rounds 3]
+                                      [--masked-rows 48] [--out benchmarks/results/augmentation.json]
+
+Texts are the lines of FILE, or else made up of common words. Each measurement is the whole stage, from the corpus to
+the finished artifact; a second includes tagging, comparing and writing. `pos_swap` is measured with an empty tag store
+and with a full one. Ways take turns; the quickest round counts, since what else the machine does only slows a round
+down. Copies are compared over all numbers of processes.
+
+What takes the time of `masked_lm` is its model: all words of some rows in batches are measured against one call for
+each word, which is how TinyBERT's augmentation asks; the same words must be found. The model is a random BERT of four
+layers of 256, with 30,522 pieces.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import BertConfig, BertForMaskedLM, BertTokenizer
+
+from limbeck.artifacts.corpus import Corpus, save_corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.whole import written_whole
+from limbeck.augmentation.language_model import LanguageModel, load_language_model
+from limbeck.augmentation.masked_predictions import answers_about
+from limbeck.augmentation.piece_words import blanks_in
+from limbeck.augmentation.run import augment
+from limbeck.augmentation.words import cut_words
+from limbeck.evaluation.machine import machine_facts
+from limbeck.progress import SilentReporter
+from limbeck.recipe.augmentation import Augmentation
+from limbeck.text.language import detect_language
+from limbeck.training.modes import quiet_transformers
+
+KEY = Key(section={}, inputs={})
+PROCESSES = (1, 2)
+PIECES, CANDIDATES = 30_522, 15  # of the language model; asked for each word
+COMMON = """
+the a an this that every some no film story scene actor camera evening music script city garden letter road friend
+window house river morning summer old new long short quiet blue green gentle clever dull bright slow is was has had
+makes takes gives finds leaves slowly again today often never quite very with and or but of in under over about ,
+. ! he she they it one two three who what
+"""
+WORDS = COMMON.split()
+
+
+def main() -> None:
+    """Measure every method, print the numbers and write them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--copies", type=int, default=10)
+    parser.add_argument("--texts", type=Path, help="a file of plain lines; left out: texts are made up")
+    parser.add_argument("--vectors", type=Path, help="a file of word vectors; left out: random ones")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--masked-rows", type=int, default=48, help="rows that the language model is asked about")
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = _texts(arguments.texts, arguments.rows)
+        corpus = _corpus(folder, texts)
+        vectors = arguments.vectors or _vectors(folder, texts)
+        found = _measured(folder, corpus, _ways(str(vectors)), copies=arguments.copies, rounds=arguments.rounds)
+        masked = _masked_lm(folder, texts[: arguments.masked_rows], language=corpus.language, rounds=arguments.rounds)
+    words = statistics.mean(len(text.split()) for text in texts)
+    numbers = {
+        "machine": machine_facts(threads=max(PROCESSES)),
+        "texts": arguments.texts.name if arguments.texts else "made up",
+        "language": corpus.language,
+        "rows": len(texts),
+        "copies": arguments.copies,
+        "spaced_words_a_row": round(words, 1),
+        "rounds": arguments.rounds,
+        "ways": found,
+        "masked_lm": masked,
+    }
+    print(json.dumps(numbers, indent=1))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+
+
+def _ways(vectors: str) -> dict[str, list[dict[str, Any]]]:
+    masking, pos_swap, ngram = {"kind": "masking"}, {"kind": "pos_swap"}, {"kind": "ngram"}
+    return {
+        "masking": [masking],
+        "pos_swap, texts tagged": [pos_swap],
+        "pos_swap, tags in the store": [pos_swap],
+        "ngram": [ngram],
+        "masking + pos_swap + ngram": [masking, pos_swap, ngram],
+        "word_vectors": [{"kind": "word_vectors", "path": vectors}],
+        "delete": [{"kind": "delete"}],
+        "swap": [{"kind": "swap"}],
+    }
+
+
+def _measured(
+    folder: Path, corpus: Corpus, ways: dict[str, list[dict[str, Any]]], *, copies: int, rounds: int
+) -> list[dict[str, Any]]:
+    seconds: dict[tuple[str, int], list[float]] = {(way, count): [] for way in ways for count in PROCESSES}
+    kept: dict[str, set[tuple[int, str]]] = {way: set() for way in ways}
+    for number in range(rounds):
+        for way, count in seconds:
+            if way == "pos_swap, texts tagged":
+                shutil.rmtree(folder / "store", ignore_errors=True)
+            section = Augmentation.model_validate({"copies": copies, "methods": ways[way], "processes": count})
+            started = perf_counter()
+            transfer = augment(
+                section,
+                corpus=corpus,
+                store=folder / "store",
+                out=folder / "augmented",
+                key=KEY,
+                reporter=SilentReporter(),
+            )
+            seconds[way, count].append(perf_counter() - started)
+            kept[way].add((len(transfer.rows), transfer.lessons_fingerprint))
+            print(f"round {number + 1}: {way}, {count}: {seconds[way, count][-1]:.2f} s", file=sys.stderr, flush=True)
+    asked = len(corpus.splits["train"]) * copies
+    return [_numbers(way, seconds, kept[way], asked=asked) for way in ways]
+
+
+def _numbers(
+    way: str, seconds: dict[tuple[str, int], list[float]], kept: set[tuple[int, str]], *, asked: int
+) -> dict[str, Any]:
+    if len(kept) != 1:
+        raise RuntimeError(f"{way}: other copies with another number of processes")
+    quickest = {count: min(seconds[way, count]) for count in PROCESSES}
+    return {
+        "way": way,
+        "copies_kept": next(iter(kept))[0],
+        **{f"seconds_{count}": round(least, 2) for count, least in quickest.items()},
+        **{f"copies_per_second_{count}": round(asked / least) for count, least in quickest.items()},
+    }
+
+
+def _masked_lm(folder: Path, texts: Sequence[str], *, language: str, rounds: int) -> dict[str, Any]:
+    """Both ways on the same model and in the same arithmetic."""
+    model = _language_model(folder / "language-model", texts)
+    seconds: dict[str, list[float]] = {"batched": [], "word_by_word": []}
+    for _ in range(rounds):
+        started = perf_counter()
+        answers = answers_about(texts, model, language=language, most=CANDIDATES)
+        seconds["batched"].append(perf_counter() - started)
+        started = perf_counter()
+        found = [_word_by_word(text, model, language=language) for text in texts]
+        seconds["word_by_word"].append(perf_counter() - started)
+        if [words for text in found for words in text] != [words for answer in answers for words in answer.found]:
+            raise RuntimeError("masked_lm: other words in batches than word by word")
+    batched, alone = (min(seconds[way]) for way in ("batched", "word_by_word"))
+    return {
+        "rows": len(texts),
+        "words_asked": sum(len(answer.words) for answer in answers),
+        "seconds_batched": round(batched, 3),
+        "seconds_word_by_word": round(alone, 3),
+        "times_faster": round(alone / batched, 1),
+    }
+
+
+def _word_by_word(text: str, model: LanguageModel, *, language: str) -> list[str]:
+    """One call for each word of the text, with logits for every token of it."""
+    row = model.tokenizer(text, return_offsets_mapping=True)
+    ids, offsets = row["input_ids"], row["offset_mapping"]
+    inner = slice(1, len(ids) - 1)
+    cut = cut_words(text, language=language)
+    found = []
+    for blank in blanks_in(text, cut, ids[inner], offsets[inner], language=language, unknown=None):
+        masked = torch.tensor([ids])
+        masked[0, blank.first + 1] = model.tokenizer.mask_token_id
+        with torch.inference_mode():
+            logits = model.model(input_ids=masked).logits[0, blank.first + 1]
+        names = (model.vocabulary.words[piece] for piece in logits.argsort(descending=True)[: 4 * CANDIDATES].tolist())
+        others = [name for name in names if name and name != cut.words[blank.word].lower()]
+        found.append(" ".join(others[:CANDIDATES]))
+    return found
+
+
+def _language_model(folder: Path, texts: Sequence[str]) -> LanguageModel:
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    syllables = ["".join(letters) for letters in product("bdfgklmnprstv", "aeiou", "lmnrs")]
+    made_up = ("".join(two) for two in product(syllables, repeat=2))
+    words = dict.fromkeys([*special, *(word.lower() for text in texts for word in text.split()), *made_up])
+    pieces = list(words)[:PIECES]
+    torch.manual_seed(0)
+    quiet_transformers()
+    BertForMaskedLM(
+        BertConfig(
+            vocab_size=len(pieces),
+            hidden_size=256,
+            num_hidden_layers=4,
+            num_attention_heads=4,
+            intermediate_size=1024,
+        )
+    ).save_pretrained(folder)
+    BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
+    return replace(load_language_model(folder, name="random", max_length=128), arithmetic="fp32")
+
+
+def _texts(path: Path | None, count: int) -> list[str]:
+    if path is None:
+        dice = random.Random(0)
+        return [" ".join(dice.choices(WORDS, k=dice.randint(4, 20))) for _ in range(count)]
+    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
+    return [line for line in lines if line][:count]
+
+
+def _corpus(folder: Path, texts: Sequence[str]) -> Corpus:
+    train = Rows.of(ids=[f"train-{number}" for number in range(len(texts))], texts=texts)
+    dev = Rows.of(ids=["dev-0"], texts=["a row to judge by"])
+    facts = {"name": "benchmark", "labels": ["no", "yes"], "language": detect_language(texts), "pair": False}
+    with written_whole(folder / "corpus", kind="corpus", key=KEY) as scratch:
+        save_corpus(scratch, splits={"train": train, "dev": dev}, facts=facts)
+    return Corpus(folder / "corpus")
+
+
+def _vectors(folder: Path, texts: Sequence[str]) -> Path:
+    """Random vectors of a hundred numbers for the words of the texts, and for some thousands more."""
+    words = [*dict.fromkeys(word for text in texts for word in text.split()), *(f"word{n}" for n in range(20_000))]
+    numbers = np.random.default_rng(0).standard_normal((len(words), 100)).round(4)
+    lines = (f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, numbers.tolist(), strict=True))
+    path = folder / "vectors.txt"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+if __name__ == "__main__":
+    main()

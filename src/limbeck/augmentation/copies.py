@@ -1,0 +1,112 @@
+"""Making the copies of a row: for each word one draw says which method changes it; then methods on whole texts."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import accumulate
+from random import Random
+from time import perf_counter
+from typing import Literal, NamedTuple
+
+from limbeck.artifacts.rows import content_key
+from limbeck.augmentation.method import Dice, Prepared, Source, TextMethod, WordMethod, pick
+from limbeck.augmentation.tally import Tally
+from limbeck.augmentation.words import CutText, cut_words
+
+
+class Copy(NamedTuple):
+    """One copy of a row."""
+
+    sides: list[str]  # the text, and for pairs the second text
+    changes: list[int]  # words changed, by method
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """All that a process needs to make copies; methods stand in the order of the recipe."""
+
+    methods: tuple[Prepared, ...]
+    language: str
+    copies: int
+    seed: int
+    sides: Literal["one_or_both", "both"] = "one_or_both"
+
+    @cached_property
+    def word_methods(self) -> list[tuple[int, WordMethod]]:
+        """The methods on words, with their numbers."""
+        return [(number, method) for number, method in enumerate(self.methods) if isinstance(method, WordMethod)]
+
+    @cached_property
+    def text_methods(self) -> list[tuple[int, TextMethod]]:
+        """The methods on texts, with their numbers."""
+        return [(number, method) for number, method in enumerate(self.methods) if isinstance(method, TextMethod)]
+
+    @cached_property
+    def ends(self) -> list[float]:
+        """Where on the way from 0 to 1 the share of each method on words ends."""
+        return list(accumulate(method.fraction for _, method in self.word_methods))
+
+    def copies_of(self, row_id: str, texts: Sequence[str], tally: Tally) -> Iterator[Copy]:
+        """So many copies of one row, changed or not.
+
+        The dice of each are seeded by the recipe's seed, the row's id and the copy's number alone: copies do not depend
+        on which process makes them, nor on the rows before.
+        """
+        sources = [Source(content_key(text), cut_words(text, language=self.language)) for text in texts]
+        dice = Random()
+        for number in range(self.copies):
+            name = f"{self.seed}:{row_id}:{number}".encode("utf-8", "surrogatepass")
+            dice.seed(int.from_bytes(blake2b(name, digest_size=8).digest(), "little"))
+            changes = [0] * len(self.methods)
+            sides = list(texts)
+            for side in self._chosen_sides(len(texts), dice):
+                tally.words += len(sources[side].cut.words)
+                sides[side] = self._changed(sources[side], dice, changes, tally).text
+            tally.add(changes)
+            yield Copy(sides, changes)
+
+    def _chosen_sides(self, count: int, dice: Dice) -> Sequence[int]:
+        """Of a pair the first, the second or both, a third of the time each."""
+        if count == 1 or self.sides == "both":
+            return range(count)
+        return ((0,), (1,), (0, 1))[pick(dice, 3)]
+
+    def _changed(self, source: Source, dice: Dice, changes: list[int], tally: Tally) -> CutText:
+        cut = self._with_other_words(source, dice, changes, tally)
+        for number, method in self.text_methods:
+            before, started = cut, perf_counter()
+            cut = method.change(cut, dice)
+            tally.seconds[number] += perf_counter() - started
+            if cut is not before:
+                changes[number] += _difference(before, cut)
+        return cut
+
+    def _with_other_words(self, source: Source, dice: Dice, changes: list[int], tally: Tally) -> CutText:
+        words, ends, draw = source.cut.words, self.ends, dice.random
+        if not ends:
+            return source.cut
+        chosen = [(position, drawn) for position in range(len(words)) if (drawn := draw()) < ends[-1]]
+        changed: dict[int, str] = {}
+        changed_by: dict[int, int] = {}
+        for position, drawn in chosen:
+            number, method = self.word_methods[bisect_right(ends, drawn)]
+            started = perf_counter()
+            word = method.change(source, position, dice)
+            tally.seconds[number] += perf_counter() - started
+            if word is not None and word != words[position]:
+                changed[position], changed_by[position] = word, number
+        if words and len(changed) == len(words) and not any(changed.values()):
+            position = pick(dice, len(words))  # one word stays where all would be deleted
+            del changed[position], changed_by[position]
+        for number in changed_by.values():
+            changes[number] += 1
+        return source.cut.with_changes(changed) if changed else source.cut
+
+
+def _difference(before: CutText, after: CutText) -> int:
+    """Words that are gone, or else words that stand in another place."""
+    if len(before.words) != len(after.words):
+        return len(before.words) - len(after.words)
+    return sum(one != other for one, other in zip(before.words, after.words, strict=True))

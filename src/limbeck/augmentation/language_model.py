@@ -1,0 +1,82 @@
+"""Loading a masked language model; one that has never learned to fill in masks is refused."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForMaskedLM
+
+from limbeck.augmentation.piece_words import Vocabulary, vocabulary_of
+from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, some
+from limbeck.models.checkpoint import damage_told
+from limbeck.models.positions import position_count
+from limbeck.models.tokenizer import load_tokenizer
+from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
+from limbeck.training.modes import quiet_transformers
+
+WHAT = "language model"
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A model with its tokenizer, and how it is to be asked."""
+
+    model: Any  # of transformers, with a head for masked language modelling
+    tokenizer: Any
+    vocabulary: Vocabulary
+    max_length: int
+    arithmetic: Arithmetic
+
+    @property
+    def device(self) -> torch.device:
+        """Where its weights are."""
+        device: torch.device = next(iter(self.model.parameters())).device
+        return device
+
+
+def load_language_model(folder: Path, *, name: str, max_length: int) -> LanguageModel:
+    """From a Hugging Face folder that the recipe calls so; on the GPU if there is one.
+
+    Raises LanguageModelUnfit for a checkpoint without a trained head: what it said would be random.
+    """
+    quiet_transformers()
+    with damage_told(folder, what=WHAT):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+            raise LanguageModelUnfit(checkpoint=name, reason=f"a {config.model_type} has no such head")
+        tokenizer = load_tokenizer(folder, config)
+        _refuse_tokenizer(tokenizer, name=name)
+        model, loading = AutoModelForMaskedLM.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+        )
+    _refuse_random_weights(model, missing=loading["missing_keys"], folder=folder, name=name)
+    model.to(training_device()).eval()
+    return LanguageModel(
+        model=model,
+        tokenizer=tokenizer,
+        vocabulary=vocabulary_of(tokenizer, size=model.config.vocab_size),
+        max_length=min(max_length, position_count(model) or max_length),
+        arithmetic=choose_arithmetic("auto"),
+    )
+
+
+def _refuse_tokenizer(tokenizer: Any, *, name: str) -> None:
+    if not tokenizer.is_fast:
+        reason = "its tokenizer has no fast form, which alone knows what letters a token is made of"
+        raise LanguageModelUnfit(checkpoint=name, reason=reason)
+    if tokenizer.mask_token_id is None:
+        raise LanguageModelUnfit(checkpoint=name, reason="its tokenizer has no mask token")
+
+
+def _refuse_random_weights(model: Any, *, missing: Collection[str], folder: Path, name: str) -> None:
+    """Transformers starts what it does not find at random. What the head shares with the body is not missed."""
+    lost = [weight for weight, _ in model.named_parameters() if weight in missing]
+    of_body = [weight for weight in lost if weight.startswith(f"{model.base_model_prefix}.")]
+    if of_body:
+        reason = f"{len(of_body)} weights of its config are not in its files: {some(of_body)}"
+        raise CheckpointDamaged(path=folder, reason=reason, what=WHAT)
+    if lost:
+        reason = f"its files have no trained head, so its words would be random; missing: {some(lost)}"
+        raise LanguageModelUnfit(checkpoint=name, reason=reason)

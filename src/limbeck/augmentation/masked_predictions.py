@@ -1,0 +1,140 @@
+"""What a language model would put in place of each word: all words of many texts, in a few large batches."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from limbeck.augmentation.language_model import LanguageModel
+from limbeck.augmentation.masked_rows import Frame, MaskedRows
+from limbeck.augmentation.piece_words import BYTES_START, Blank, blanks_in
+from limbeck.augmentation.prediction_store import Answer
+from limbeck.augmentation.words import cut_words
+from limbeck.training.batches import token_budget_batches
+from limbeck.training.device import sent
+from limbeck.training.modes import evaluating
+
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # as a teacher is asked
+LOGITS_PER_BATCH = 1 << 28  # a gigabyte: every mask has one for each piece of the vocabulary
+KINDS = ("word", "han")
+
+
+class Lines(NamedTuple):
+    """Texts as pieces and as words, and which of these are to be masked."""
+
+    pieces: list[list[int]]
+    words: list[list[str]]
+    blanks: list[tuple[int, Blank]]  # with the number of the text, text after text
+
+
+class Top(NamedTuple):
+    """(masked pieces, most) the most probable pieces and their logits, -inf where there are no more."""
+
+    pieces: npt.NDArray[np.int32]
+    logits: npt.NDArray[np.float32]
+
+
+def answers_about(
+    texts: Sequence[str], model: LanguageModel, *, language: str, most: int, tokens_per_batch: int | None = None
+) -> list[Answer]:
+    """For every word that the model can be asked about, the `most` probable others; for Han words characters, place by
+    place. All pieces of the word are masked at once, and nothing else. An answer does not depend on other texts, but
+    for what rounding makes of the size of a batch."""
+    lines = _lines(texts, model, language=language)
+    # Words that differ in case are one, so more than so many are asked for.
+    count = min(2 * most + 2, model.model.config.vocab_size)
+    top = _most_probable(lines, model, count=count, tokens_per_batch=tokens_per_batch)
+    masks = [(number, blank, place) for number, blank in lines.blanks for place in range(blank.first, blank.end)]
+    answers = [Answer([], [], []) for _ in texts]
+    for (number, blank, place), pieces, logits in zip(masks, top.pieces, top.logits, strict=True):
+        answer, word, there = answers[number], lines.words[number][blank.word], logits > -np.inf
+        answer.words.append(blank.word)
+        if blank.kind == "han":
+            kept = most + (len(word) == 1)  # the word itself may be among them, and is left out later
+            found = [str(model.vocabulary.characters[piece]) for piece in pieces[there][:kept]]
+            answer.logits.append(logits[there][:kept].tolist())
+        else:
+            itself = (word.lower(), model.vocabulary.words[lines.pieces[number][place]])
+            forms = dict.fromkeys(str(model.vocabulary.words[piece]) for piece in pieces[there])
+            found = [form for form in forms if form not in itself][:most]
+            answer.logits.append([])
+        answer.found.append(" ".join(found))
+    return answers
+
+
+def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> Lines:
+    # Byte-level pieces take in the space before a word; the first word of a text gets one, to be a word like others.
+    space = " " if model.vocabulary.mark == BYTES_START else ""
+    found = model.tokenizer(
+        [space + text for text in texts], add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    )
+    lines = Lines(found["input_ids"], [], [])
+    for number, (text, offsets) in enumerate(zip(texts, found["offset_mapping"], strict=True)):
+        cut = cut_words(text, language=language)
+        spans = [(max(start - len(space), 0), end - len(space)) for start, end in offsets]
+        blanks = blanks_in(
+            text, cut, lines.pieces[number], spans, language=language, unknown=model.tokenizer.unk_token_id
+        )
+        lines.words.append(cut.words)
+        lines.blanks.extend((number, blank) for blank in blanks)
+    return lines
+
+
+def _most_probable(lines: Lines, model: LanguageModel, *, count: int, tokens_per_batch: int | None) -> Top:
+    """Of every masked piece, blank after blank; what is found stays on the device until all is there."""
+    device, size = model.device, model.model.config.vocab_size
+    frame = Frame.of(model.tokenizer, max_length=model.max_length)
+    masks = np.array([blank.end - blank.first for _, blank in lines.blanks], dtype=np.int64)
+    starts = np.cumsum(masks) - masks
+    pieces = torch.zeros((int(masks.sum()), count), dtype=torch.int32, device=device)
+    logits = torch.zeros((int(masks.sum()), count), device=device)
+    budget = tokens_per_batch or TOKENS_PER_BATCH.get(device.type, TOKENS_PER_BATCH["cpu"])
+    lengths = np.array([frame.length(len(lines.pieces[number])) for number, _ in lines.blanks], dtype=np.int64)
+    costs = np.maximum(lengths, masks * size * budget // LOGITS_PER_BATCH)
+    allowed = _allowed(model)
+    with evaluating(model.model):
+        for batch in token_budget_batches(costs, tokens_per_batch=budget):
+            blanks = [lines.blanks[place] for place in batch]
+            kinds = np.repeat([KINDS.index(blank.kind) for _, blank in blanks], masks[batch])
+            found = _logits(model, frame.masked(lines.pieces, blanks))
+            found.masked_fill_(~allowed[_tensor(kinds, device)], -torch.inf)
+            best = found.topk(count, dim=1)
+            places = np.concatenate([np.arange(starts[place], starts[place] + masks[place]) for place in batch])
+            here = _tensor(places, device)
+            pieces[here], logits[here] = best.indices.int(), best.values
+    return Top(pieces.cpu().numpy(), logits.cpu().numpy())
+
+
+def _allowed(model: LanguageModel) -> Tensor:
+    """(kinds, vocabulary): the pieces that may stand for a word of a kind."""
+    named = (model.vocabulary.words, model.vocabulary.characters)
+    return torch.tensor([[name is not None for name in names] for names in named], device=model.device)
+
+
+def _logits(model: LanguageModel, masked: MaskedRows) -> Tensor:
+    """(masks, vocabulary). Only the states of masks go on from the body to the head, whatever kind of head it is:
+    for all tokens, logits would take a thousand times the memory."""
+    device = model.device
+    rows, columns = _tensor(masked.rows, device), _tensor(masked.columns, device)
+
+    def only_masks(_module: Any, _inputs: Any, output: Any) -> Any:
+        output.last_hidden_state = output.last_hidden_state[rows, columns, None].float()
+        # The head in full precision: in bf16 many words would be equally probable. The end of autocast undoes it.
+        torch.set_autocast_enabled(device.type, False)
+        return output
+
+    hook = model.model.base_model.register_forward_hook(only_masks)
+    try:
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=model.arithmetic == "bf16"):
+            inputs = {name: _tensor(values, device) for name, values in masked.inputs.items()}
+            found: Tensor = model.model(**inputs).logits[:, 0]
+    finally:
+        hook.remove()
+    return found
+
+
+def _tensor(values: npt.NDArray[np.integer[Any]], device: torch.device) -> Tensor:
+    return sent(torch.from_numpy(values), device)

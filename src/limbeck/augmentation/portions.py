@@ -1,0 +1,71 @@
+"""Rows in portions to the processes that copy them, and their copies back as Arrow batches."""
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from limbeck.artifacts.mapped import list_column
+from limbeck.artifacts.rows import Rows, content_key
+from limbeck.augmentation.copies import Copy, Workshop
+from limbeck.augmentation.tally import Tally
+from limbeck.text.folding import folded
+
+ROWS_AT_ONCE = 256
+SIDES = ("text", "pair")
+
+
+class Portion(NamedTuple):
+    """Some rows: where the first of them stands in train, ids, and texts by side."""
+
+    start: int
+    ids: list[str]
+    sides: tuple[list[str], ...]
+
+
+def portions_of(rows: Rows) -> Iterator[Portion]:
+    """All rows, some at a time."""
+    start = 0
+    for part in rows.slices(ROWS_AT_ONCE):
+        yield Portion(start, part.ids, (part.texts,) if part.pairs is None else (part.texts, part.pairs))
+        start += len(part)
+
+
+def schema_of(workshop: Workshop, *, sides: int) -> pa.Schema:
+    """The columns of copies: the source's place in train, texts, folded key, words changed by each method."""
+    texts = [(name, pa.large_string()) for name in SIDES[:sides]]
+    numbers = [("key", pa.list_(pa.uint64(), 2)), ("changes", pa.list_(pa.int32(), len(workshop.methods)))]
+    return pa.schema([("source", pa.int32()), *texts, *numbers])
+
+
+def copy_portion(workshop: Workshop, portion: Portion) -> tuple[pa.RecordBatch, Tally]:
+    """The copies that differ from their source, row after row, and the numbers of all copies."""
+    tally, started = Tally.of(workshop.methods), perf_counter()
+    sources: list[int] = []
+    copies: list[Copy] = []
+    for place, (row_id, *texts) in enumerate(zip(portion.ids, *portion.sides, strict=True), start=portion.start):
+        for copy in workshop.copies_of(row_id, texts, tally):
+            if copy.sides == texts:
+                tally.unchanged += 1
+            else:
+                sources.append(place)
+                copies.append(copy)
+    batch = _batch(workshop, sources, copies, sides=len(portion.sides))
+    tally.all_seconds = perf_counter() - started
+    return batch, tally
+
+
+def _batch(workshop: Workshop, sources: list[int], copies: list[Copy], *, sides: int) -> pa.RecordBatch:
+    schema = schema_of(workshop, sides=sides)
+    keys = np.frombuffer(b"".join(folded_key(*copy.sides) for copy in copies), dtype=np.uint64).reshape(-1, 2)
+    changes = np.array([copy.changes for copy in copies], dtype=np.int32).reshape(-1, len(workshop.methods))
+    texts = [pa.array([copy.sides[side] for copy in copies], pa.large_string()) for side in range(sides)]
+    columns = [pa.array(sources, pa.int32()), *texts, list_column(keys), list_column(changes)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def folded_key(text: str, pair: str | None = None) -> bytes:
+    """The hash under which texts that differ only in case, white space or width are the same."""
+    return content_key(folded(text), None if pair is None else folded(pair))

@@ -1,0 +1,86 @@
+"""What a language model says about the words of texts, kept on disk by content: no text is asked about twice.
+
+One folder for each model and way of asking. A row is a text: its content key, and for each masked piece the number of
+the word, the words or characters that the model would put there, the most probable first and with a space between them,
+and for characters their logits.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from limbeck.artifacts.checkpoint import checkpoint_fingerprint
+from limbeck.artifacts.manifest import fingerprint_of
+from limbeck.artifacts.rows import KEY_BYTES
+from limbeck.augmentation import words
+from limbeck.augmentation.method import Bench
+from limbeck.augmentation.shards import keep, stored_batches
+from limbeck.recipe.augmentation import MaskedLm
+
+TEXTS_AT_ONCE = {"cpu": 256, "cuda": 4096}  # asked about in one go, and kept in one file
+FORMAT = 1  # raise it when the model is asked in another way
+SCHEMA = pa.schema(
+    [
+        ("key", pa.binary(KEY_BYTES)),
+        ("words", pa.list_(pa.int32())),
+        ("found", pa.list_(pa.string())),
+        ("logits", pa.list_(pa.list_(pa.float32()))),
+    ]
+)
+
+
+class Answer(NamedTuple):
+    """About one text; the lists are by masked piece."""
+
+    words: list[int]
+    found: list[str]
+    logits: list[list[float]]
+
+
+def answers_to_texts(texts: Mapping[bytes, str], section: MaskedLm, bench: Bench) -> Iterator[tuple[bytes, Answer]]:
+    """For each text, by content key, what the model says; from the store as far as it has it, each text once."""
+    from limbeck.models.checkpoint import find_checkpoint
+
+    checkpoint = find_checkpoint(section.checkpoint, what="language model")
+    folder = bench.store / f"masked_lm-{_way_of_asking(checkpoint, section, language=bench.language)}"
+    missing = dict(texts)
+    for key, answer in _stored(folder):
+        if missing.pop(key, None) is not None:
+            yield key, answer
+    if missing:
+        yield from _asked(missing, checkpoint, section, bench, folder=folder)
+
+
+def _way_of_asking(checkpoint: Path, section: MaskedLm, *, language: str) -> str:
+    """A hash of all that answers depend on besides the text."""
+    cutter = f"jieba {version('jieba')}" if language == "zh" else ""
+    numbers = f"{section.max_length} {section.candidates} {words.FORMAT} {FORMAT}"
+    return fingerprint_of(f"{checkpoint_fingerprint(str(checkpoint))} {language} {cutter} {numbers}")
+
+
+def _stored(folder: Path) -> Iterator[tuple[bytes, Answer]]:
+    for batch in stored_batches(folder):
+        for key, *answer in zip(*(batch.column(name).to_pylist() for name in SCHEMA.names), strict=True):
+            yield key, Answer(*answer)
+
+
+def _asked(
+    texts: Mapping[bytes, str], checkpoint: Path, section: MaskedLm, bench: Bench, *, folder: Path
+) -> Iterator[tuple[bytes, Answer]]:
+    """Portion by portion, each of which is kept as soon as it is there."""
+    from limbeck.augmentation.language_model import load_language_model
+    from limbeck.augmentation.masked_predictions import answers_about
+
+    model = load_language_model(checkpoint, name=section.checkpoint, max_length=section.max_length)
+    waiting = iter(texts.items())
+    with bench.reporter.bar("asking the language model", total=len(texts), unit="texts") as bar:
+        while portion := dict(islice(waiting, TEXTS_AT_ONCE.get(model.device.type, TEXTS_AT_ONCE["cpu"]))):
+            answers = answers_about(list(portion.values()), model, language=bench.language, most=section.candidates)
+            columns = [list(portion), *(list(column) for column in zip(*answers, strict=True))]
+            keep(folder, pa.table(columns, schema=SCHEMA))
+            bar.advance(len(portion))
+            yield from zip(portion, answers, strict=True)

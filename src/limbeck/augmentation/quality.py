@@ -1,0 +1,78 @@
+"""The numbers of augmentation: of all copies, and of those that each method changed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.augmentation.copies import Workshop
+from limbeck.augmentation.judging import Verdict, Verdicts
+from limbeck.augmentation.tally import Tally
+
+REPEATS = (Verdict.DUPLICATE, Verdict.IN_TRAIN, Verdict.IN_DEV_OR_TEST)
+
+
+def quality_of(
+    workshop: Workshop,
+    tally: Tally,
+    verdicts: Verdicts,
+    *,
+    sources: npt.NDArray[np.integer[Any]],
+    changes: npt.NDArray[np.integer[Any]],
+    train_rows: int,
+    preparing: Sequence[float],
+    seconds: float,
+) -> dict[str, Any]:
+    """What stands in quality.json. `sources` (copies) and `changes` (copies, methods) are of the changed copies;
+    `preparing` are the seconds that each method needed to get ready, `seconds` those of everything together.
+
+    The seconds of a method are those that one process would need if it were the only method.
+    """
+    is_kept = verdicts == Verdict.KEPT
+    shared_seconds = tally.all_seconds - sum(tally.seconds)
+    by_method = [
+        {
+            "kind": method.kind,
+            "asked": tally.asked,
+            "unchanged": tally.asked - tally.copies_changed[number],
+            "duplicates": int((np.isin(verdicts, REPEATS) & (changes[:, number] > 0)).sum()),
+            "kept": int((is_kept & (changes[:, number] > 0)).sum()),
+            "sources": train_rows,
+            "sources_used": _distinct(sources[is_kept & (changes[:, number] > 0)]),
+            **_words(tally, tally.words_changed[number]),
+            **_speed(tally, preparing[number] + tally.seconds[number] + shared_seconds),
+        }
+        for number, method in enumerate(workshop.methods)
+    ]
+    return {
+        "copies": workshop.copies,
+        "asked": tally.asked,
+        "unchanged": tally.unchanged,
+        "duplicates": _count(verdicts, Verdict.DUPLICATE),
+        "in_train": _count(verdicts, Verdict.IN_TRAIN),
+        "in_dev_or_test": _count(verdicts, Verdict.IN_DEV_OR_TEST),
+        "not_drawn": _count(verdicts, Verdict.NOT_DRAWN),
+        "kept": _count(verdicts, Verdict.KEPT),
+        "sources": train_rows,
+        "sources_used": _distinct(sources[is_kept]),
+        **_words(tally, sum(tally.words_changed)),
+        **_speed(tally, seconds),
+        "methods": by_method,
+    }
+
+
+def _count(verdicts: Verdicts, verdict: Verdict) -> int:
+    return int((verdicts == verdict).sum())
+
+
+def _distinct(sources: npt.NDArray[np.integer[Any]]) -> int:
+    return len(np.unique(sources))
+
+
+def _words(tally: Tally, changed: int) -> dict[str, Any]:
+    return {"words_changed": changed, "words_changed_share": round(changed / tally.words, 4) if tally.words else 0.0}
+
+
+def _speed(tally: Tally, seconds: float) -> dict[str, Any]:
+    return {"seconds": round(seconds, 3), "rows_per_second": round(tally.asked / seconds) if seconds > 0 else None}

@@ -1,0 +1,123 @@
+"""Copies to look at: a file's texts before and after, changed words in colour."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from rich.console import Console
+from rich.text import Text
+
+from limbeck.artifacts.rows import Rows
+from limbeck.augmentation.copies import Workshop
+from limbeck.augmentation.method import Bench
+from limbeck.augmentation.run import equipped
+from limbeck.augmentation.tally import Tally
+from limbeck.augmentation.words import CutText, cut_words
+from limbeck.errors import ColumnMissing, RecipeInvalid
+from limbeck.progress import Reporter
+from limbeck.recipe.augmentation import Augmentation
+from limbeck.recipe.overrides import apply_overrides
+from limbeck.recipe.problems import problems_of
+from limbeck.tables import TableForm, read_table
+from limbeck.tables.table import open_table
+from limbeck.text.language import detect_language
+
+ROWS_LOOKED_AT = 2_000  # part of speech and word vectors go by these
+ROWS_FOR_ONE = 4  # of a language model, which is asked about every word of them: for each row to show
+TRIES = 20  # copies made of a row until one differs from it
+OLD, NEW = "red strike", "bold green"
+
+
+def show_copies(
+    path: Path,
+    *,
+    methods: Sequence[str],
+    show: int,
+    text: str | None,
+    pair: str | None,
+    header: bool,
+    seed: int,
+    console: Console,
+    reporter: Reporter,
+) -> None:
+    """Print so many rows of a file, each with a copy. A method is "kind" or "kind:key=value,key=value"."""
+    section = methods_asked(methods, seed=seed)
+    most = ROWS_FOR_ONE * show if any(method.kind == "masked_lm" for method in section.methods) else ROWS_LOOKED_AT
+    rows = _rows(path, text=text, pair=pair, header=header, most=most)
+    language = detect_language(rows.texts)
+    with tempfile.TemporaryDirectory() as store:
+        workshop, _ = equipped(section, rows, Bench(language, 1, Path(store), reporter))
+    for before, after in islice(_examples(workshop, rows), show):
+        for old, new in zip(before, after, strict=True):
+            for line in before_after(old, new):
+                console.print(line, soft_wrap=True)
+        console.print()
+
+
+def methods_asked(methods: Sequence[str], *, seed: int) -> Augmentation:
+    """The section that the options of the command line mean. Raises RecipeInvalid where they mean none."""
+    kinds, options = zip(*(method.partition(":")[::2] for method in methods), strict=True)
+    raw: dict[str, Any] = {"methods": [{"kind": kind} for kind in kinds], "seed": seed, "copies": TRIES}
+    changes = [
+        f"methods.{number}.{option}"
+        for number, found in enumerate(options)
+        for option in found.split(",")
+        if option.strip()
+    ]
+    raw = apply_overrides(raw, changes, recipe="--method")
+    try:
+        return Augmentation.model_validate(raw)
+    except ValidationError as error:
+        problems = problems_of(error, raw=raw, root=Augmentation)
+        raise RecipeInvalid(recipe="--method", problems=problems) from None
+
+
+def before_after(before: str, after: str) -> tuple[Text, Text]:
+    """Both texts, with the words that went in one colour and the words that came in another.
+
+    Of Chinese, characters are compared: cut anew, a changed text may fall into other words.
+    """
+    old, new = cut_words(before, language="en"), cut_words(after, language="en")
+    went, came = Text(), Text()
+    went.append("- ", style="dim")
+    came.append("+ ", style="dim")
+    differences = SequenceMatcher(None, old.words, new.words, autojunk=False).get_opcodes()
+    for kind, start, end, new_start, new_end in differences:
+        _append(went, old, start, end, style="" if kind == "equal" else OLD)
+        _append(came, new, new_start, new_end, style="" if kind == "equal" else NEW)
+    return went, came
+
+
+def _append(line: Text, cut: CutText, start: int, end: int, *, style: str) -> None:
+    """Words with the gaps before them; a gap has no colour, so that a struck word is struck alone."""
+    for gap, word in zip(cut.gaps[start:end], cut.words[start:end], strict=True):
+        line.append(gap)
+        line.append(word, style=style)
+
+
+def _examples(workshop: Workshop, rows: Rows) -> Iterator[tuple[list[str], list[str]]]:
+    """For each row that some copy differs from: the row and the first such copy."""
+    tally = Tally.of(workshop.methods)
+    for row_id, *texts in zip(rows.ids, rows.texts, *([] if rows.pairs is None else [rows.pairs]), strict=True):
+        changed = (copy.sides for copy in workshop.copies_of(row_id, texts, tally) if copy.sides != texts)
+        if first := next(changed, None):
+            yield texts, first
+
+
+def _rows(path: Path, *, text: str | None, pair: str | None, header: bool, most: int) -> Rows:
+    """The first rows of the file; its text is the column that was named, the only one, or the one called "text"."""
+    form = TableForm(header=header, txt_holds="lines")
+    columns = list(open_table(path, form=form).columns)
+    if text is None and len(columns) > 1 and "text" not in columns:
+        raise ColumnMissing(path=path, column="text", key="--text", columns=columns)
+    wanted = {"text": text or ("text" if "text" in columns else columns[0])} | ({} if pair is None else {"pair": pair})
+    values = [record.values for record in islice(read_table(path, form=form, columns=wanted), most)]
+    return Rows.of(
+        ids=[f"row-{number}" for number in range(len(values))],
+        texts=[value[0].strip() for value in values],
+        pairs=None if pair is None else [value[1].strip() for value in values],
+    )

@@ -1,0 +1,99 @@
+"""Word vectors: a word becomes one of its nearest neighbours."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.rows import Rows
+from limbeck.augmentation.method import Bench, Dice, Source, WordMethod, pick, texts_of
+from limbeck.augmentation.words import cut_words
+from limbeck.progress import Reporter
+from limbeck.recipe.augmentation import WordVectors
+from limbeck.text.word_vectors import first_words, read_word_vectors
+
+FREQUENT_WORDS = 50_000  # of the file, that may be neighbours besides the words of train
+WORDS_AT_ONCE = 256  # compared with all others in one go: about 60 MB of similarities
+
+
+@dataclass(frozen=True)
+class NearestWords(WordMethod):
+    """A neighbour by cosine, each as likely. Words that the file does not know stay as they are."""
+
+    fraction: float
+    places: Mapping[str, int]  # row of a word in `neighbours`
+    neighbours: npt.NDArray[np.int32]  # (words, neighbours): places in `pool`, the nearest first
+    pool: list[str]
+    kind: str = "word_vectors"
+
+    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+        """One of the neighbours."""
+        place = self.places.get(source.cut.words[position])
+        if place is None:
+            return None
+        near = self.neighbours[place]
+        return self.pool[int(near[pick(dice, len(near))])]
+
+
+def word_vectors(section: WordVectors, rows: Rows, bench: Bench) -> NearestWords:
+    """Find the neighbours of every word of the rows that the file knows.
+
+    They come from the words of the rows and from the file's most frequent ones, each as the file spells it.
+    """
+    own = dict.fromkeys(_words(rows, language=bench.language))
+    return nearest_words(
+        Path(section.path), list(own), fraction=section.fraction, most=section.neighbours, reporter=bench.reporter
+    )
+
+
+def nearest_words(path: Path, own: list[str], *, fraction: float, most: int, reporter: Reporter) -> NearestWords:
+    """The neighbours of these words, no two of which are the same."""
+    pool, vectors = _pool(path, own)
+    where = {word: place for place, word in enumerate(pool)}
+    known = {word: place for word in own if (place := where.get(word, where.get(word.lower()))) is not None}
+    asked = np.array(list(known.values()), dtype=np.int64)
+    count = min(most, len(pool) - 1)
+    if count < 1:
+        known, asked, count = {}, asked[:0], 1
+    neighbours = _nearest(vectors, asked, count=count, reporter=reporter)
+    return NearestWords(fraction, {word: place for place, word in enumerate(known)}, neighbours, pool)
+
+
+def _words(rows: Rows, *, language: str) -> Iterator[str]:
+    for text in texts_of(rows):
+        yield from cut_words(text, language=language).words
+
+
+def _pool(path: Path, own: list[str]) -> tuple[list[str], npt.NDArray[np.float32]]:
+    """The words that may be neighbours, and their vectors, each of length 1."""
+    lowered = [word.lower() for word in own]
+    words = list(dict.fromkeys([*own, *lowered, *first_words(path, most=FREQUENT_WORDS)]))
+    vectors, found = read_word_vectors(path, words)
+    # A word that the file does not spell so was given the vector of its lower-cased form: that one is enough.
+    where = {word: place for place, word in enumerate(words)}
+    for place, word in enumerate(words):
+        plain = where.get(word.lower(), place)
+        found[place] &= plain == place or not np.array_equal(vectors[place], vectors[plain])
+    lengths = np.linalg.norm(vectors, axis=1)
+    found &= lengths > 0
+    kept = np.flatnonzero(found)
+    return [words[place] for place in kept], vectors[kept] / lengths[kept, np.newaxis]
+
+
+def _nearest(
+    vectors: npt.NDArray[np.float32], asked: npt.NDArray[np.int64], *, count: int, reporter: Reporter
+) -> npt.NDArray[np.int32]:
+    """(asked, count): places of the nearest other vectors, the nearest first."""
+    found = np.empty((len(asked), count), dtype=np.int32)
+    with reporter.bar("finding nearest words", total=len(asked), unit="words") as bar:
+        for start in range(0, len(asked), WORDS_AT_ONCE):
+            block = asked[start : start + WORDS_AT_ONCE]
+            similarity = vectors[block] @ vectors.T  # (block, pool)
+            similarity[np.arange(len(block)), block] = -np.inf  # a word is no neighbour of its own
+            nearest = np.argpartition(similarity, -count, axis=1)[:, -count:]
+            order = np.argsort(-np.take_along_axis(similarity, nearest, axis=1), axis=1, kind="stable")
+            found[start : start + len(block)] = np.take_along_axis(nearest, order, axis=1)
+            bar.advance(len(block))
+    return found

@@ -1,0 +1,12 @@
+"""The command line: one function a command, thin; heavy rooms are imported when a command needs them."""
+
+# Importing a file puts its commands into the table: this is the order of `limbeck --help`.
+# isort: off
+from limbeck.cli import working
+from limbeck.cli import looking
+from limbeck.cli import using
+# isort: on
+
+from limbeck.cli.app import EXTRA_OF, app, main
+
+__all__ = ["EXTRA_OF", "app", "looking", "main", "using", "working"]

@@ -1,0 +1,131 @@
+"""Commands that put a model to work, or bring one in: predict, serve, import-tf."""
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, Literal, TextIO
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from limbeck.cli.app import app, refuse_place, reported, starting
+from limbeck.progress import rate_line
+
+
+@app.command(
+    epilog="Examples: `limbeck predict runs/sst2/models/bilstm-int8 reviews.csv > labelled.csv` · "
+    '`echo "a gorgeous film" | limbeck predict MODEL -`'
+)
+@reported
+def predict(
+    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
+    file: Annotated[str, typer.Argument(help="csv, tsv, jsonl or plain lines, also .gz; - is standard input.")] = "-",
+    format: Annotated[
+        Literal["auto", "csv", "tsv", "jsonl", "lines"], typer.Option(help="Kind of input; auto goes by the name.")
+    ] = "auto",
+    text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
+    out: Annotated[Path | None, typer.Option(help="File to write; left out: standard output.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
+    ] = None,
+) -> None:
+    """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch."""
+    from limbeck.runtime.classifier import load
+    from limbeck.runtime.stream import predict_stream
+
+    classifier = load(model, threads=threads)
+    if file == "-" and sys.stdin.isatty():
+        typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
+    with _sink(out) as sink, _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch:
+        predict_stream(
+            classifier,
+            sys.stdin.buffer if file == "-" else Path(file),
+            sink,
+            format=format,
+            text=text,
+            pair=pair,
+            header=not no_header,
+            output="jsonl" if as_json else "same",
+            encoding=encoding,
+            watch=watch,
+        )
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[TextIO]:
+    """Standard output; or a file, which is there only when all rows are in it, and may be the one that is read."""
+    if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal is
+        yield sys.stdout
+        return
+    refuse_place(out)
+    scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
+    try:
+        with scratch.open("w", encoding="utf-8", newline="") as sink:
+            yield sink
+        scratch.replace(out)
+    except BaseException:
+        if scratch != out:
+            scratch.unlink(missing_ok=True)
+        raise
+
+
+def _rows_told(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
+    """How many rows are done, on the terminal, unless the rows themselves are printed there."""
+    return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")
+
+
+@app.command(
+    epilog="Examples: `limbeck serve runs/sst2/models/bilstm-int8` · `limbeck serve MODEL --host 0.0.0.0 --threads 4`; "
+    "then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
+)
+@reported
+def serve(
+    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
+    threads: Annotated[int, typer.Option(min=1, help="Requests the model works on at once.")] = 1,
+) -> None:
+    """Answer over HTTP, with a page to try the model on; no torch."""
+    from limbeck.serving.run import serve as serve_model
+
+    serve_model(model, host=host, port=port, threads=threads, console=Console(highlight=False))
+
+
+@app.command(
+    epilog="Examples: `limbeck import-tf chinese_L-12_H-768_A-12 bert-zh` · "
+    "`limbeck import-tf sst2/model.ckpt-6000 sst2-teacher --labels negative,positive`"
+)
+@reported
+def import_tf(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CKPT", help="Prefix of its files, one of them, or its folder.")
+    ],
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must not be there yet, or be empty.")],
+    labels: Annotated[
+        str | None, typer.Option(help="Names of the classes in the order of output_weights: negative,positive")
+    ] = None,
+    lowercase: Annotated[
+        bool | None, typer.Option("--lowercase/--no-lowercase", help="Lower the case; left out: as its files say.")
+    ] = None,
+) -> None:
+    """Turn a TensorFlow BERT checkpoint, raw or fine-tuned, into a Hugging Face folder to take as the teacher."""
+    names = None if labels is None else [name.strip() for name in labels.split(",")]
+    with starting():
+        from limbeck.teacher.import_tf import import_tf as import_checkpoint
+
+        imported = import_checkpoint(checkpoint, out, labels=names, lowercase=lowercase)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Wrote [bold]{escape(str(out))}[/bold]: {escape(imported.summary)}")
+    for note in imported.notes:
+        console.print(f"  {note}", markup=False)

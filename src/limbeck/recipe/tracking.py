@@ -1,5 +1,7 @@
 """`[tracking]`: where the curves of a training go while it runs."""
 
+from pydantic import Field
+
 from limbeck.recipe.base import Section
 
 
@@ -8,5 +10,5 @@ class Tracking(Section):
 
     trackers: list[str] = []
     """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed."""
-    project: str = "limbeck"
+    project: str = Field(default="limbeck", pattern=r"^\w[\w .-]*$")
     """What the tracker shall call the project."""

@@ -9,9 +9,11 @@ from typing import Protocol, TypeVar
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column
 from rich.text import Text
 
 Item = TypeVar("Item")
+ROOMY = 120  # characters of a terminal that take a bar with all there is to say
 SECONDS_BETWEEN_LINES = 10.0  # where no bar can be drawn (logs, pipes), one line this often
 SECONDS_BEFORE_RATES, SECONDS_BETWEEN_RATES = 2.0, 0.2
 
@@ -59,23 +61,33 @@ class TerminalReporter:
             yield (lines := _Lines(self.console, what, total=total, unit=unit))
             lines.close()
             return
-        columns = (
-            TextColumn("  {task.description}"),
-            BarColumn(bar_width=30),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            _Rate(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", style="dim"),
-        )
-        with Progress(*columns, console=self.console, transient=True) as progress:
+        is_roomy = self.console.width >= ROOMY
+        columns = _columns(is_roomy=is_roomy)
+        with Progress(*columns, console=self.console, transient=True, expand=not is_roomy) as progress:
             progress.add_task(escape(what), total=total, unit=unit, note="")
             started = time.monotonic()
             yield _Live(progress)
             seconds = time.monotonic() - started
             done = progress.tasks[0].completed
         self.note(_finished(what, done=int(done), unit=unit, seconds=seconds))
+
+
+def _columns(*, is_roomy: bool) -> tuple[ProgressColumn, ...]:
+    """What stands in a bar's line. Where there is little room, the name gives way first, not the time that is left."""
+    amount = TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True))
+    if not is_roomy:
+        name = TextColumn("  {task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+        return name, BarColumn(bar_width=10), amount, _Rate(table_column=Column(no_wrap=True)), TimeRemainingColumn()
+    return (
+        TextColumn("  {task.description}"),
+        BarColumn(bar_width=30),
+        amount,
+        _Rate(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", style="dim"),
+    )
 
 
 class _Live:

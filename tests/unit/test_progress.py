@@ -167,3 +167,28 @@ def test_a_rate_is_for_terminals_alone(log: io.StringIO, clock: Clock) -> None:
         advance(10)
 
     assert log.getvalue() == ""
+
+
+def test_on_a_narrow_terminal_the_name_gives_way_and_not_the_time_left() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80, record=True)
+
+    with TerminalReporter(console).bar(
+        "fine-tuning some-encoder-of-a-long-name (bf16)", total=6_327, unit="rows"
+    ) as bar:
+        bar.advance(1_015, note="epoch 1, loss 0.684, dev 81.4%")
+        line = _drawn(console)
+
+    assert "1,015/6,327" in line
+    assert "rows/s" in line
+    assert ":" in line.split("rows/s")[1]  # the time that is left
+    assert line.index("1,015") - line.index("━") >= 10  # room for a bar that one can see
+    assert len(line.rstrip()) <= 80
+
+
+def _drawn(console: Console) -> str:
+    """The line that the live bar would draw now."""
+    live = console._live_stack[-1]
+    plain = Console(file=io.StringIO(), width=80)
+    plain.print(live.get_renderable())
+    written: io.StringIO = plain.file  # type: ignore[assignment]  # made here
+    return written.getvalue().splitlines()[0]

@@ -1,26 +1,31 @@
 """Copies a second by each method of augmentation, in one process and in two.
 
-    python benchmarks/augmentation.py [--rows 20000] [--copies 10] [--texts FILE] [--vectors FILE] [--rounds 3]
-                                      [--masked-rows 48] [--out benchmarks/results/augmentation.json]
+    python benchmarks/augmentation.py [--rows 20000] [--copies 10] [--texts FILE [--column sentence]] [--vectors FILE]
+                                      [--rounds 3] [--masked-rows 300] [--out benchmarks/results/augmentation.json]
+    python benchmarks/augmentation.py --write-page
 
-Texts are the lines of FILE, or else made up of common words. Each measurement is the whole stage, from the corpus to
-the finished artifact; a second includes tagging, comparing and writing. `pos_swap` is measured with an empty tag store
-and with a full one. Ways take turns; the quickest round counts, since what else the machine does only slows a round
-down. Copies are compared over all numbers of processes.
+Texts are the lines of FILE, or a column of a tab-separated one, or else made up of common words. Each measurement is
+the whole stage, from the corpus to the finished artifact; a second includes tagging, comparing and writing. `pos_swap`
+is measured with an empty tag store and with a full one. Ways take turns; the quickest round counts, since what else the
+machine does only slows a round down. Copies are compared over all numbers of processes.
 
 What takes the time of `masked_lm` is its model: all words of some rows in batches are measured against one call for
-each word, which is how TinyBERT's augmentation asks; the same words must be found. The model is a random BERT of four
-layers of 256, with 30,522 pieces.
+each word, which is how TinyBERT's augmentation asks. Both mask the same words and must find the same candidates. The
+model is a BERT of random weights, four layers of 256, with 30,522 pieces: as much work as a trained one.
+
+--write-page puts the table of benchmarks/results/augmentation.json into docs/augmentation.md.
 """
 
 import argparse
+import csv
 import json
+import os
 import random
 import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -37,7 +42,8 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.whole import written_whole
 from limbeck.augmentation.language_model import LanguageModel, load_language_model
 from limbeck.augmentation.masked_predictions import answers_about
-from limbeck.augmentation.piece_words import blanks_in
+from limbeck.augmentation.masked_rows import Frame
+from limbeck.augmentation.piece_words import Blank, blanks_in
 from limbeck.augmentation.run import augment
 from limbeck.augmentation.words import cut_words
 from limbeck.evaluation.machine import machine_facts
@@ -46,9 +52,13 @@ from limbeck.recipe.augmentation import Augmentation
 from limbeck.text.language import detect_language
 from limbeck.training.modes import quiet_transformers
 
+ROOT = Path(__file__).resolve().parent.parent
+RESULT, PAGE = ROOT / "benchmarks" / "results" / "augmentation.json", ROOT / "docs" / "augmentation.md"
+START, END = "<!-- speed -->", "<!-- /speed -->"
 KEY = Key(section={}, inputs={})
 PROCESSES = (1, 2)
 PIECES, CANDIDATES = 30_522, 15  # of the language model; asked for each word
+LAYERS, WIDTH = 4, 256
 COMMON = """
 the a an this that every some no film story scene actor camera evening music script city garden letter road friend
 window house river morning summer old new long short quiet blue green gentle clever dull bright slow is was has had
@@ -59,38 +69,49 @@ WORDS = COMMON.split()
 
 
 def main() -> None:
-    """Measure every method, print the numbers and write them."""
+    """Measure every method, or write the page."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--copies", type=int, default=10)
     parser.add_argument("--texts", type=Path, help="a file of plain lines; left out: texts are made up")
+    parser.add_argument("--column", help="of a file that is tab-separated and has a header: where its texts are")
     parser.add_argument("--vectors", type=Path, help="a file of word vectors; left out: random ones")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--masked-rows", type=int, default=48, help="rows that the language model is asked about")
+    parser.add_argument("--masked-rows", type=int, default=300, help="rows that the language model is asked about")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--write-page", action="store_true")
     arguments = parser.parse_args()
+    if arguments.write_page:
+        PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        return
+    text = json.dumps(measured(arguments), indent=1) + "\n"
+    print(text, end="")
+    if arguments.out:
+        arguments.out.write_text(text, encoding="utf-8")
+
+
+def measured(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The numbers of every method, and what they hold for."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        texts = _texts(arguments.texts, arguments.rows)
+        texts = _texts(arguments.texts, arguments.column, count=arguments.rows)
         corpus = _corpus(folder, texts)
         vectors = arguments.vectors or _vectors(folder, texts)
         found = _measured(folder, corpus, _ways(str(vectors)), copies=arguments.copies, rounds=arguments.rounds)
         masked = _masked_lm(folder, texts[: arguments.masked_rows], language=corpus.language, rounds=arguments.rounds)
-    words = statistics.mean(len(text.split()) for text in texts)
-    numbers = {
+    return {
         "machine": machine_facts(threads=max(PROCESSES)),
-        "texts": arguments.texts.name if arguments.texts else "made up",
+        "load_average": round(os.getloadavg()[0], 1),
+        "texts": f"{arguments.texts.parent.name}/{arguments.texts.name}" if arguments.texts else "made up",
+        "vectors": arguments.vectors.name if arguments.vectors else "random",
         "language": corpus.language,
         "rows": len(texts),
         "copies": arguments.copies,
-        "spaced_words_a_row": round(words, 1),
+        "spaced_words_a_row": round(statistics.mean(len(text.split()) for text in texts), 1),
         "rounds": arguments.rounds,
         "ways": found,
         "masked_lm": masked,
     }
-    print(json.dumps(numbers, indent=1))
-    if arguments.out:
-        arguments.out.write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
 
 
 def _ways(vectors: str) -> dict[str, list[dict[str, Any]]]:
@@ -162,6 +183,8 @@ def _masked_lm(folder: Path, texts: Sequence[str], *, language: str, rounds: int
             raise RuntimeError("masked_lm: other words in batches than word by word")
     batched, alone = (min(seconds[way]) for way in ("batched", "word_by_word"))
     return {
+        "model": f"BERT of random weights, {LAYERS} layers of {WIDTH}, {PIECES:,} pieces",
+        "threads": torch.get_num_threads(),
         "rows": len(texts),
         "words_asked": sum(len(answer.words) for answer in answers),
         "seconds_batched": round(batched, 3),
@@ -171,21 +194,33 @@ def _masked_lm(folder: Path, texts: Sequence[str], *, language: str, rounds: int
 
 
 def _word_by_word(text: str, model: LanguageModel, *, language: str) -> list[str]:
-    """One call for each word of the text, with logits for every token of it."""
-    row = model.tokenizer(text, return_offsets_mapping=True)
-    ids, offsets = row["input_ids"], row["offset_mapping"]
-    inner = slice(1, len(ids) - 1)
-    cut = cut_words(text, language=language)
+    """What `answers_about` finds for one text, by one call for each word, with logits for every token of the text."""
+    pieces = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    ids, cut = pieces["input_ids"], cut_words(text, language=language)
+    unknown = model.tokenizer.unk_token_id
+    frame = Frame.of(model.tokenizer, max_length=model.max_length)
     found = []
-    for blank in blanks_in(text, cut, ids[inner], offsets[inner], language=language, unknown=None):
-        masked = torch.tensor([ids])
-        masked[0, blank.first + 1] = model.tokenizer.mask_token_id
+    for blank in blanks_in(text, cut, ids, pieces["offset_mapping"], language=language, unknown=unknown):
+        masked = frame.masked([ids], [(0, blank)])
         with torch.inference_mode():
-            logits = model.model(input_ids=masked).logits[0, blank.first + 1]
-        names = (model.vocabulary.words[piece] for piece in logits.argsort(descending=True)[: 4 * CANDIDATES].tolist())
-        others = [name for name in names if name and name != cut.words[blank.word].lower()]
-        found.append(" ".join(others[:CANDIDATES]))
+            inputs = {name: torch.from_numpy(values) for name, values in masked.inputs.items()}
+            logits = model.model(**inputs).logits[0]
+        found += [_best(logits[column], cut.words[blank.word], blank, model) for column in masked.columns]
     return found
+
+
+def _best(logits: torch.Tensor, word: str, blank: Blank, model: LanguageModel) -> str:
+    """The most probable names of the word's kind; of letters, other ones than the word."""
+    names = model.vocabulary.words if blank.kind == "word" else model.vocabulary.characters
+    most = CANDIDATES + (blank.kind == "han" and len(word) == 1)
+    found: list[str] = []
+    for piece in logits.argsort(descending=True).tolist():
+        name = names[piece]
+        if name is not None and (blank.kind == "han" or name != word.lower()):
+            found.append(name)
+        if len(found) == most:
+            break
+    return " ".join(found)
 
 
 def _language_model(folder: Path, texts: Sequence[str]) -> LanguageModel:
@@ -199,22 +234,25 @@ def _language_model(folder: Path, texts: Sequence[str]) -> LanguageModel:
     BertForMaskedLM(
         BertConfig(
             vocab_size=len(pieces),
-            hidden_size=256,
-            num_hidden_layers=4,
+            hidden_size=WIDTH,
+            num_hidden_layers=LAYERS,
             num_attention_heads=4,
-            intermediate_size=1024,
+            intermediate_size=4 * WIDTH,
         )
     ).save_pretrained(folder)
     BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
     return replace(load_language_model(folder, name="random", max_length=128), arithmetic="fp32")
 
 
-def _texts(path: Path | None, count: int) -> list[str]:
+def _texts(path: Path | None, column: str | None, *, count: int) -> list[str]:
     if path is None:
         dice = random.Random(0)
         return [" ".join(dice.choices(WORDS, k=dice.randint(4, 20))) for _ in range(count)]
-    lines = (line.strip() for line in path.read_text(encoding="utf-8").splitlines())
-    return [line for line in lines if line][:count]
+    with path.open(encoding="utf-8", newline="") as lines:
+        found = (
+            [row[column] for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)] if column else lines
+        )
+        return [text for line in found if (text := line.strip())][:count]
 
 
 def _corpus(folder: Path, texts: Sequence[str]) -> Corpus:
@@ -234,6 +272,34 @@ def _vectors(folder: Path, texts: Sequence[str]) -> Path:
     path = folder / "vectors.txt"
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def page(text: str) -> str:
+    """The page with the table between its marks."""
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    return f"{before}{START}\n\n{table(json.loads(RESULT.read_text(encoding='utf-8')))}\n\n{END}{after}"
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The results as Markdown."""
+    lines = ["| method | copies/s, one process | copies/s, two |", "|---|---:|---:|"]
+    for way in found["ways"]:
+        rates = [f"{way[f'copies_per_second_{count}']:,}" for count in PROCESSES]
+        lines.append(f"| {way['way']} | {' | '.join(rates)} |")
+    machine, masked = found["machine"], found["masked_lm"]
+    batched, alone = (masked["words_asked"] / masked[f"seconds_{way}"] for way in ("batched", "word_by_word"))
+    told = (
+        f"{found['rows']:,} rows of {found['texts']}, {found['spaced_words_a_row']} words each; {found['copies']} "
+        f"copies of each were asked for. The whole stage, the quickest of {found['rounds']} rounds; "
+        f"{machine['cpu']}, {machine['cores']} cores."
+    )
+    asked = (
+        f"A language model ({masked['model']}) is asked about {batched:,.0f} words a second in batches, about "
+        f"{alone:,.0f} word by word: {masked['times_faster']} times as many. Both find the same candidates for all "
+        f"{masked['words_asked']:,} words of {masked['rows']:,} rows."
+    )
+    return "\n".join([*lines, "", told, "", asked])
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def one_training(way: str, texts: list[str], teacher: Encoder, *, epochs: int) -
     started = time.perf_counter()
     says = kept_labels(teacher, texts) if way == "cached" else asked_each_time(teacher, texts)
 
-    def losses(model: nn.Module, places: Places) -> dict[str, Tensor]:
+    def losses(model: nn.Module, places: Places, _done: float) -> dict[str, Tensor]:
         ids, mask = tokens.batch(places, pad=0)
         return {"logit_mse": logit_mse(model(input_ids=ids, attention_mask=mask).logits, says(places))}
 

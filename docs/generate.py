@@ -4,7 +4,7 @@ import ast
 import json
 import sys
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -26,6 +26,7 @@ ROOMS_IN_ORDER = [
     *("serving", "text", "tables", "models", "training", "runtime"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+Shown = dict[type[BaseModel], str]  # the sections that the page has, and the first table that each stands for
 LIMITS = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}
 
 
@@ -54,40 +55,72 @@ def recipe_page() -> str:
         NOTICE,
         "A recipe is a TOML file. Only `[corpus]` has to be given; every other key has the default shown here. "
         "Any key can be set for one run: `limbeck run RECIPE --set student.hidden_size=300`.",
+        'A recipe that begins with `extends = "spkd"`, or with a list of names, says only how it differs from a '
+        "[method](distillation.md#methods), a built-in recipe or another file.",
         "Relative paths are looked for beside the recipe, in the current folder, and in the folder that the "
         "environment variable `LIMBECK_DATA` names.",
         "## At the top of the file",
         key_table(Recipe),
     ]
+    shown: Shown = {}
     for name, field in Recipe.model_fields.items():
-        lines += section_lines(name, field, level=2)
+        lines += section_lines(name, field, level=2, shown=shown)
+    for model in values_in(Recipe):
+        lines += [f"## {name_in_words(model).capitalize()}", paragraphs(model.__doc__ or ""), key_table(model)]
     return "\n\n".join(lines) + "\n"
 
 
-def section_lines(path: str, field: FieldInfo, *, level: int) -> Iterator[str]:
-    """The part of the page about one table of the recipe, and about the tables inside it."""
-    models = models_in(field.annotation)
+def section_lines(path: str, field: FieldInfo, *, level: int, shown: Shown) -> Iterator[str]:
+    """The part of the page about one table of the recipe, and about the tables inside it; each kind of table once."""
+    models = [] if values_at(field.annotation) else models_in(field.annotation)
     is_list = get_origin(field.annotation) is list
+    table, heading = f"[[{path}]]" if is_list else f"[{path}]", "#" * level
+    if models and all(model in shown for model in models):
+        yield f"{heading} `{table}`"
+        yield as_shown(table, models, shown)
+        return
     for model in models:
-        kind = model.model_fields.get("kind")
-        suffix = f' with kind = "{get_args(kind.annotation)[0]}"' if kind and (is_list or len(models) > 1) else ""
-        yield f"{'#' * level} `{f'[[{path}]]' if is_list else f'[{path}]'}`{suffix}"
-        yield one_line(model.__doc__ or "")
+        suffix = f" with kind = {' or '.join(kinds_of(model))}" if kinds_of(model) and (is_list or models[1:]) else ""
+        yield f"{heading} `{table}`{suffix}"
+        yield paragraphs(model.__doc__ or "")
         yield key_table(model)
+        shown[model] = table
         for name, inner in model.model_fields.items():
-            yield from section_lines(f"{path}.{name}", inner, level=level + 1)
+            yield from section_lines(f"{path}.{name}", inner, level=level + 1, shown=shown)
+
+
+def as_shown(table: str, models: Sequence[type[BaseModel]], shown: Shown) -> str:
+    """Where the keys of a table stand that has been shown under another name, or for another kind."""
+    place = shown[models[0]]
+    if place == table:
+        return "The same keys as above."
+    if [model for model, there in shown.items() if there == place] == list(models):
+        return f"The same as `{place}`."
+    kinds = [f"kind = {kind}" for model in models for kind in kinds_of(model)]
+    return f"The same as `{place}` with {', '.join(kinds[:-1])} or {kinds[-1]}."
+
+
+def kinds_of(model: type[BaseModel]) -> list[str]:
+    """What `kind` may be in a table, as it is written."""
+    kind = model.model_fields.get("kind")
+    return [json.dumps(value) for value in get_args(kind.annotation)] if kind else []
 
 
 def key_table(model: type[BaseModel]) -> str:
     """The keys of a section that are values, not tables, as a Markdown table."""
     rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    for name, field in model.model_fields.items():
-        if models_in(field.annotation) and get_origin(field.annotation) is not list:
+    for name, field in sorted(model.model_fields.items(), key=lambda item: item[0] != "kind"):
+        if is_table(field.annotation):
             continue  # a table has a heading of its own
         value = ", ".join([type_in_words(field.annotation), *limits(field)])
         meaning = one_line(field.description or "").replace("*", "\\*")  # a pattern of file names, no emphasis
         rows.append(table_row(f"`{name}`", value, default_in_words(field), meaning))
     return "\n".join(rows)
+
+
+def is_table(annotation: Any) -> bool:
+    """Whether a key is a table and nothing else."""
+    return bool(models_in(annotation)) and not values_at(annotation) and get_origin(annotation) is not list
 
 
 def type_in_words(annotation: Any) -> str:
@@ -96,19 +129,55 @@ def type_in_words(annotation: Any) -> str:
     if origin is Annotated:
         return type_in_words(inner[0])
     if origin in (Union, types.UnionType):
-        members = [type_in_words(member) for member in inner if member is not type(None)]
-        return " or ".join(dict.fromkeys(members))
+        in_place = values_at(annotation)
+        members = [member for member in members_of(annotation) if member is not type(None)]
+        words = [name_in_words(member) if member in in_place else type_in_words(member) for member in members]
+        return " or ".join(dict.fromkeys(words))
     if origin is Literal:
         return ", ".join(f"`{json.dumps(choice)}`" for choice in inner)
     if origin is list:
         return f"list of {plural(type_in_words(inner[0]))}"
     if origin is dict:
-        return f"table of {plural(type_in_words(inner[1]))}"
+        return "table" if inner[1] is Any else f"table of {plural(type_in_words(inner[1]))}"
     return PLAIN_TYPES.get(annotation, "table")
+
+
+def members_of(annotation: Any) -> list[Any]:
+    """The types that a union is of, or the one type that it is."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return members_of(inner[0])
+    if origin in (Union, types.UnionType):
+        return [member for part in inner for member in members_of(part)]
+    return [annotation]
+
+
+def values_at(annotation: Any) -> list[type[BaseModel]]:
+    """The sections that may stand in place of a plain value, as a schedule does in place of a number."""
+    members = [member for member in members_of(annotation) if member is not type(None)]
+    models = [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
+    return models if len(models) < len(members) else []
+
+
+def values_in(section: type[BaseModel]) -> list[type[BaseModel]]:
+    """All of them in a section and in those inside it, each once."""
+    found: dict[type[BaseModel], None] = {}
+    for field in section.model_fields.values():
+        found |= dict.fromkeys(values_at(field.annotation))
+        for inner in models_in(field.annotation):
+            found |= dict.fromkeys(values_in(inner))
+    return list(found)
+
+
+def name_in_words(model: type[BaseModel]) -> str:
+    """What a section is called that has no place of its own in the recipe."""
+    return model.__name__.lower()
 
 
 def plural(words: str) -> str:
     """More than one of them, where the words are a plain name."""
+    if words.startswith("list of "):
+        return words.replace("list", "lists", 1)
     return f"{words}s" if words.isascii() and words.replace(" ", "").isalpha() else words
 
 

@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": {"recipe", "artifacts", "text", "runtime"},
     "pipeline": {"recipe", "artifacts", "text", "training", *STAGES},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "evaluation"},
-    "checks": {"recipe", "artifacts", "pipeline", *STAGES},
+    "checks": {"recipe", "artifacts", "text", "training", "pipeline", *STAGES},
     "cli": {
         *("recipe", "artifacts", "pipeline", "checks", "serving", "runtime", "demo"),
         *("corpus", "teacher", "augmentation", "evaluation"),

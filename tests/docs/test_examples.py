@@ -1,7 +1,6 @@
 """What the pages show is right: recipes parse, Python compiles, and every command they name exists."""
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import typer.main
 
 from limbeck.cli import app
 from limbeck.errors import RecipeInvalid
+from limbeck.recipe.extends import read_recipe
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 
@@ -39,16 +39,18 @@ def commands_named(page: str) -> set[str]:
     return {name for piece in code for name in COMMAND.findall(piece)}
 
 
-def parsed(block: str) -> Recipe:
-    """A whole recipe, or some of its sections, to which the one that has to be there is added."""
-    raw = tomllib.loads(block)
+def parsed(block: str, folder: Path) -> Recipe:
+    """A whole recipe, or some of its sections, with all it extends; the one that has to be there is added."""
+    file = folder / "example.toml"
+    file.write_text(block, encoding="utf-8")
+    raw = read_recipe(file)
     raw.setdefault("corpus", {"train": "train.csv"})
     return parse_recipe(raw, recipe="the example")
 
 
 @pytest.mark.parametrize("block", blocks("toml"))
-def test_a_recipe_on_a_page_is_a_recipe(block: str) -> None:
-    assert parsed(block)
+def test_a_recipe_on_a_page_is_a_recipe(block: str, tmp_path: Path) -> None:
+    assert parsed(block, tmp_path)
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -72,9 +74,10 @@ def test_the_readme_shows_a_whole_recipe_python_and_the_main_commands() -> None:
     assert {"demo", "init", "run", "predict"} <= commands_named(page)
 
 
-def test_a_wrong_key_in_an_example_is_noticed() -> None:
+@pytest.mark.parametrize("above", ["", 'extends = "tang"\n'])
+def test_a_wrong_key_in_an_example_is_noticed(above: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeInvalid, match="hidden_size"):
-        parsed("[student]\nhiden_size = 300\n")
+        parsed(f"{above}[student]\nhiden_size = 300\n", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import typer
 import typer.main
 
 from limbeck.cli import app
+from limbeck.recipe.schedule import Number, PositiveNumber, Schedule
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -81,10 +82,38 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         (dict[str, str], "table of texts"),
         (Literal["auto"] | bool, '`"auto"` or true or false'),
         (list[Literal["fp32", "int8"]], 'list of `"fp32"`, `"int8"`'),
+        (Literal["last"] | list[list[int]], '`"last"` or list of lists of whole numbers'),
+        (dict[str, Any], "table"),
+        (Number, "number or schedule"),
+        (PositiveNumber | None, "number or schedule"),
+        (Schedule | None, "table"),
     ],
 )
 def test_types_are_told_in_plain_words(generate: ModuleType, annotation: object, words: str) -> None:
     assert generate.type_in_words(annotation) == words
+
+
+def test_a_table_is_shown_once_and_where_it_stands_again_the_page_says_so(generate: ModuleType) -> None:
+    page = generate.recipe_page()
+
+    assert page.count('### `[[distillation.losses]]` with kind = "hidden_mse"\n') == 1
+    assert "#### `[[distillation.stages.losses]]`\n\nThe same as `[[distillation.losses]]`.\n" in page
+    assert '`[[teacher.members]]`\n\nThe same as `[teacher]` with kind = "encoder", kind = "file" or' in page
+    assert page.count("### `[student.vocabulary]`\n\nThe same keys as above.\n") == 2  # three students of words
+
+
+def test_what_may_stand_in_place_of_a_number_has_a_part_of_its_own(generate: ModuleType) -> None:
+    page = generate.recipe_page()
+
+    assert page.count("\n## Schedule\n") == 1
+    behind = page.partition("\n## Schedule\n")[2]
+    assert '| `kind` | `"linear"`, `"cosine"`, `"warm_up"` | has to be given |' in behind
+    assert "| `weight` | number or schedule | `3000.0` |" in page  # a key like any other, of spkd
+    assert "losses.weight]" not in page
+
+
+def test_a_table_of_several_kinds_names_them_all(generate: ModuleType) -> None:
+    assert generate.kinds_of(Schedule) == ['"linear"', '"cosine"', '"warm_up"']
 
 
 def test_a_nested_command_gets_its_own_heading(generate: ModuleType) -> None:

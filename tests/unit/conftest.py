@@ -9,10 +9,23 @@ import pytest
 
 Row = tuple[str, str]  # text, label
 
+LAYERS = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 48}
+FROM_PADDING = {"pad_token_id": 1, "max_position_embeddings": 50}  # two of them before that of the first token
+ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("BertConfig", {}),
+    "distilbert": ("DistilBertConfig", {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48}),
+    "roberta": ("RobertaConfig", {**FROM_PADDING, "type_vocab_size": 1}),
+    "xlm-roberta": ("XLMRobertaConfig", {**FROM_PADDING, "type_vocab_size": 1}),
+    "electra": ("ElectraConfig", {"embedding_size": 32}),
+    "electra-projected": ("ElectraConfig", {"embedding_size": 24}),
+    "mpnet": ("MPNetConfig", FROM_PADDING),
+    "mpnet-own-vocabulary": ("MPNetConfig", {**FROM_PADDING, "pad_token_id": 0}),
+}
+
 
 @pytest.fixture(scope="session")
 def make_corpus() -> Callable[..., Any]:
-    """make_corpus(folder, train=…, dev=…, pairs=False): a Corpus of (text, label) rows.
+    """make_corpus(folder, train=…, dev=…, pairs=False, language="en"): a Corpus of (text, label) rows.
 
     With pairs, a row's second text is the text of the next row.
     """
@@ -51,14 +64,83 @@ def make_teacher(tiny_teacher_folder: Path) -> Callable[..., Any]:
     return make
 
 
-def _corpus(folder: Path, *, train: Sequence[Row], dev: Sequence[Row], pairs: bool = False) -> Any:
+@pytest.fixture(scope="session")
+def make_encoder() -> Callable[..., Any]:
+    """make_encoder(family, **config): a classifier of 130 tokens, 48 positions and three classes, in eval mode.
+
+    No weight of it is near what it starts from, so that one that is forgotten or mistaken for another is missed. No
+    class is said of all rows.
+    """
+    return _encoder
+
+
+@pytest.fixture(scope="session")
+def make_framed_student(tiny_teacher_folder: Path) -> Callable[..., Any]:
+    """make_framed_student(folder, family="bert", pair=False, multi_label=False): a tiny transformer as a StudentFolder.
+
+    It reads the tokens of the tiny teacher.
+    """
+
+    def make(folder: Path, *, family: str = "bert", pair: bool = False, multi_label: bool = False) -> Any:
+        from limbeck.artifacts.manifest import Key
+        from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+        from limbeck.artifacts.whole import written_whole
+        from limbeck.text.framing import framed_teacher_tokenizer
+        from limbeck.training.modes import quiet_transformers
+
+        tokenizer = framed_teacher_tokenizer(
+            (tiny_teacher_folder / "tokenizer.json").read_text(encoding="utf-8"),
+            pad_id=0,
+            mask_token="[MASK]",
+            has_types=family in ("bert", "electra"),
+        )
+        network = _encoder(family, pad_token_id=0)
+        facts = StudentFacts(
+            name="transformer", kind="transformer", role="student", seed=0, labels=["negative", "neutral", "positive"],
+            language="en", pair=pair, max_length=40, parameters=1_000, parameters_without_embeddings=500, best_epoch=1,
+            dev_accuracy=0.5, multi_label=multi_label, tokenizer="framed",
+        )  # fmt: skip
+        quiet_transformers()
+        with written_whole(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
+            network.save_pretrained(scratch)
+            tokenizer.save(scratch / "tokenizer.json")
+            save_student_facts(scratch, facts, history=[])
+        return StudentFolder(folder)
+
+    return make
+
+
+def _encoder(family: str, **config: Any) -> Any:
+    import torch
+    import transformers
+
+    name, own = ENCODERS[family]
+    sizes = {"vocab_size": 130, "max_position_embeddings": 48} | ({} if family == "distilbert" else LAYERS)
+    torch.manual_seed(1)
+    model = transformers.AutoModelForSequenceClassification.from_config(
+        getattr(transformers, name)(**{**sizes, **own, "num_labels": 3, **config})
+    )
+    with torch.no_grad():
+        for parameter in model.parameters():
+            spread = torch.randn_like(parameter) * 0.25
+            parameter.copy_(spread if parameter.dim() > 1 else parameter + spread)
+        ids = torch.randint(5, 125, (200, 16))
+        ids[:, 0] = 2  # the tiny teacher's [CLS]
+        classes = getattr(model.classifier, "out_proj", model.classifier)
+        classes.bias -= model.eval()(ids).logits.mean(dim=0)
+    return model
+
+
+def _corpus(
+    folder: Path, *, train: Sequence[Row], dev: Sequence[Row], pairs: bool = False, language: str = "en"
+) -> Any:
     from limbeck.artifacts.corpus import Corpus, save_corpus
     from limbeck.artifacts.manifest import Key
     from limbeck.artifacts.whole import written_whole
 
     names = sorted({label for _, label in train})
     splits = {split: _rows(split, rows, names, pairs=pairs) for split, rows in (("train", train), ("dev", dev))}
-    facts = {"name": "toy", "labels": names, "language": "en", "pair": pairs}
+    facts = {"name": "toy", "labels": names, "language": language, "pair": pairs}
     with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
         save_corpus(scratch, splits=splits, facts=facts)
     return Corpus(folder)

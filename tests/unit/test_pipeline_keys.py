@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from limbeck import pipeline
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
 from limbeck.artifacts.whole import written_whole
+from limbeck.errors import CustomLossUnusable
 from limbeck.labeling.store import LabelStore
 from limbeck.pipeline import flow
 from limbeck.progress import SilentReporter
@@ -48,6 +50,30 @@ batch_size = 50
 [export]
 int8_agreement = 0.0
 """
+TRANSFORMER = """
+[corpus]
+train = "data/toy.csv"
+dev = "data/dev.csv"
+
+[teacher]
+checkpoint = "data/teacher"
+epochs = 1
+batch_size = 50
+learning_rate = 1e-3
+precision = "fp32"
+near_chance = "warn"
+
+[student]
+kind = "transformer"
+layers = 1
+max_length = 16
+
+[distillation]
+batch_size = 50
+epochs = 1
+stages = [{ epochs = 1, losses = [{ kind = "hidden_mse" }] }, { epochs = 1, losses = [{ kind = "soft_targets" }] }]
+"""
+SMALL, SMALL_ALONE = "students/transformer/0", "students/transformer-alone/0"
 READING = ["corpus", "transfer"]
 TEACHING = ["teacher", "labels", "chosen", "vocabulary"]
 BASELINE = ["students/bilstm-alone/0"]
@@ -75,17 +101,17 @@ class Steps(SilentReporter):
 class Project:
     """Data, recipe and run folder in one place."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, recipe: str = "toy") -> None:
+        self.folder, self.recipe = folder, recipe
 
     @property
     def run_folder(self) -> Path:
-        return self.folder / "runs" / "toy"
+        return self.folder / "runs" / self.recipe
 
     def run(self, *overrides: str, out: Path | None = None, until: Stage | None = None) -> Steps:
         steps = Steps()
         out = out or self.run_folder
-        pipeline.run(self.folder / "toy.toml", overrides=overrides, out=out, until=until, reporter=steps)
+        pipeline.run(self.folder / f"{self.recipe}.toml", overrides=overrides, out=out, until=until, reporter=steps)
         return steps
 
     def made(self, *overrides: str, until: Stage | None = None) -> list[str]:
@@ -119,6 +145,7 @@ def finished(
     (data / "vectors.txt").write_text("\n".join(lines), encoding="utf-8")
     shutil.copytree(tiny_teacher_folder, data / "teacher")
     (folder / "toy.toml").write_text(RECIPE.format(data="data"), encoding="utf-8")
+    (folder / "transformer.toml").write_text(TRANSFORMER, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow, "evaluate", judge_nothing)
         assert sorted(Project(folder).run().made) == EVERYTHING
@@ -200,7 +227,7 @@ def test_the_teachers_learning_rate_redoes_everything_that_the_teacher_has_a_par
 
 
 def test_other_weights_of_the_checkpoint_redo_the_teacher(project: Project) -> None:
-    from safetensors.torch import load_file, save_file
+    from safetensors.torch import save_file
 
     path = project.folder / "data" / "teacher" / "model.safetensors"
     weights = load_file(path)
@@ -274,3 +301,149 @@ def test_models_that_the_recipe_no_longer_asks_for_are_gone(project: Project) ->
     assert sorted(path.name for path in (project.run_folder / "models").iterdir()) == ["bilstm"]
     stages = json.loads((project.run_folder / "run.json").read_text(encoding="utf-8"))["stages"]
     assert [stage for stage in stages if stage.startswith("models/")] == ["models/bilstm"]
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [
+        "[{kind='logit_mse', weight=2.0}]",
+        "[{kind='logit_mse', weight={kind='linear', start=1.0, end=0.5}}]",
+        "[{kind='logit_mse'}, {kind='hard_labels', smoothing=0.1}]",
+    ],
+)
+def test_every_setting_of_a_loss_counts(project: Project, losses: str) -> None:
+    steps = project.run(f"distillation.losses={losses}", until=Stage.DISTILLATION)
+
+    assert steps.made == STUDENT
+
+
+def test_stages_in_place_of_losses_leave_the_baseline_alone(project: Project) -> None:
+    stages = "distillation.stages=[{epochs=1, losses=[{kind='logit_mse'}]}]"
+
+    assert project.run(stages, until=Stage.DISTILLATION).made == STUDENT
+    more = stages.replace("epochs=1", "epochs=2")
+    assert project.run(more, until=Stage.DISTILLATION).made == STUDENT
+
+
+def test_features_that_no_loss_goes_by_train_nothing_anew(project: Project) -> None:
+    steps = project.run("labeling.features='mean'", until=Stage.DISTILLATION)
+
+    assert "labels" in steps.made
+    assert {*BASELINE, *STUDENT} <= set(steps.reused)
+
+
+def test_other_features_train_the_student_anew_if_a_loss_goes_by_them(project: Project) -> None:
+    losses = "distillation.losses=[{kind='logit_mse'}, {kind='spkd'}]"
+    project.run(losses, until=Stage.DISTILLATION)
+
+    steps = project.run(losses, "labeling.features='mean'", until=Stage.DISTILLATION)
+
+    assert set(STUDENT) <= set(steps.made)
+    assert set(BASELINE) <= set(steps.reused)
+
+
+def test_a_second_channel_of_vectors_redoes_the_vocabulary_which_may_not_outgrow_the_teacher(project: Project) -> None:
+    steps = project.run("student.static_channel=true", until=Stage.DISTILLATION)
+
+    assert steps.made == ["vocabulary", *BASELINE, *STUDENT]
+
+
+def test_a_loss_function_that_was_changed_trains_the_student_anew(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "def own(student_logits, teacher_logits, labels):\n    return (student_logits - teacher_logits).abs().mean()\n"
+    )
+    monkeypatch.syspath_prepend(str(project.folder))
+    file = project.folder / "losses_of_this_project.py"
+    file.write_text(code, encoding="utf-8")
+    own = "distillation.losses=[{kind='custom', call='losses_of_this_project:own'}]"
+    assert project.run(own, until=Stage.DISTILLATION).made == STUDENT
+    assert project.run(own, until=Stage.DISTILLATION).made == []
+
+    file.write_text(code.replace("abs()", "square()"), encoding="utf-8")
+    steps = project.run(own, until=Stage.DISTILLATION)
+
+    assert steps.made == STUDENT
+    assert steps.reasons["students/bilstm/0"] == "loss losses_of_this_project:own changed"
+
+
+def test_a_loss_function_that_is_not_there_is_told_before_anything_is_read(project: Project) -> None:
+    with pytest.raises(CustomLossUnusable, match="no_such_module"):
+        project.run("distillation.losses=[{kind='custom', call='no_such_module:own'}]", out=project.folder / "new")
+
+    assert not (project.folder / "new").exists()
+
+
+# ---- a transformer, which starts from its teacher and reads along with it ----
+
+
+@pytest.fixture(scope="module")
+def finished_transformer(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(finished, tmp_path_factory.mktemp("transformer") / "finished"))
+    steps = Project(folder, recipe="transformer").run(until=Stage.DISTILLATION)
+    assert steps.made == ["corpus", "teacher", "labels", "vocabulary", SMALL_ALONE, SMALL]
+    return folder
+
+
+@pytest.fixture
+def transformer(finished_transformer: Path, tmp_path: Path) -> Project:
+    return Project(Path(shutil.copytree(finished_transformer, tmp_path / "project")), recipe="transformer")
+
+
+@pytest.mark.parametrize(
+    ("change", "made"),
+    [
+        ("student.teacher_layers='last'", [SMALL_ALONE, SMALL]),
+        ("student.start='random'", [SMALL_ALONE, SMALL]),
+        ("student.width=16", [SMALL_ALONE, SMALL]),
+        ("student.max_length=12", [SMALL_ALONE, SMALL]),
+        ("student.family='distilbert'", ["vocabulary", SMALL_ALONE, SMALL]),
+        ("distillation.stages.0.losses.0.layers=[[1,1]]", [SMALL]),
+        ("distillation.stages.0.losses.0.projection='each'", [SMALL]),
+        ("distillation.stages.0.epochs=2", [SMALL]),
+        ("distillation.stages.1.learning_rate=1e-4", [SMALL]),
+        ("distillation.epochs=2", [SMALL_ALONE, SMALL]),
+        ("corpus.test='data/test.csv'", ["corpus", "labels"]),
+    ],
+)
+def test_what_trains_a_transformer_anew(transformer: Project, change: str, made: list[str]) -> None:
+    assert transformer.run(until=Stage.DISTILLATION).made == []
+
+    assert transformer.run(change, until=Stage.DISTILLATION).made == made
+
+
+def test_a_teacher_that_was_taught_otherwise_leaves_a_transformers_baseline_alone(transformer: Project) -> None:
+    steps = transformer.run("teacher.learning_rate=3e-3", until=Stage.DISTILLATION)
+
+    assert SMALL in steps.made
+    assert SMALL_ALONE in steps.reused
+
+
+def test_another_checkpoint_trains_a_transformers_baseline_anew(transformer: Project) -> None:
+    """It starts from there, and its vocabulary may be the same to the letter."""
+    from safetensors.torch import save_file
+
+    path = transformer.folder / "data" / "teacher" / "model.safetensors"
+    weights = {name: weight * 1.5 for name, weight in load_file(path).items()}
+    save_file(weights, path, metadata={"format": "pt"})
+
+    steps = transformer.run(until=Stage.DISTILLATION)
+
+    assert {SMALL, SMALL_ALONE} <= set(steps.made)
+    assert "checkpoint" in steps.reasons[SMALL_ALONE]
+
+
+def test_the_baseline_beside_a_teacher_that_is_taken_as_it_is_has_its_shape_and_starts_at_random(
+    transformer: Project,
+) -> None:
+    """What it starts from else is the checkpoint before it was taught, and there is none."""
+    transformer.run("teacher.train='none'", until=Stage.DISTILLATION)
+
+    weights = [load_file(transformer.run_folder / student / "model.safetensors") for student in (SMALL, SMALL_ALONE)]
+    config = json.loads((transformer.run_folder / SMALL_ALONE / "config.json").read_text(encoding="utf-8"))
+    taught, alone = ({name: weight.shape for name, weight in side.items()} for side in weights)
+    assert taught == alone
+    assert config["hidden_size"] == 32
+    key = json.loads((transformer.run_folder / SMALL_ALONE / "manifest.json").read_text(encoding="utf-8"))["key"]
+    assert key["section"]["student"]["start"] == "random"

@@ -22,7 +22,7 @@ FORMATS = {  # raise a number when a reader of the old format could misread the 
     "labels": 2,
     "chosen": 1,
     "vocabulary": 1,
-    "student": 2,
+    "student": 3,
     "export": 1,
     "model": 2,
     "report": 1,

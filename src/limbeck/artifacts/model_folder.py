@@ -9,6 +9,7 @@ from limbeck.artifacts.manifest import faults_of, read_manifest
 from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
+README = "README.md"  # for people: it comes after the numbers, stands in no manifest, and may be changed
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
 
 
@@ -17,7 +18,7 @@ class ModelFacts:
     """What stands in model.json: all the runtime needs to know besides graph and tokenizer."""
 
     name: str
-    kind: str  # "bilstm"
+    kind: str  # of the student: "bilstm", "transformer" …
     precision: Literal["fp32", "int8"]
     labels: list[str]
     language: str
@@ -26,6 +27,8 @@ class ModelFacts:
     parameters: int
     parameters_without_embeddings: int
     multi_label: bool = False  # a row may have several labels: each logit goes through a sigmoid of its own
+    tokenizer: Literal["words", "framed"] = "words"  # a StudentTokenizer, or a FramedTokenizer: special tokens around
+    temperature: float = 1.0  # logits are divided by it before they become probabilities; labels are the same at any
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class ModelFolder:
 
     @property
     def graph(self) -> Path:
-        """The ONNX file. Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32, for pairs also
-        pair_ids and pair_lengths; output: logits (rows, classes)."""
+        """The ONNX file. Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs also pair_ids and
+        pair_lengths, or type_ids where a pair is one row of tokens. Output: logits (rows, classes)."""
         return self.folder / GRAPH
 
     @property
@@ -50,8 +53,9 @@ class ModelFolder:
         return ModelFacts(**json.loads((self.folder / CARD).read_text(encoding="utf-8")))
 
     def size_mb(self) -> float:
-        """All files of the folder, in millions of bytes."""
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file()) / 1e6
+        """All files of the folder but what is written for people, in millions of bytes."""
+        files = [path for path in self.folder.rglob("*") if path.is_file() and not path.name.startswith(README)]
+        return sum(path.stat().st_size for path in files) / 1e6
 
 
 def open_model(folder: Path) -> ModelFolder:

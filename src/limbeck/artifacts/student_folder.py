@@ -4,9 +4,11 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from limbeck.artifacts.manifest import read_manifest
+
+LOSSES = "losses.json"
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class StudentFacts:
     dev_accuracy: float
     multi_label: bool = False  # whether a row may have several labels
     dev_score: float | None = None  # what the best epoch and seed are chosen by, where it is not the accuracy
+    tokenizer: Literal["words", "framed"] = "words"  # a StudentTokenizer, or a FramedTokenizer: special tokens around
 
     @property
     def chosen_by(self) -> float:
@@ -36,7 +39,8 @@ class StudentFacts:
 
 @dataclass(frozen=True)
 class StudentFolder:
-    """config.json, model.safetensors, tokenizer.json, student.json, history.json."""
+    """config.json, model.safetensors, tokenizer.json and tokenizer_config.json, student.json, history.json, and
+    losses.json: for each training the curve of every term of its objective."""
 
     folder: Path
 
@@ -55,6 +59,14 @@ class StudentFolder:
         """One entry per epoch: epoch, loss, dev_accuracy, dev_loss, and the losses by kind."""
         history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
         return history
+
+    @cached_property
+    def points(self) -> list[list[dict[str, float]]]:
+        """For each training the points of its curves: the step, and every loss over the steps up to it; none of an
+        older student."""
+        path = self.folder / LOSSES
+        points: list[list[dict[str, float]]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        return points
 
 
 def save_student_facts(folder: Path, facts: StudentFacts, *, history: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""A teacher as an artifact: a Hugging Face folder, or a file's answers, or a list of members; with teacher.json."""
+"""A teacher as an artifact: an encoder, a file's answers, a student of another run, or a list; with teacher.json."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.model_folder import GRAPH
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 ANSWERS = "answers.arrow"  # of a teacher that is a file: content key → logits, see limbeck.artifacts.answers
@@ -18,14 +19,14 @@ class TeacherFacts:
     name: str  # the checkpoint or file it came from
     labels: list[str]
     dev_accuracy: float | None  # None where it was not judged by itself: an ensemble, a file without dev rows
-    kind: Literal["encoder", "file", "ensemble"] = "encoder"
+    kind: Literal["encoder", "file", "student", "ensemble"] = "encoder"
     dev_skill: float | None = None  # how far above guessing, see limbeck.training.skill; None where dev has no answers
     dev_rows: int | None = None  # dev rows it was judged on
     multi_label: bool = False
     max_length: int | None = None
     long_texts: str = "head"
     head_share: float = 0.25
-    precision: str | None = None  # "fp32" or "bf16": what it computed in, and will be asked in
+    precision: str | None = None  # what it computed in, and will be asked in: "fp32", "bf16"; exported, maybe "int8"
     parameters: int | None = None
     parameters_without_embeddings: int | None = None
     members: dict[str, str] = field(default_factory=dict)  # of an ensemble: name → fingerprint
@@ -35,8 +36,8 @@ class TeacherFacts:
 
 @dataclass(frozen=True)
 class TeacherFolder:
-    """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. Always
-    teacher.json, and history.json where something was trained."""
+    """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. A student: the
+    files of its folder, or of the exported model. Always teacher.json, and history.json where something was trained."""
 
     folder: Path
 
@@ -45,7 +46,8 @@ class TeacherFolder:
         """Of all that decides about its answers: the same answers have the same fingerprint.
 
         Weights, config and tokenizer, how much of a text is read and which part, and the precision; or the answers of a
-        file; or the members of an ensemble and how they are combined.
+        file; or the members of an ensemble and how they are combined. Of a student also the classes in the order in
+        which it is made to answer: its own files have them in its own.
         """
         manifest = read_manifest(self.folder, kind="teacher")
         facts = self.facts
@@ -54,6 +56,8 @@ class TeacherFolder:
         reading: list[object] = [facts.max_length, facts.precision]
         if facts.long_texts != "head":
             reading += [facts.long_texts, facts.head_share]
+        if facts.kind == "student":
+            reading += ["student", facts.labels]
         together = [facts.combine, facts.weights, list(facts.members.values())] if facts.members else []
         return fingerprint_of("\n".join([*files, *(str(value) for value in (*reading, *together))]))
 
@@ -64,8 +68,18 @@ class TeacherFolder:
 
     @property
     def is_encoder(self) -> bool:
-        """Whether it has states, a vocabulary and a size; else only its answers are known."""
+        """Whether it has states of tokens, word pieces and a vector for each word."""
         return self.facts.kind == "encoder"
+
+    @property
+    def is_exported(self) -> bool:
+        """Whether it is a student in the form that ships, which runs without PyTorch."""
+        return self.facts.kind == "student" and (self.folder / GRAPH).is_file()
+
+    @property
+    def is_weighable(self) -> bool:
+        """Whether it can be run, and so has a size and a speed; of the others only the answers are known."""
+        return self.facts.kind in ("encoder", "student")
 
     @property
     def hidden_size(self) -> int:

@@ -12,7 +12,7 @@ from limbeck.augmentation.piece_words import Vocabulary, vocabulary_of
 from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, some
 from limbeck.models.checkpoint import damage_told
 from limbeck.models.positions import position_count
-from limbeck.models.tokenizer import load_tokenizer
+from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.modes import quiet_transformers
 
@@ -39,7 +39,8 @@ class LanguageModel:
 def load_language_model(folder: Path, *, name: str, max_length: int) -> LanguageModel:
     """From a Hugging Face folder that the recipe calls so; on the GPU if there is one.
 
-    Raises LanguageModelUnfit for a checkpoint without a trained head: what it said would be random.
+    Raises LanguageModelUnfit for a checkpoint without a trained head, since what it said would be random, and
+    TokenizerTooLarge for one whose tokenizer is not its model's.
     """
     quiet_transformers()
     with damage_told(folder, what=WHAT):
@@ -52,6 +53,7 @@ def load_language_model(folder: Path, *, name: str, max_length: int) -> Language
             folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
         )
     _refuse_random_weights(model, missing=loading["missing_keys"], folder=folder, name=name)
+    refuse_tokens_without_rows(tokenizer, model, folder=folder)
     model.to(training_device()).eval()
     return LanguageModel(
         model=model,

@@ -50,7 +50,8 @@ class LabelledRun:
     @property
     def precision(self) -> str:
         """The coarsest that one of the teachers computed in."""
-        return "bf16" if any(teacher.facts.precision == "bf16" for teacher in self.teachers) else "fp32"
+        found = {teacher.facts.precision for teacher in self.teachers}
+        return next((precision for precision in ("int8", "bf16") if precision in found), "fp32")
 
     @property
     def store(self) -> Path:

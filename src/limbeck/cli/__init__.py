@@ -3,10 +3,11 @@
 # Importing a file puts its commands into the table: this is the order of `limbeck --help`.
 # isort: off
 from limbeck.cli import working
+from limbeck.cli import examining
 from limbeck.cli import looking
 from limbeck.cli import using
 # isort: on
 
 from limbeck.cli.app import EXTRA_OF, app, main
 
-__all__ = ["EXTRA_OF", "app", "looking", "main", "using", "working"]
+__all__ = ["EXTRA_OF", "app", "examining", "looking", "main", "using", "working"]

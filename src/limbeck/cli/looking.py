@@ -1,4 +1,4 @@
-"""Commands that show what is there: report, labels, transfer, augment, recipes."""
+"""Commands that show what is there: report, compare, labels, transfer, augment, recipes."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,25 +9,53 @@ from rich.console import Console
 from rich.table import Table
 
 from limbeck.cli.app import app, refuse_place, reported, starting
-from limbeck.cli.showing import show_report
+from limbeck.cli.showing import show_comparison, show_report
 from limbeck.errors import PathUnusable
+from limbeck.evaluation.tables import Format, Which, written_report
 from limbeck.progress import TerminalReporter
 
 
-@app.command(epilog="Example: `limbeck report runs/sst2-small`")
+@app.command(
+    epilog="Examples: `limbeck report runs/sst2-small` · `limbeck report runs/sst2-small --table cost --format latex`"
+)
 @reported
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
+    table: Annotated[Which, typer.Option(help="Which of the tables.")] = Which.ALL,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The same as --format markdown.")] = False,
 ) -> None:
-    """The tables of a run, and where its report.html is."""
+    """The tables of a run: quality, relative change, size and speed, classes; and where its report.html is."""
     from limbeck.artifacts.run_folder import report_of
-    from limbeck.evaluation.tables import markdown_table
 
-    if markdown:
-        typer.echo(markdown_table(report_of(run_folder).data))
+    chosen = form or (Format.MARKDOWN if markdown else None)
+    if chosen is None:
+        show_report(run_folder, table)
     else:
-        show_report(run_folder)
+        typer.echo(written_report(report_of(run_folder).data, table, chosen), nl=False)
+
+
+@app.command(
+    epilog="Examples: `limbeck compare runs/small runs/large` · `limbeck compare runs/* --html compare.html` · "
+    "`limbeck compare runs/small runs/large --format csv`"
+)
+@reported
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Two or more run folders or report.json files.")],
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write a page with the picture of accuracy against time of all runs.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a page that is already there.")] = False,
+) -> None:
+    """Several runs side by side: one table of all models, and how much better each student is than each other."""
+    if html is not None:
+        _refuse_taken(html, force=force)
+    show_comparison(runs, form=form, html=html)
 
 
 @app.command(
@@ -49,10 +77,7 @@ def labels(
 ) -> None:
     """What the teacher said of a run's rows: how sure it is, its classes, and how much was in the label store."""
     if export is not None:
-        refuse_place(export)
-        if export.exists() and not force:
-            advice = "Give another name, or overwrite it with --force."
-            raise PathUnusable(path=str(export), reason="it is already there", advice=advice)
+        _refuse_taken(export, force=force)
     with starting() if verify else nullcontext():
         from limbeck.checks import check_labels
 
@@ -109,16 +134,33 @@ def augment(
     )
 
 
-@app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small`")
+@app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small` or `limbeck run sst2-small-tang`")
 @reported
 def recipes() -> None:
-    """The built-in recipes."""
-    from limbeck.recipe.builtin import builtin_recipes
+    """The built-in recipes, and the methods that can be put on top of them."""
+    from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 
+    console = Console(highlight=False)
     table = Table(box=None, header_style="bold")
-    table.add_column("recipe")
-    table.add_column("what it does")
-    table.add_column("run it with")
+    for column in ("recipe", "what it does", "run it with"):
+        table.add_column(column)
     for recipe in builtin_recipes():
         table.add_row(recipe.name, recipe.summary, recipe.command)
-    Console(highlight=False).print(table)
+    console.print(table)
+    console.print()
+    methods = Table(box=None, header_style="bold")
+    for column in ("method", "student and objective"):
+        methods.add_column(column)
+    for method in builtin_methods():
+        methods.add_row(method.name, method.summary)
+    console.print(methods)
+    console.print()
+    console.print('A method goes on top of any recipe: `limbeck run sst2-spkd`, or `extends = "spkd"` in your own.')
+
+
+def _refuse_taken(path: Path, *, force: bool) -> None:
+    """A file that is already there is overwritten only if that was said."""
+    refuse_place(path)
+    if path.exists() and not force:
+        advice = "Give another name, or overwrite it with --force."
+        raise PathUnusable(path=str(path), reason="it is already there", advice=advice)

@@ -38,7 +38,10 @@ def predict(
         int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
     ] = None,
 ) -> None:
-    """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch."""
+    """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch.
+
+    Probabilities are calibrated on the dev rows of the run that made the model.
+    """
     from limbeck.runtime.classifier import load
     from limbeck.runtime.stream import predict_stream
 

@@ -1,8 +1,10 @@
 """Room 5: train one student, for one seed; distilled from the teacher, or alone as the baseline."""
 
+import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,52 +20,48 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
-from limbeck.distillation.losses.objective import Objective
-from limbeck.models.bilstm import PAD, BiLstmForSequenceClassification, bilstm
+from limbeck.distillation.apprentice import Apprentice, feature_width, inputs_of, is_transformer
+from limbeck.distillation.drowned import drowned_terms
+from limbeck.distillation.fresh import fresh_student
+from limbeck.distillation.lessons import Lessons, Places, lessons_of
+from limbeck.distillation.live_teacher import LiveTeacher, shape_of
+from limbeck.distillation.objective import Objective
+from limbeck.distillation.stages import Training, trainings_of
+from limbeck.distillation.taught_paraphraser import teach_paraphrasers
+from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.tokenizer_config import write_tokenizer_config
+from limbeck.models.positions import position_count
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
-from limbeck.recipe.distillation import Distillation, HardLabels, Loss
-from limbeck.recipe.student import BiLstm
-from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.losses import LayerLoss, needs_of
+from limbeck.recipe.student import AnyStudent, Transformer
 from limbeck.training.batches import length_batches, token_budget_batches
-from limbeck.training.device import choose_arithmetic, sent, training_device
+from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import Progress, train
 from limbeck.training.modes import evaluating, quiet_transformers
 from limbeck.training.skill import judged
-from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 Role = Literal["student", "baseline"]
 TOKENS_PER_BATCH = 16384  # for the judging on dev
-ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
 
 
 @dataclass(frozen=True)
-class Lessons:
-    """What a student is trained on: rows as tokens, their labels, and what the teacher said (nothing, if alone)."""
+class Origins:
+    """Encoders that a student may start from or read along with, each opened only when it is needed."""
 
-    texts: TokenRows
-    pairs: TokenRows | None
-    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
-    teacher_logits: Tensor  # (rows, classes)
+    start_from: Callable[[], Any] | None = None  # a classifier of transformers, for a transformer's first weights
+    teacher: Callable[[], Any] | None = None  # the encoder itself, for losses on its layers
 
-    def inputs(self, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        """The model's inputs for these rows."""
-        ids, mask = self.texts.batch(places, pad=PAD)
-        if self.pairs is None:
-            return {"input_ids": ids, "attention_mask": mask}
-        pair_ids, pair_mask = self.pairs.batch(places, pad=PAD)
-        return {"input_ids": ids, "attention_mask": mask, "pair_ids": pair_ids, "pair_mask": pair_mask}
 
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each row; of a pair, those of the longer text."""
-        return self.texts.lengths if self.pairs is None else np.maximum(self.texts.lengths, self.pairs.lengths)
+NO_ORIGINS = Origins()
 
 
 def train_student(
     section: Distillation,
     *,
-    student: BiLstm,
+    student: AnyStudent,
     role: Role,
     seed: int,
     corpus: Corpus,
@@ -74,76 +72,124 @@ def train_student(
     key: Key,
     reporter: Reporter,
     tracks: Tracks = NO_TRACKS,
+    origins: Origins = NO_ORIGINS,
 ) -> StudentFolder:
     """Train a student for one seed, on train and `extra` rows, and keep its best epoch by dev.
 
-    The baseline sees the labelled rows and their labels, and nothing that comes from the teacher: word vectors
-    that the teacher made are replaced by random ones, which learn in any case: random ones that stand still would
-    make the gain look larger than it is. Rows that the teacher has said nothing of are left out of distillation.
+    The baseline sees the labelled rows and their labels, and nothing that comes from the teacher. Rows that the teacher
+    has said nothing of are left out of distillation.
     """
     quiet_transformers()
     device = training_device()
-    tokenizer = StudentTokenizer.load(vocabulary.tokenizer)
-    name = student.kind if role == "student" else f"{student.kind}-alone"
-    torch.manual_seed(seed)
-    model = _fresh_student(student, role=role, vocabulary=vocabulary, corpus=corpus)
-    rows = _rows_of(corpus, extra, labels)
-    lessons = _lessons(rows, labels, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
-    dev = _lessons(corpus.splits["dev"], None, corpus=corpus, student=student, tokenizer=tokenizer, device=device)
+    alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
+    start_from = origins.start_from() if origins.start_from else None
+    torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets a seed of its own
+    model = fresh_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
+    max_length = min(student.max_length, position_count(model) or student.max_length)
+    tokenise = partial(
+        lessons_of,
+        tokenizer=vocabulary.tokenizer,
+        kind="framed" if isinstance(student, Transformer) else "words",
+        classes=len(corpus.labels),
+        max_length=max_length,
+        with_features=not alone and "features" in section.needs,
+        device=device,
+    )
+    school = School(
+        lessons=tokenise(_rows_of(corpus, extra, labels), labels),
+        dev=tokenise(corpus.splits["dev"], None),
+        corpus=corpus,
+        teacher=origins.teacher,
+        seed=seed,
+        name=name,
+        reporter=reporter,
+        tracks=tracks,
+    )
     with written_whole(out, kind="student", key=key) as scratch:
-        progress = _learn(
-            model,
-            section,
-            objective=_objective(section, corpus=corpus, alone=labels is None, device=device),
-            lessons=lessons,
-            dev=dev,
-            seed=seed,
-            work=scratch / WORK,
-            reporter=reporter,
-            name=name,
-            tracks=tracks,
-        )
+        trainings = trainings_of(section, alone=alone)
+        finished = [school.train(model, training, work=scratch / WORK / training.folder) for training in trainings]
         model.cpu().save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
-        facts = StudentFacts(
-            name=name,
-            kind=student.kind,
-            role=role,
-            seed=seed,
-            labels=corpus.labels,
-            language=corpus.language,
-            pair=corpus.is_pair,
-            max_length=student.max_length,
-            parameters=parameter_count(model),
-            parameters_without_embeddings=parameter_count_without_embeddings(model),
-            best_epoch=progress.best_epoch + 1,
-            dev_accuracy=progress.history[progress.best_epoch]["dev_accuracy"],
-            multi_label=corpus.is_multi_label,
-            dev_score=progress.history[progress.best_epoch]["dev_score"],
+        write_tokenizer_config(scratch, model, max_length=max_length)
+        facts = _facts(
+            model, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
-        save_student_facts(scratch, facts, history=progress.history)
+        save_student_facts(scratch, facts, history=_history(finished))
+        (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev after epoch {facts.best_epoch}")
+    for note in [] if alone else drowned_terms(_history(finished)):
+        reporter.note(f"  {note}")
     return StudentFolder(out)
 
 
-def _fresh_student(
-    student: BiLstm, *, role: Role, vocabulary: VocabularyFolder, corpus: Corpus
-) -> BiLstmForSequenceClassification:
-    facts, vectors = vocabulary.facts, vocabulary.vectors()
-    if role == "baseline" and student.word_vectors == "teacher":
-        student, vectors = student.model_copy(update={"tune_vectors": True}), None
-    model = bilstm(
-        student,
-        vocabulary_size=facts["tokens"],
-        embedding_size=facts["width"],
-        labels=corpus.labels,
-        pair=corpus.is_pair,
-        multi_label=corpus.is_multi_label,
-    )
-    if vectors is not None:
-        with torch.no_grad():
-            model.embeddings.weight.copy_(torch.from_numpy(vectors))
-    return model
+@dataclass(frozen=True)
+class School:
+    """All that the trainings of one student have in common."""
+
+    lessons: Lessons
+    dev: Lessons
+    corpus: Corpus
+    teacher: Callable[[], Any] | None
+    seed: int
+    name: str
+    reporter: Reporter
+    tracks: Tracks
+
+    def train(self, model: Any, training: Training, *, work: Path) -> Progress:
+        """One training; leaves its best or last weights in the model."""
+        device, section = self.lessons.labels.device, training.settings
+        work.mkdir(parents=True, exist_ok=True)
+        apprentice = self._apprentice(model, training).to(device)
+        lengths = self.lessons.lengths()
+
+        def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
+            return length_batches(lengths, batch_size=section.batch_size, seed=self.seed, epoch=epoch)
+
+        def losses(apprentice: nn.Module, places: Places, done: float) -> dict[str, Tensor]:
+            terms: dict[str, Tensor] = apprentice(self.lessons, places, done)
+            return terms
+
+        return train(
+            apprentice,
+            section,
+            arithmetic=choose_arithmetic(section.precision),
+            batches=batches,
+            losses=losses,
+            validate=lambda _apprentice: judge(model, self.dev),
+            work=work,
+            reporter=self.reporter,
+            what=f"training {self.name}, seed {self.seed}{training.title}",
+            tracks=self.tracks,
+            keep="best" if training.judged_by_dev else "last",
+        )
+
+    def _apprentice(self, model: Any, training: Training) -> Apprentice:
+        needs = frozenset().union(*(needs_of(loss) for loss in training.losses))
+        attention = any(isinstance(loss, LayerLoss) and loss.reads_attention for loss in training.losses)
+        live = LiveTeacher(self.teacher(), reads_attention=attention) if "layers" in needs and self.teacher else None
+        features = self.lessons.teacher_features
+        weights = self.corpus.class_weights
+        shapes = Shapes(
+            student_features=feature_width(model),
+            teacher_features=None if features is None else features.shape[1],
+            student_layers=shape_of(model) if live else None,
+            teacher_layers=live.shape if live else None,
+            multi_label=self.corpus.is_multi_label,
+            class_weights=None if weights is None else torch.tensor(weights),
+        )
+        objective = Objective(training.losses, shapes)
+        if features is not None:
+            teach_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
+        return Apprentice(model, objective, teacher=live)
+
+
+def judge(model: Any, dev: Lessons) -> dict[str, float]:
+    """How well the student does on dev."""
+    logits = torch.zeros_like(dev.teacher_logits)
+    with evaluating(model):
+        for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
+            logits[dev.chosen(places)] = model(**inputs_of(model, dev.inputs(places))).logits.float()
+    return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())
 
 
 def _rows_of(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
@@ -156,80 +202,43 @@ def _rows_of(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None
     return rows.select(np.flatnonzero(labels.covers(rows.ids)))
 
 
-def _objective(section: Distillation, *, corpus: Corpus, alone: bool, device: torch.device) -> Objective:
-    weights = None if corpus.class_weights is None else torch.tensor(corpus.class_weights, device=device)
-    losses: list[Loss] = [HardLabels(kind="hard_labels")] if alone else list(section.losses)
-    return Objective(losses, multi_label=corpus.is_multi_label, class_weights=weights)
+def _history(finished: Sequence[Progress]) -> list[dict[str, Any]]:
+    """All epochs in order; where there were several trainings, each epoch says in which it was."""
+    if len(finished) == 1:
+        return finished[0].history
+    epochs = [
+        {**epoch, "stage": stage} for stage, progress in enumerate(finished, start=1) for epoch in progress.history
+    ]
+    return [{**epoch, "epoch": number} for number, epoch in enumerate(epochs, start=1)]
 
 
-def _lessons(
-    rows: Rows,
-    labels: TeacherLabels | None,
+def _facts(
+    model: Any,
+    student: AnyStudent,
     *,
-    corpus: Corpus,
-    student: BiLstm,
-    tokenizer: StudentTokenizer,
-    device: torch.device,
-) -> Lessons:
-    def tokens(column: Literal["texts", "pairs"]) -> TokenRows:
-        blocks = (getattr(block, column) for block in rows.slices(ROWS_AT_ONCE))
-        return TokenRows.of((tokenizer.encode(block, max_length=student.max_length) for block in blocks), device=device)
-
-    said: npt.NDArray[Any] = (
-        labels.for_rows(rows.ids) if labels else np.zeros((len(rows), len(corpus.labels)), dtype=np.float32)
-    )
-    return Lessons(
-        texts=tokens("texts"),
-        pairs=tokens("pairs") if rows.is_pair else None,
-        labels=torch.from_numpy(rows.labels.copy()).to(device),
-        teacher_logits=torch.from_numpy(said).to(device),
-    )
-
-
-def _learn(
-    model: nn.Module,
-    section: Distillation,
-    *,
-    objective: Objective,
-    lessons: Lessons,
-    dev: Lessons,
+    role: Role,
     seed: int,
-    work: Path,
-    reporter: Reporter,
     name: str,
-    tracks: Tracks,
-) -> Progress:
-    lengths = lessons.lengths()
-
-    def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
-        return length_batches(lengths, batch_size=section.batch_size, seed=seed, epoch=epoch)
-
-    def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        chosen = sent(torch.from_numpy(places), lessons.labels.device)
-        return objective.terms(
-            student_logits=model(**lessons.inputs(places)).logits,
-            teacher_logits=lessons.teacher_logits[chosen],
-            labels=lessons.labels[chosen],
-        )
-
-    return train(
-        model,
-        section,
-        arithmetic=choose_arithmetic(section.precision),
-        batches=batches,
-        losses=losses,
-        validate=lambda model: _judge(model, dev),
-        work=work,
-        reporter=reporter,
-        what=f"training {name}, seed {seed}",
-        tracks=tracks,
+    corpus: Corpus,
+    max_length: int,
+    finished: Sequence[Progress],
+) -> StudentFacts:
+    *earlier, last = finished
+    best = last.history[last.best_epoch]
+    return StudentFacts(
+        name=name,
+        kind=student.kind,
+        role=role,
+        seed=seed,
+        labels=corpus.labels,
+        language=corpus.language,
+        pair=corpus.is_pair,
+        max_length=max_length,
+        parameters=parameter_count(model),
+        parameters_without_embeddings=parameter_count_without_embeddings(model),
+        best_epoch=sum(len(progress.history) for progress in earlier) + last.best_epoch + 1,
+        dev_accuracy=best["dev_accuracy"],
+        multi_label=corpus.is_multi_label,
+        dev_score=best["dev_score"],
+        tokenizer="framed" if is_transformer(model) else "words",
     )
-
-
-def _judge(model: nn.Module, dev: Lessons) -> dict[str, float]:
-    logits = torch.zeros_like(dev.teacher_logits)
-    with evaluating(model):
-        for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
-            chosen = sent(torch.from_numpy(places), logits.device)
-            logits[chosen] = model(**dev.inputs(places)).logits.float()
-    return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())

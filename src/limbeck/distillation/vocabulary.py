@@ -12,10 +12,10 @@ from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabular
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.vectors import Vectors, WordReader, file_vectors, teacher_vectors
 from limbeck.errors import BudgetTooSmall
-from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
+from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
-from limbeck.recipe.student import BiLstm
+from limbeck.recipe.student import AnyWordStudent
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -27,7 +27,7 @@ TEXTS_AT_ONCE = 65_536
 
 
 def build_vocabulary(
-    section: BiLstm,
+    section: AnyWordStudent,
     *,
     corpus: Corpus,
     extra: Sequence[Rows],
@@ -42,11 +42,11 @@ def build_vocabulary(
     """Count tokens in train and the extra rows, keep as many as the budget allows, and find their first vectors.
 
     `encoder` is the teacher, or of an ensemble the first member, that has word pieces and states; a teacher that is a
-    file has neither, and then "teacher" vectors start at random.
+    file or a student has none to give, and then "teacher" vectors start at random.
     """
     if section.word_vectors == "teacher" and encoder is None:
         section = section.model_copy(update={"word_vectors": "random"})
-        reporter.note("  the teacher is a file and has no word vectors: they start at random")
+        reporter.note("  the teacher is no encoder and has no word vectors to give: they start at random")
     with written_whole(out, kind="vocabulary", key=key) as scratch:
         width = _width(section, encoder)
         budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
@@ -79,7 +79,7 @@ def build_vocabulary(
     return VocabularyFolder(out)
 
 
-def _width(section: BiLstm, encoder: TeacherFolder | None) -> int:
+def _width(section: AnyWordStudent, encoder: TeacherFolder | None) -> int:
     match section.word_vectors:
         case "random":
             return section.embedding_size
@@ -90,13 +90,21 @@ def _width(section: BiLstm, encoder: TeacherFolder | None) -> int:
             return vector_width(Path(path))
 
 
-def _budget(section: BiLstm, *, corpus: Corpus, teacher: TeacherFolder, width: int) -> int:
+def _budget(section: AnyWordStudent, *, corpus: Corpus, teacher: TeacherFolder, width: int) -> int:
     """Most tokens with which the student still has fewer parameters than its teacher; a file sets no such limit."""
     if teacher.facts.parameters is None:
         return section.vocabulary.max_size
-    empty = bilstm(section, vocabulary_size=1, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
-    without_words = parameter_count(empty) - width
-    room = (teacher.facts.parameters - without_words) // width
+    one, two = (
+        parameter_count(
+            word_student(
+                section, vocabulary_size=words, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair
+            )
+        )
+        for words in (1, 2)
+    )
+    of_word = two - one
+    without_words = one - of_word
+    room = (teacher.facts.parameters - without_words) // of_word
     if room < FEWEST_TOKENS:
         raise BudgetTooSmall(without_words=without_words, budget=teacher.facts.parameters)
     return min(section.vocabulary.max_size, room)
@@ -111,7 +119,7 @@ def _texts(sources: Sequence[Rows]) -> Iterator[str]:
 
 
 def _tokenizer(
-    section: BiLstm,
+    section: AnyWordStudent,
     texts: Iterable[str],
     *,
     language: str,
@@ -129,6 +137,7 @@ def _tokenizer(
                 min_count=vocabulary.min_count,
                 lowercase=vocabulary.lowercase,
                 form=form,
+                segmenter=vocabulary.segmenter,
             )
         case "pieces":
             assert encoder is not None  # the recipe is refused else
@@ -144,7 +153,7 @@ def _tokenizer(
 
 
 def _vectors(
-    section: BiLstm,
+    section: AnyWordStudent,
     tokenizer: StudentTokenizer,
     *,
     width: int,

@@ -15,8 +15,12 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     │                          CheckpointMistaken · TokenizerMissing · TokenizerTooLarge
     │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
     │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
+    │                          StudentUnfit · FeaturesMissing · LayersUnreadable
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
-    ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall
+    │                          NothingToCompare
+    ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
+    │                          HeadsDiffer · RelationHeadsImpossible · CustomLossUnusable
+    │                          StudentFamilyUnsupported · TeacherTokensUnsupported · TeacherLayersMissing · HeadsUnfit
     ├── TrainingDiverged
     ├── ExportRefused
     ├── ServingError           PortTaken · AddressUnusable
@@ -30,6 +34,7 @@ from limbeck.errors.artifacts import (
     ArtifactMissing,
     FormatTooNew,
     LabelsDoNotCover,
+    NothingToCompare,
     RunBusy,
 )
 from limbeck.errors.data import (
@@ -58,8 +63,16 @@ from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
 from limbeck.errors.serving import AddressUnusable, PortTaken, ServingError
 from limbeck.errors.student import (
     BudgetTooSmall,
+    CustomLossUnusable,
     ExportRefused,
+    HeadsDiffer,
+    HeadsUnfit,
+    LayerMapImpossible,
+    RelationHeadsImpossible,
     StudentError,
+    StudentFamilyUnsupported,
+    TeacherLayersMissing,
+    TeacherTokensUnsupported,
     TokenizerUnsupported,
     TrainingDiverged,
     VectorsMalformed,
@@ -77,12 +90,15 @@ from limbeck.errors.teacher import (
     ClassesDiffer,
     ClassNamesUnfit,
     ClassUnknown,
+    FeaturesMissing,
     LabelNamesUnfit,
     LanguageModelUnfit,
+    LayersUnreadable,
     MemberUnjudged,
     NeverFineTuned,
     NothingCovered,
     RowsUncovered,
+    StudentUnfit,
     TaskDiffers,
     TeacherError,
     TeacherNearChance,
@@ -114,14 +130,18 @@ __all__ = [
     "ClassUnknown",
     "ClassesDiffer",
     "ColumnMissing",
+    "CustomLossUnusable",
     "DataError",
     "DependencyMissing",
     "DiskFull",
     "ExportRefused",
+    "FeaturesMissing",
     "FileEmpty",
     "FileMissing",
     "FileUnreadable",
     "FormatTooNew",
+    "HeadsDiffer",
+    "HeadsUnfit",
     "HubUnreachable",
     "LabelNamesUnfit",
     "LabelUnclear",
@@ -129,6 +149,8 @@ __all__ = [
     "LabelsAllEmpty",
     "LabelsDoNotCover",
     "LanguageModelUnfit",
+    "LayerMapImpossible",
+    "LayersUnreadable",
     "LimbeckError",
     "MemberUnjudged",
     "NeverFineTuned",
@@ -136,6 +158,7 @@ __all__ = [
     "NothingChosen",
     "NothingCovered",
     "NothingGathered",
+    "NothingToCompare",
     "NothingToPredict",
     "OneClassOnly",
     "PathUnusable",
@@ -144,14 +167,19 @@ __all__ = [
     "RecipeError",
     "RecipeInvalid",
     "RecipeNotFound",
+    "RelationHeadsImpossible",
     "RowMalformed",
     "RowsUncovered",
     "RunBusy",
     "ServingError",
     "StudentError",
+    "StudentFamilyUnsupported",
+    "StudentUnfit",
     "TaskDiffers",
     "TeacherError",
+    "TeacherLayersMissing",
     "TeacherNearChance",
+    "TeacherTokensUnsupported",
     "TensorFlowCheckpointNotFound",
     "TokenizerMissing",
     "TokenizerNeedsPackages",

@@ -58,3 +58,15 @@ class RunBusy(ArtifactError):
         super().__init__(
             f"another limbeck is working in '{folder}'\nWait for it to end, or give this run a folder with --out."
         )
+
+
+class NothingToCompare(ArtifactError):
+    """A comparison was asked for, and fewer than two runs were given."""
+
+    def __init__(self, *, runs: Sequence[Path]) -> None:
+        self.runs = tuple(runs)
+        given = f"'{runs[0]}' alone cannot be compared" if runs else "nothing was given to compare"
+        super().__init__(
+            f"{given}: a comparison takes two runs or more\n"
+            f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER"
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from limbeck.errors.message import LimbeckError
+from limbeck.errors.message import LimbeckError, some
 
 
 class StudentError(LimbeckError):
@@ -39,6 +39,99 @@ class BudgetTooSmall(StudentError):
         super().__init__(
             f"the student has {without_words:,} parameters before its first word; its teacher has {budget:,}\n"
             f"A student may not be larger than its teacher: lower student.hidden_size or student.embedding_size."
+        )
+
+
+class StudentFamilyUnsupported(StudentError):
+    """A transformer student cannot have the layers of its teacher's family."""
+
+    def __init__(self, *, family: str, known: Sequence[str]) -> None:
+        self.family = family
+        super().__init__(
+            f"a transformer student cannot be of its teacher's family: {family}\n"
+            f"  known: {', '.join(known)}\n"
+            f'Set student.family = "bert", or "distilbert".'
+        )
+
+
+class TeacherTokensUnsupported(StudentError):
+    """A transformer student cannot read the teacher's tokens as asked."""
+
+    def __init__(self, *, reason: str, other_kind: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the student cannot take over the teacher's tokens: {reason}\n"
+            f'Set student.vocabulary.kind = "{other_kind}".'
+        )
+
+
+class TeacherLayersMissing(StudentError):
+    """A student is to start from layers that its teacher does not have."""
+
+    def __init__(self, *, asked: str, missing: Sequence[int], teacher_layers: int) -> None:
+        self.missing = tuple(missing)
+        super().__init__(
+            f"the student cannot start from these layers of its teacher: student.teacher_layers = {asked}\n"
+            f"  not there: {some(missing)}; the teacher has {teacher_layers}, from 0 to {teacher_layers - 1}\n"
+            f'Set student.teacher_layers = "uniform", name layers that are there, or lower student.layers.'
+        )
+
+
+class HeadsUnfit(StudentError):
+    """The width of a transformer cannot be shared out among its heads."""
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        super().__init__(
+            f"a transformer student of width {width} cannot have {heads} heads: they must divide the width\n"
+            f"Set student.heads to one of {', '.join(str(n) for n in range(1, 33) if width % n == 0)}, or leave it out."
+        )
+
+
+class LayerMapImpossible(StudentError):
+    """The layers of student and teacher cannot be paired as asked."""
+
+    def __init__(self, *, asked: str, reason: str, student_layers: int, teacher_layers: int, to_do: str) -> None:
+        self.asked, self.reason = asked, reason
+        self.student_layers, self.teacher_layers = student_layers, teacher_layers
+        super().__init__(
+            f"layers of student and teacher cannot be paired by {asked}: {reason}\n"
+            f"  layers of the student: {student_layers}; of the teacher: {teacher_layers}\n"
+            f"{to_do}"
+        )
+
+
+class HeadsDiffer(StudentError):
+    """Attention is to be compared head by head, and the two models have other numbers of them."""
+
+    def __init__(self, *, loss: str, student: int, teacher: int) -> None:
+        self.loss = loss
+        super().__init__(
+            f"{loss} compares attention head by head, and the student has {student} heads, the teacher {teacher}\n"
+            f"Set student.heads = {teacher}, or take minilm_v2, which splits both into heads of its own."
+        )
+
+
+class RelationHeadsImpossible(StudentError):
+    """The vectors of a layer cannot be split into so many equal heads."""
+
+    def __init__(self, *, heads: int, student_width: int, teacher_width: int) -> None:
+        both = [number for number in range(1, 97) if student_width % number == 0 and teacher_width % number == 0]
+        super().__init__(
+            f"minilm_v2 cannot split layers into {heads} relation heads\n"
+            f"  width of the student: {student_width}; of the teacher: {teacher_width}\n"
+            f"Set its relation_heads to a number that divides both: {', '.join(map(str, both[-6:]))}."
+        )
+
+
+class CustomLossUnusable(StudentError):
+    """A loss function of the user's own cannot be found, or does not do what a loss must."""
+
+    def __init__(self, *, call: str, reason: str) -> None:
+        self.call = call
+        super().__init__(
+            f"the loss '{call}' cannot be used: {reason}\n"
+            f"It must be importable from here (PYTHONPATH, or an installed package), take student_logits, "
+            f"teacher_logits and labels, and give back one number as a tensor."
         )
 
 

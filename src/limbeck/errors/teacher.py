@@ -276,6 +276,30 @@ class TaskDiffers(TeacherError):
         )
 
 
+class StudentUnfit(TeacherError):
+    """A student that is to be the teacher was trained for another task than the corpus's."""
+
+    def __init__(self, *, path: Path, differences: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> None:
+        self.differences = tuple(differences)
+        found = "\n".join(f"  {difference}" for difference in differences)
+        names = "" if set(theirs) == set(ours) else f"{_side_by_side(theirs, ours, whose='the student')}\n"
+        super().__init__(
+            f"the student '{path}' cannot be the teacher: it was trained for another task than the corpus's\n"
+            f"{found}\n{names}"
+            f"Name a student that was trained on such rows; where only names differ, corpus.label_names changes them."
+        )
+
+
+class FeaturesMissing(TeacherError):
+    """Features are asked for, and the teacher is an exported model, which gives nothing but logits."""
+
+    def __init__(self, *, model: str) -> None:
+        super().__init__(
+            f"'{model}' is an exported model and gives logits alone; labeling.features, or a loss, asks for features\n"
+            f'Name the trained student that it was exported from as the teacher: path = "runs/NAME/students/bilstm"'
+        )
+
+
 class TeacherNearChance(TeacherError):
     """A teacher that does hardly better on dev than guessing, or worse."""
 
@@ -291,9 +315,9 @@ class TeacherNearChance(TeacherError):
         )
 
 
-def _side_by_side(theirs: Sequence[str], ours: Sequence[str], *, most: int = 40) -> str:
+def _side_by_side(theirs: Sequence[str], ours: Sequence[str], *, whose: str = "the checkpoint", most: int = 40) -> str:
     """Two numbered lists of classes as indented lines."""
-    left = ["the checkpoint", *(f"{number}  {name}" for number, name in enumerate(theirs))]
+    left = [whose, *(f"{number}  {name}" for number, name in enumerate(theirs))]
     right = ["the corpus", *(f"{number}  {name}" for number, name in enumerate(ours))]
     width = max(len(line) for line in left)
     lines = [f"  {one.ljust(width)}    {two}".rstrip() for one, two in zip_longest(left, right, fillvalue="")]
@@ -349,3 +373,15 @@ class NothingCovered(TeacherError):
 
 def _in_short(text: str) -> str:
     return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
+
+
+class LayersUnreadable(TeacherError):
+    """The inner layers of a model are to be read, and its family's are not known."""
+
+    def __init__(self, *, family: str, known: Sequence[str]) -> None:
+        self.family = family
+        super().__init__(
+            f"the queries, keys and values of this family of models cannot be read: {family}\n"
+            f"  known: {', '.join(known)}\n"
+            f"Take losses on hidden states, features or logits instead of those on attention."
+        )

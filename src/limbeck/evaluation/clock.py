@@ -29,10 +29,10 @@ STDERR_TAIL_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class Subject:
-    """What is timed: an exported model, or a teacher as a Hugging Face folder."""
+    """What is timed: an exported model, a teacher as a Hugging Face folder, or a student that is one."""
 
     name: str
-    kind: Literal["model", "teacher"]
+    kind: Literal["model", "teacher", "student"]
     folder: Path
     max_length: int
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from limbeck.runtime.row import Row, characters
+from limbeck.runtime.row import Row, characters, columns_of
 
 Predict = Callable[[Sequence[Row]], Sequence[object]]  # a label a row, or a list of them
 
@@ -94,7 +94,11 @@ def opened(request: dict[str, Any]) -> Predict:
     folder, threads = Path(request["folder"]), int(request["threads"])
     if request["kind"] == "model":
         return open_model(folder, threads=threads)
+    if request["kind"] == "student" and (folder / "model.onnx").is_file():
+        return open_exported(folder, threads=threads)
     pin_torch(threads)
+    if request["kind"] == "student":
+        return open_student(folder)
     return open_teacher(folder, max_length=int(request["max_length"]))
 
 
@@ -113,6 +117,39 @@ def open_model(folder: Path, *, threads: int) -> Predict:
     return load(folder, threads=threads).predict
 
 
+def open_exported(folder: Path, *, threads: int) -> Predict:
+    """The same, where its files stand in the folder of a teacher."""
+    from limbeck.artifacts.model_folder import ModelFolder
+    from limbeck.runtime.classifier import Classifier
+
+    return Classifier(ModelFolder(folder), threads=threads).predict
+
+
+def open_student(folder: Path) -> Predict:
+    """A trained student as an encoder is run: in PyTorch on the CPU in fp32, in batches of rows of similar length."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    from limbeck.artifacts.student_folder import StudentFolder
+    from limbeck.text.student_reader import StudentReader, has_token_types
+
+    facts = StudentFolder(folder).facts
+    is_framed = facts.tokenizer == "framed"
+    reader = StudentReader.load(folder / "tokenizer.json", is_framed=is_framed, max_length=facts.max_length)
+    network = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    network.eval()
+    with_types = has_token_types(network.config)
+
+    def label_of(rows: Sequence[Row]) -> list[str]:
+        columns = columns_of(rows)
+        read = reader.read(columns[0], columns[1] if facts.pair else None)
+        arrays = read.batch(range(len(rows)), with_types=with_types)
+        batch = {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return [facts.labels[number] for number in network(**batch).logits.argmax(dim=-1).tolist()]
+
+    return in_torch_batches(label_of)
+
+
 def open_teacher(folder: Path, *, max_length: int) -> Predict:
     """The teacher as people run it: transformers on the CPU in fp32, in batches of rows of similar length."""
     import torch
@@ -123,9 +160,15 @@ def open_teacher(folder: Path, *, max_length: int) -> Predict:
     model.eval()
 
     def label_of(rows: Sequence[Row]) -> list[str]:
-        columns = [list(rows)] if isinstance(rows[0], str) else [list(column) for column in zip(*rows, strict=True)]
-        batch = tokenizer(*columns, truncation=True, max_length=max_length, padding=True, return_tensors="pt")
+        batch = tokenizer(*columns_of(rows), truncation=True, max_length=max_length, padding=True, return_tensors="pt")
         return [model.config.id2label[number] for number in model(**batch).logits.argmax(dim=-1).tolist()]
+
+    return in_torch_batches(label_of)
+
+
+def in_torch_batches(label_of: Callable[[Sequence[Row]], list[str]]) -> Predict:
+    """The rows in batches of similar length, without gradients; labels in the order of the rows."""
+    import torch
 
     def predict(rows: Sequence[Row]) -> list[str]:
         order = sorted(range(len(rows)), key=lambda position: characters(rows[position]))

@@ -1,24 +1,27 @@
 """What models cost: parameters, megabytes, milliseconds; of a teacher the sums over its members, or unknown."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.evaluation.clock import Subject, Timing
 
 Cost = dict[str, Any]
 
+WEIGHTS = (".safetensors", ".onnx")
+
 
 def weighable(members: Sequence[TeacherFolder]) -> list[TeacherFolder]:
-    """The members, if each of them is an encoder; else none: what a file's answers cost, nobody here can tell."""
-    return list(members) if all(member.is_encoder for member in members) else []
+    """The members, if each of them can be run; else none: what a file's answers cost, nobody here can tell."""
+    return list(members) if all(member.is_weighable for member in members) else []
 
 
 def teacher_subject(member: TeacherFolder) -> Subject:
-    """An encoder as something to be timed."""
+    """An encoder, or a student of another run, as something to be timed."""
     max_length = member.facts.max_length
-    assert max_length is not None  # every encoder has one
-    return Subject(name="teacher", kind="teacher", folder=member.folder, max_length=max_length)
+    assert max_length is not None  # all that can be run have one
+    kind: Literal["teacher", "student"] = "teacher" if member.is_encoder else "student"
+    return Subject(name="teacher", kind=kind, folder=member.folder, max_length=max_length)
 
 
 def teacher_size(members: Sequence[TeacherFolder]) -> Cost:
@@ -26,11 +29,11 @@ def teacher_size(members: Sequence[TeacherFolder]) -> Cost:
     if not members:
         return {"parameters": None, "parameters_without_embeddings": None, "size_mb": None}
     facts = [member.facts for member in members]
-    weights = [path.stat().st_size for member in members for path in member.folder.rglob("*.safetensors")]
+    files = [path for member in members for path in member.folder.rglob("*") if path.suffix in WEIGHTS]
     return {
         "parameters": sum(member.parameters or 0 for member in facts),
         "parameters_without_embeddings": sum(member.parameters_without_embeddings or 0 for member in facts),
-        "size_mb": sum(weights) / 1e6,
+        "size_mb": sum(path.stat().st_size for path in files) / 1e6,
     }
 
 

@@ -62,7 +62,11 @@ def augmentation_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """How copies of training rows were made; empty where there are none."""
     noted = dict(report.get("augmentation") or {})
     methods = noted.pop("methods", [])
-    return [*_flat(noted), *(pair for method in methods for pair in _flat(method, str(method["kind"])))]
+    return [*_flat(noted), *(pair for method in methods for pair in _of_method(method))]
+
+
+def _of_method(method: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return _flat({name: value for name, value in method.items() if name != "kind"}, str(method["kind"]))
 
 
 def _overlaps(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ PACKAGES = ("limbeck", "numpy", "onnxruntime", "tokenizers", "torch", "transform
 
 
 def machine_facts(*, threads: int) -> dict[str, Any]:
-    """Processor, cores, threads used for timing, system and versions."""
+    """Processor, cores, threads used for timing, system and versions; the GPU, if training had one."""
+    gpu = gpu_name()
     return {
         "cpu": cpu_name(),
+        **({"gpu": gpu} if gpu else {}),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "threads": threads,
         "system": f"{platform.system()} {platform.machine()}",
@@ -29,6 +32,15 @@ def cpu_name(listing: Path = Path("/proc/cpuinfo")) -> str:
             if key.strip() == "model name" and value.strip():
                 return value.strip()
     return platform.processor() or platform.machine() or "unknown"
+
+
+def gpu_name() -> str | None:
+    """The GPU's name; None where there is none, or nothing here uses torch."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    name: str = torch.cuda.get_device_name(0)
+    return name
 
 
 def _version(package: str) -> str | None:

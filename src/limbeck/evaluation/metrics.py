@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import f1_score, precision_recall_fscore_support
+from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support, roc_auc_score
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Scores = tuple[Floats, Floats, Floats]  # precision, recall, F1, each (classes); 0 where nothing is to be divided by
 
-CALIBRATION_BINS = 15
 BOOTSTRAP_SEED = 0  # fixed: the same predictions give the same interval
 
 
@@ -51,23 +50,38 @@ def hamming_loss(labels: Ints, predicted: Ints) -> float:
     return float(np.mean(labels != predicted))
 
 
-def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int = CALIBRATION_BINS) -> float:
-    """How far confidence is from accuracy, on average (Guo et al. 2017, arXiv:1706.04599, eq. 3).
+def confusion(labels: Ints, predicted: Ints, *, classes: int) -> list[list[int]]:
+    """How many rows of each true class (rows of the table) were given each class (columns)."""
+    counts = np.bincount(labels * classes + predicted, minlength=classes**2)
+    return [[int(count) for count in row] for row in counts.reshape(classes, classes)]
 
-        ECE = Σ_b  (n_b / n) · | accuracy(b) − mean confidence(b) |
 
-    over bins of equal width, each with its upper edge and without its lower one. `probabilities` is (rows, classes).
-    With several labels a row, every pair of row and class is an answer of its own: how often a label is there, against
-    the probability that was given to it.
+def mcc(labels: Ints, predicted: Ints) -> float | None:
+    """Matthews' correlation of labels and predictions, for rows of one label; None if all rows have the same.
+
+        MCC = cov(true, said) / sqrt(cov(true, true) · cov(said, said))
+
+    over classes as vectors of 0 and 1 (Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006). 1 is all right, 0 no
+    better than guessing, also for one who always says the same.
     """
-    if labels.ndim == 2:
-        confidence, correct = probabilities.reshape(-1), labels.reshape(-1) == 1
+    return float(matthews_corrcoef(labels, predicted)) if len(np.unique(labels)) > 1 else None
+
+
+def roc_auc(labels: Ints, scores: Floats) -> float | None:
+    """How often a row of a class has a higher score for it than a row of another class; ties count half.
+
+    `scores` is (rows, classes), logarithms of probabilities. Of two classes it is that of the second, by the difference
+    of both scores; of more, and where a row may have several labels, the mean over all, each against the rest. None if
+    a class has no rows, or all of them.
+    """
+    if labels.ndim == 1 and scores.shape[1] == 2:
+        scores = scores[:, 1:] - scores[:, :1]
+        there = labels[:, np.newaxis] == 1
     else:
-        confidence, correct = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
-    bin_of_answer = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
-    hits = np.bincount(bin_of_answer, weights=correct, minlength=bins)
-    trust = np.bincount(bin_of_answer, weights=confidence, minlength=bins)
-    return float(np.abs(hits - trust).sum() / len(confidence))
+        there = labels == 1 if labels.ndim == 2 else labels[:, np.newaxis] == np.arange(scores.shape[1])
+    if not (there.any(axis=0) & ~there.all(axis=0)).all():
+        return None
+    return float(np.mean([roc_auc_score(there[:, number], scores[:, number]) for number in range(scores.shape[1])]))
 
 
 def spread(values: Sequence[float]) -> float:
@@ -118,6 +132,27 @@ def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) 
         }
         for number, name in enumerate(names)
     ]
+
+
+def averages(labels: Ints, predicted: Sequence[Ints], *, weighted: bool) -> dict[str, float]:
+    """Precision, recall and F1 over the classes, averaged over seeds: the last lines of a classification report.
+
+    Every class counts the same, or, weighted, by its rows. Which classes count is as for `macro_f1`.
+    """
+    of_seeds = [_average_scores(labels, of_seed, weighted=weighted) for of_seed in predicted]
+    precision, recall, f1 = np.mean(of_seeds, axis=0)
+    return {"precision": float(precision), "recall": float(recall), "f1": float(f1)}
+
+
+def _average_scores(labels: Ints, predicted: Ints, *, weighted: bool) -> tuple[float, float, float]:
+    if labels.ndim == 1:
+        how = "weighted" if weighted else "macro"
+        precision, recall, f1, _ = precision_recall_fscore_support(labels, predicted, average=how, zero_division=0)
+        return float(precision), float(recall), float(f1)
+    weights = labels.sum(axis=0) if weighted else np.ones(labels.shape[1])
+    shares = weights / max(float(weights.sum()), 1.0)
+    precision, recall, f1 = (float(scores @ shares) for scores in _set_scores(labels, predicted))
+    return precision, recall, f1
 
 
 def _class_scores(labels: Ints, predicted: Ints, *, classes: int) -> Scores:

@@ -45,8 +45,8 @@ def interval(entry: Entry) -> str:
 
 
 def milliseconds(entry: Entry, which: str) -> str:
-    """The time of one text, "p50" or "p95"."""
-    return three_figures(entry["latency_ms"] and entry["latency_ms"][which])
+    """The time of one text, "p50", "p95" or "p99"."""
+    return three_figures((entry["latency_ms"] or {}).get(which))
 
 
 def count(number: float | None) -> str:
@@ -76,6 +76,25 @@ def three_figures(number: float | None) -> str:
     return f"{number:.1f}" if number >= 10 else f"{number:.2f}" if number >= 1 else f"{number:.3f}"
 
 
+def signed(fraction: float | None, *, digits: int = 1) -> str:
+    """0.013 as `+1.3`, with a true minus sign where it is below zero."""
+    if fraction is None:
+        return UNKNOWN
+    return f"{100 * fraction:+.{digits}f}".replace("-", "−")
+
+
+def decimal(number: float | None) -> str:
+    """0.8561 as `0.856`, with a true minus sign where it is below zero."""
+    return UNKNOWN if number is None else f"{number:.3f}".replace("-", "−")
+
+
+def p_value(p: float | None) -> str:
+    """`0.31`, `0.042`, `<0.001`."""
+    if p is None:
+        return UNKNOWN
+    return "<0.001" if p < 0.001 else f"{p:.2f}" if p >= 0.1 else f"{p:.3f}"
+
+
 def times(factor: float | None) -> str:
     """`120×`, `4.6×`, `0.83×`."""
     if factor is None:
@@ -86,6 +105,11 @@ def times(factor: float | None) -> str:
 def teacher_of(report: Mapping[str, Any]) -> Entry:
     """The teacher's entry."""
     return next(iter(entry for entry in report["models"] if entry["role"] == "teacher"))
+
+
+def baseline_of(report: Mapping[str, Any]) -> Entry | None:
+    """The entry of the student that was trained alone."""
+    return next((entry for entry in report["models"] if entry["role"] == "baseline"), None)
 
 
 def main_model(report: Mapping[str, Any]) -> Entry | None:
@@ -105,7 +129,7 @@ def verdict(report: Mapping[str, Any]) -> str:
     teacher = teacher_of(report)
     sentence = f"{model['name']} {_kept(model, teacher, report)}, {_cost(model, teacher)}"
     gain = model.get("gain_over_baseline")
-    return f"{sentence}." if gain is None else f"{sentence}; {_gain(gain, seeds=model['seed_count'])}."
+    return f"{sentence}." if gain is None else f"{sentence}; {gain_in_words(gain, seeds=model['seed_count'])}."
 
 
 def _kept(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
@@ -132,21 +156,17 @@ def _comparison(factor: float, *, more: str, less: str) -> str:
     return f"{times(factor)} {more}" if factor >= 1 else f"{times(1 / factor)} {less}"
 
 
-def _gain(gain: Mapping[str, Any], *, seeds: int) -> str:
+def gain_in_words(gain: Mapping[str, Any], *, seeds: int) -> str:
     """A gain whose 95 % interval holds zero is no gain, and is not called one."""
     points = percent(abs(gain["accuracy"]))
     low, high = gain["ci95"]
-    bounds = f"95 % interval {_signed(low)} to {_signed(high)}"
+    bounds = f"95 % interval {signed(low)} to {signed(high)}"
     one_seed = ", one seed" if seeds == 1 else ""
     if low > 0:
         return f"distilling gained {points} points over the same student trained alone ({bounds}{one_seed})"
     if high < 0:
         return f"distilling lost {points} points against the same student trained alone ({bounds}{one_seed})"
     return (
-        f"distilling made no difference beyond the noise: {_signed(gain['accuracy'])} points against the same student "
+        f"distilling made no difference beyond the noise: {signed(gain['accuracy'])} points against the same student "
         f"trained alone ({bounds}{one_seed})"
     )
-
-
-def _signed(fraction: float) -> str:
-    return f"{100 * fraction:+.1f}".replace("-", "−")

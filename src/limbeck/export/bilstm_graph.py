@@ -1,162 +1,182 @@
-"""The Bi-LSTM student as an ONNX graph, written node by node: nothing is traced, so nothing can be traced wrong."""
+"""The Bi-LSTM student and its relations as an ONNX graph."""
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper
 from torch import Tensor, nn
 
-from limbeck.models.bilstm import BiLstmForSequenceClassification
+from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, word_graph
+from limbeck.models.bilstm import BACKWARDS, FORWARDS, BiLstmForSequenceClassification
 
-EMBEDDINGS, INPUT_WEIGHTS, RECURRENT_WEIGHTS, BIASES = "embeddings", "lstm.W", "lstm.R", "lstm.B"
-TORCH_GATES, ONNX_GATES = "ifgo", "iofg"  # input, forget, output, and g for the cell's new content
-OPSET, IR_VERSION = (
-    18,
-    8,
-)  # the oldest in which ReduceMax takes its axes as an input: every onnxruntime we allow reads it
-BELOW_EVERY_STATE = -2.0  # an LSTM's states lie between -1 and 1
+OPERATORS = {"lstm": "LSTM", "gru": "GRU"}
+ATTRIBUTES: dict[str, dict[str, Any]] = {"lstm": {}, "gru": {"linear_before_reset": 1}}  # as PyTorch's GRU resets
+# Input, forget and output gate, and g for the cell's new content; update and reset gate, and n for the new state.
+TORCH_GATES = {"lstm": "ifgo", "gru": "rzn"}
+ONNX_GATES = {"lstm": "iofg", "gru": "zrn"}
+BELOW_EVERY_STATE = -2.0  # states of both cells lie between -1 and 1
+ATTENTION = "attention.weight"
 
 
 def bilstm_graph(student: BiLstmForSequenceClassification) -> ModelProto:
-    """Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs also pair_ids and pair_lengths.
+    """The graph of `word_graph`. A level is one bidirectional operator of ONNX, which is given the rows' lengths."""
 
-    Output: logits (rows, classes) float32. Rows and tokens are free; ids behind a row's length are never looked at.
-    A length of 0 is read as 1, as the student reads it.
-    """
-    config = student.config
-    texts = [("input_ids", "lengths")] + ([("pair_ids", "pair_lengths")] if config.pair else [])
-    nodes: list[NodeProto] = []
-    for ids, lengths in texts:
-        nodes += _read(ids, lengths, hidden=config.hidden_size)
-        nodes += _pool_last(ids) if config.pooling == "last" else _pool_max(ids, lengths)
-    nodes += _join_pair() if config.pair else []
-    nodes += _classify("joined" if config.pair else "input_ids.features")
-    graph = helper.make_graph(
-        nodes,
-        "bilstm",
-        inputs=[value for ids, lengths in texts for value in _inputs(ids, lengths)],
-        outputs=[helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", config.num_labels])],
-        initializer=[numpy_helper.from_array(array, name) for name, array in _arrays(student).items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
-    onnx.checker.check_model(model, full_check=True)
-    return model
+    def read(text: Text) -> list[NodeProto]:
+        return [*_states(student.config, text), *_pooled(student.config, text)]
+
+    return word_graph(student, name="bilstm", read=read, arrays=_arrays(student))
 
 
-def _inputs(ids: str, lengths: str) -> list[onnx.ValueInfoProto]:
-    tokens = "tokens" if ids == "input_ids" else "pair_tokens"
-    return [
-        helper.make_tensor_value_info(ids, TensorProto.INT64, ["rows", tokens]),
-        helper.make_tensor_value_info(lengths, TensorProto.INT32, ["rows"]),
-    ]
-
-
-def _read(ids: str, lengths: str, *, hidden: int) -> list[NodeProto]:
-    """Ids → `.states` (tokens, directions, rows, hidden) and `.last` (directions, rows, hidden).
+def _states(config: Any, text: Text) -> list[NodeProto]:
+    """Words → `.states` (tokens, directions, rows, hidden), in the order of tokens, and `.last` (directions, rows,
+    hidden) of the uppermost level.
 
     Given lengths, ONNX's backward direction starts at the last token of each row, as the student's does.
     """
+    ids = text.ids
+    nodes = [
+        node("Transpose", [f"{ids}.words"], f"{ids}.by_token", perm=[1, 0]),  # lighter to turn round than vectors
+        node("Gather", [EMBEDDINGS, f"{ids}.by_token"], f"{ids}.level_0"),  # (tokens, rows, width)
+    ]
+    for level in range(config.layers):
+        top = level == config.layers - 1
+        below, states = f"{ids}.level_{level}", f"{ids}.states" if top else f"{ids}.states_{level}"
+        weights = [f"level_{level}.{name}" for name in "WRB"]
+        nodes.append(
+            helper.make_node(
+                OPERATORS[config.cell],
+                [below, *weights, f"{text.lengths}.positive"],
+                [states, f"{ids}.last" if top else ""],
+                name=f"{below}.{config.cell}",
+                direction="bidirectional",
+                hidden_size=config.hidden_size,
+                **ATTRIBUTES[config.cell],
+            )
+        )
+        nodes += [] if top else _side_by_side(states, f"{ids}.level_{level + 1}")
+    return nodes
+
+
+def _side_by_side(states: str, both: str) -> list[NodeProto]:
+    """(tokens, directions, rows, hidden) → (tokens, rows, directions · hidden)."""
     return [
-        _node("Transpose", [ids], f"{ids}.by_token", perm=[1, 0]),  # ids are lighter to turn round than vectors
-        _node("Gather", [EMBEDDINGS, f"{ids}.by_token"], f"{ids}.vectors"),  # (tokens, rows, width)
-        _node("Max", [lengths, "one_int32"], f"{lengths}.positive"),
-        helper.make_node(
-            "LSTM",
-            [f"{ids}.vectors", INPUT_WEIGHTS, RECURRENT_WEIGHTS, BIASES, f"{lengths}.positive"],
-            [f"{ids}.states", f"{ids}.last"],
-            name=f"{ids}.lstm",
-            direction="bidirectional",
-            hidden_size=hidden,
-        ),
+        node("Transpose", [states], f"{states}.by_row", perm=[0, 2, 1, 3]),
+        node("Reshape", [f"{states}.by_row", "side_by_side"], both),
     ]
 
 
-def _pool_last(ids: str) -> list[NodeProto]:
-    return _flatten(f"{ids}.last", f"{ids}.features")
+def _pooled(config: Any, text: Text) -> list[NodeProto]:
+    """`.states` and `.last` → `.features`."""
+    match config.pooling:
+        case "last":
+            return _flat(f"{text.ids}.last", f"{text.ids}.features")
+        case "max":
+            return _largest(text)
+        case "mean":
+            return _mean(text)
+        case "attention":
+            return _answer(text)
+        case other:
+            raise ValueError(f"no graph is known for the pooling {other!r}")
 
 
-def _pool_max(ids: str, lengths: str) -> list[NodeProto]:
+def _largest(text: Text) -> list[NodeProto]:
     """The largest value of each state over the tokens inside the row's length."""
+    ids = text.ids
     return [
-        _node("Shape", [f"{ids}.by_token"], f"{ids}.token_count_1d", start=0, end=1),
-        _node("Squeeze", [f"{ids}.token_count_1d", "axis_0"], f"{ids}.token_count"),
-        _node("Range", ["zero", f"{ids}.token_count", "one"], f"{ids}.positions_1d"),
-        _node("Unsqueeze", [f"{ids}.positions_1d", "axis_1"], f"{ids}.positions"),  # (tokens, 1)
-        _node("Cast", [f"{lengths}.positive"], f"{lengths}.int64", to=TensorProto.INT64),
-        _node("Less", [f"{ids}.positions", f"{lengths}.int64"], f"{ids}.inside_2d"),  # (tokens, rows)
-        _node("Unsqueeze", [f"{ids}.inside_2d", "axes_1_3"], f"{ids}.inside"),  # (tokens, 1, rows, 1)
-        _node("Where", [f"{ids}.inside", f"{ids}.states", "below_every_state"], f"{ids}.masked"),
-        _node("ReduceMax", [f"{ids}.masked", "axis_0"], f"{ids}.largest", keepdims=0),
-        *_flatten(f"{ids}.largest", f"{ids}.features"),
+        *_masked(ids, outside="below_every_state"),
+        node("ReduceMax", [f"{ids}.masked", "axis_0"], f"{ids}.largest", keepdims=0),
+        *_flat(f"{ids}.largest", f"{ids}.features"),
     ]
 
 
-def _flatten(states: str, features: str) -> list[NodeProto]:
+def _mean(text: Text) -> list[NodeProto]:
+    """The mean of each state over the tokens inside the row's length."""
+    ids, lengths = text.ids, text.lengths
+    return [
+        *_masked(ids, outside="no_state"),
+        node("ReduceSum", [f"{ids}.masked", "axis_0"], f"{ids}.sum", keepdims=0),
+        *_flat(f"{ids}.sum", f"{ids}.flat_sum"),
+        node("Cast", [f"{lengths}.column"], f"{lengths}.float", to=TensorProto.FLOAT),
+        node("Div", [f"{ids}.flat_sum", f"{lengths}.float"], f"{ids}.features"),
+    ]
+
+
+def _answer(text: Text) -> list[NodeProto]:
+    """Σ αₜ·hₜ with α = softmax over the row's tokens of q·tanh(W·hₜ + b)."""
+    ids = text.ids
+    return [
+        *_side_by_side(f"{ids}.states", f"{ids}.both"),  # (tokens, rows, 2 · hidden)
+        node("MatMul", [f"{ids}.both", ATTENTION], f"{ids}.turned"),
+        node("Add", [f"{ids}.turned", "attention.bias"], f"{ids}.shifted"),
+        node("Tanh", [f"{ids}.shifted"], f"{ids}.asked"),
+        node("MatMul", [f"{ids}.asked", "question.weight"], f"{ids}.relevance"),  # (tokens, rows, 1)
+        node("Transpose", [f"{ids}.inside"], f"{ids}.inside_by_token", perm=[1, 0]),
+        node("Unsqueeze", [f"{ids}.inside_by_token", "axis_2"], f"{ids}.inside_3d"),
+        node("Where", [f"{ids}.inside_3d", f"{ids}.relevance", "no_relevance"], f"{ids}.relevance_inside"),
+        node("Softmax", [f"{ids}.relevance_inside"], f"{ids}.weights", axis=0),
+        node("Mul", [f"{ids}.weights", f"{ids}.both"], f"{ids}.weighed"),
+        node("ReduceSum", [f"{ids}.weighed", "axis_0"], f"{ids}.features", keepdims=0),
+    ]
+
+
+def _masked(ids: str, *, outside: str) -> list[NodeProto]:
+    """`.states` → `.masked`, which has the value of a constant behind each row's length."""
+    return [
+        node("Transpose", [f"{ids}.inside"], f"{ids}.inside_by_token", perm=[1, 0]),
+        node("Unsqueeze", [f"{ids}.inside_by_token", "axes_1_3"], f"{ids}.inside_4d"),  # (tokens, 1, rows, 1)
+        node("Where", [f"{ids}.inside_4d", f"{ids}.states", outside], f"{ids}.masked"),
+    ]
+
+
+def _flat(states: str, features: str) -> list[NodeProto]:
     """(directions, rows, hidden) → (rows, directions · hidden)."""
     return [
-        _node("Transpose", [states], f"{states}.by_row", perm=[1, 0, 2]),
-        _node("Flatten", [f"{states}.by_row"], features, axis=1),
+        node("Transpose", [states], f"{states}.by_row", perm=[1, 0, 2]),
+        node("Flatten", [f"{states}.by_row"], features, axis=1),
     ]
 
 
-def _join_pair() -> list[NodeProto]:
-    """[h1; h2; h1⊙h2; |h1−h2|]"""
-    one, other = "input_ids.features", "pair_ids.features"
-    return [
-        _node("Mul", [one, other], "product"),
-        _node("Sub", [one, other], "difference"),
-        _node("Abs", ["difference"], "distance"),
-        _node("Concat", [one, other, "product", "distance"], "joined", axis=1),
-    ]
-
-
-def _classify(features: str) -> list[NodeProto]:
-    return [
-        _node("Gemm", [features, "dense.weight", "dense.bias"], "dense", transB=1),
-        _node("Relu", ["dense"], "active"),
-        _node("Gemm", ["active", "classifier.weight", "classifier.bias"], "logits", transB=1),
-    ]
-
-
-def _node(kind: str, inputs: list[str], output: str, **attributes: object) -> NodeProto:
-    return helper.make_node(kind, inputs, [output], name=output, **attributes)
-
-
-def _arrays(student: BiLstmForSequenceClassification) -> dict[str, npt.NDArray[np.generic]]:
-    """Every constant of the graph, by name."""
-    arrays: dict[str, npt.NDArray[np.generic]] = {
-        EMBEDDINGS: _numpy(student.embeddings.weight),
-        **_lstm_arrays(student.forward_lstm, student.backward_lstm),
-        "one_int32": np.array([1], dtype=np.int32),
+def _arrays(student: BiLstmForSequenceClassification) -> Arrays:
+    """The constants of the nodes above, by name: those of every pooling."""
+    arrays: Arrays = {
+        "side_by_side": np.array([0, 0, 2 * student.config.hidden_size]),  # 0: as many as there are
+        "axis_0": np.array([0]),
+        "axis_2": np.array([2]),
+        "axes_1_3": np.array([1, 3]),
+        "below_every_state": np.array(BELOW_EVERY_STATE, dtype=np.float32),
+        "no_state": np.array(0.0, dtype=np.float32),
+        "no_relevance": np.array(LOWEST, dtype=np.float32),
     }
-    for name, layer in (("dense", student.dense), ("classifier", student.classifier)):
-        arrays |= {f"{name}.weight": _numpy(layer.weight), f"{name}.bias": _numpy(layer.bias)}
-    if student.config.pooling == "max":
-        arrays |= {"zero": np.array(0), "one": np.array(1), "axis_0": np.array([0]), "axis_1": np.array([1])}
-        arrays |= {"axes_1_3": np.array([1, 3]), "below_every_state": np.array(BELOW_EVERY_STATE, dtype=np.float32)}
+    for number, level in enumerate(student.levels):
+        directions = [level.get_submodule(name) for name in (FORWARDS, BACKWARDS)]
+        arrays |= _level_arrays(f"level_{number}", student.config.cell, directions)
+    if student.config.pooling == "attention":
+        arrays |= {
+            ATTENTION: numpy_of(student.attention.weight.T),
+            "attention.bias": numpy_of(student.attention.bias),
+            "question.weight": numpy_of(student.question.weight.T),
+        }
     return arrays
 
 
-def _lstm_arrays(*directions: nn.LSTM) -> dict[str, npt.NDArray[np.generic]]:
-    """W (directions, 4 · hidden, width), R (directions, 4 · hidden, hidden), B (directions, 8 · hidden)."""
-    input_biases, recurrent_biases = _stacked(directions, "bias_ih_l0"), _stacked(directions, "bias_hh_l0")
+def _level_arrays(name: str, cell: str, directions: list[nn.Module]) -> Arrays:
+    """W (directions, gates · hidden, width), R (directions, gates · hidden, hidden), B (directions, 2 · gates ·
+    hidden)."""
+
+    def stacked(parameter: str) -> npt.NDArray[np.float32]:
+        return np.stack([_gates_reordered(direction.get_parameter(parameter), cell) for direction in directions])
+
     return {
-        INPUT_WEIGHTS: _stacked(directions, "weight_ih_l0"),
-        RECURRENT_WEIGHTS: _stacked(directions, "weight_hh_l0"),
-        BIASES: np.concatenate([input_biases, recurrent_biases], axis=1),
+        f"{name}.W": stacked("weight_ih_l0"),
+        f"{name}.R": stacked("weight_hh_l0"),
+        f"{name}.B": np.concatenate([stacked("bias_ih_l0"), stacked("bias_hh_l0")], axis=1),
     }
 
 
-def _stacked(directions: tuple[nn.LSTM, ...], parameter: str) -> npt.NDArray[np.float32]:
-    return np.stack([_gates_reordered(lstm.get_parameter(parameter)) for lstm in directions])
-
-
-def _gates_reordered(weights: Tensor) -> npt.NDArray[np.float32]:
-    """The four blocks of rows, one per gate, from PyTorch's order into ONNX's."""
-    blocks = dict(zip(TORCH_GATES, np.split(_numpy(weights), len(TORCH_GATES)), strict=True))
-    return np.concatenate([blocks[gate] for gate in ONNX_GATES])
-
-
-def _numpy(tensor: Tensor) -> npt.NDArray[np.float32]:
-    array: npt.NDArray[np.float32] = tensor.detach().float().cpu().contiguous().numpy()
-    return array
+def _gates_reordered(weights: Tensor, cell: str) -> npt.NDArray[np.float32]:
+    """The blocks of rows, one per gate, from PyTorch's order into ONNX's."""
+    gates = TORCH_GATES[cell]
+    blocks = dict(zip(gates, np.split(numpy_of(weights), len(gates)), strict=True))
+    return np.concatenate([blocks[gate] for gate in ONNX_GATES[cell]])

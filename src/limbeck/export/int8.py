@@ -1,33 +1,38 @@
-"""The int8 version of a graph: word vectors and LSTM weights in one byte each, multiplied as integers."""
+"""The int8 version of a graph: word vectors and weights in one byte each, multiplied as integers where that pays."""
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from limbeck.export.bilstm_graph import EMBEDDINGS, INPUT_WEIGHTS, RECURRENT_WEIGHTS
+from limbeck.export.bilstm_graph import ATTENTION
+from limbeck.export.graph_parts import EMBEDDINGS, Arrays, node
+from limbeck.export.textcnn_graph import FILTERS
 
 CONTRIB = "com.microsoft"  # onnxruntime's own operators
-TABLE_LIMIT = 127
-# Weights keep to 7 bits. CPUs without VNNI add two products of a byte and a weight in 16 bits, which 8-bit weights
-# overflow: the file would then say one thing on the machine that exported it and another where it runs.
+MATRICES = (ATTENTION, FILTERS)  # (inputs, outputs), multiplied as integers
+STORED_LIMIT = 127
+# Weights of integer products keep to 7 bits. CPUs without VNNI add two products of a byte and a weight in 16 bits,
+# which 8-bit weights overflow: the file would then say one thing on the machine that exported it and another where it
+# runs.
 WEIGHT_LIMIT = 63
-
-Array = npt.NDArray[np.generic]
 
 
 def int8_graph(model: ModelProto) -> ModelProto:
-    """The same graph with int8 word vectors (one scale per word) and int8 LSTMs (one scale per gate row).
+    """The same graph with int8 word vectors (one scale per word) and weights (one scale per output).
 
-    onnxruntime's DynamicQuantizeLSTM rounds what flows through the LSTM to 8 bits as well, on one scale per batch:
-    unlike those of the fp32 graph, a row's logits depend a little on the rows it is batched with. The two layers
-    behind the LSTM stay fp32; they are small, and integers made them no faster.
+    LSTMs, the filters of a convolution and the attention multiply integers. What flows through them is rounded to 8
+    bits too, on one scale per batch: unlike those of the fp32 graph, a row's logits depend a little on the rows it is
+    batched with. For GRUs onnxruntime has no such operator: their weights become floats again when the file is loaded,
+    and what flows through them is not rounded. The head stays fp32; it is small, and integers made it no faster.
     """
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
-    smaller: dict[str, Array] = {}
+    lstms, grus = (_weights_of(model, operator) for operator in ("LSTM", "GRU"))
+    smaller: Arrays = {}
     for name, array in arrays.items():
-        smaller |= _stored(name, array)
-    nodes = [new for node in model.graph.node for new in _replacement(node)]
+        smaller |= _stored(name, array, lstms=lstms, grus=grus)
+    nodes = [restored for name in grus for restored in _restored(name)]
+    nodes += [replacement for part in model.graph.node for replacement in _replacement(part)]
     graph = helper.make_graph(
         nodes,
         model.graph.name,
@@ -49,12 +54,32 @@ def quantised(array: npt.NDArray[np.float32], *, limit: int) -> tuple[npt.NDArra
     return integers, scale.astype(np.float32)
 
 
-def _stored(name: str, array: Array) -> dict[str, Array]:
+def int8_lookup(*, ids: str, vectors: str) -> list[NodeProto]:
+    """Only the rows that are looked up turn into floats."""
+    return [
+        node("Gather", [f"{EMBEDDINGS}.int8", ids], f"{vectors}.int8"),
+        node("Gather", [f"{EMBEDDINGS}.scale", ids], f"{vectors}.scale"),
+        node("Cast", [f"{vectors}.int8"], f"{vectors}.whole", to=TensorProto.FLOAT),
+        node("Mul", [f"{vectors}.whole", f"{vectors}.scale"], vectors),
+    ]
+
+
+def _weights_of(model: ModelProto, operator: str) -> list[str]:
+    """The matrices of all nodes of a recurrent operator, each once: both texts of a pair are read with the same."""
+    return list(
+        dict.fromkeys(name for part in model.graph.node if part.op_type == operator for name in part.input[1:3])
+    )
+
+
+def _stored(name: str, array: npt.NDArray[np.generic], *, lstms: list[str], grus: list[str]) -> Arrays:
     """What the int8 graph holds in place of this constant."""
-    if name == EMBEDDINGS:
-        integers, scale = quantised(array.astype(np.float32), limit=TABLE_LIMIT)
-        return {name: integers, f"{name}.scale": scale}  # (words, width), (words, 1)
-    if name in (INPUT_WEIGHTS, RECURRENT_WEIGHTS):
+    if name == EMBEDDINGS or name in grus:
+        integers, scale = quantised(array.astype(np.float32), limit=STORED_LIMIT)
+        return {f"{name}.int8": integers, f"{name}.scale": scale}  # scales of words: (words, 1)
+    if name in MATRICES:
+        integers, scale = quantised(array.astype(np.float32).T, limit=WEIGHT_LIMIT)
+        return {name: np.ascontiguousarray(integers.T), f"{name}.scale": scale.squeeze(-1)}
+    if name in lstms:
         integers, scale = quantised(array.astype(np.float32), limit=WEIGHT_LIMIT)
         scale = scale.squeeze(-1)  # (directions, 4 · hidden)
         # DynamicQuantizeLSTM wants its weights turned round: (directions, inputs, 4 · hidden).
@@ -63,36 +88,36 @@ def _stored(name: str, array: Array) -> dict[str, Array]:
     return {name: array}
 
 
-def _replacement(node: NodeProto) -> list[NodeProto]:
-    if node.op_type == "Gather" and node.input[0] == EMBEDDINGS:
-        return _int8_lookup(ids=node.input[1], vectors=node.output[0])
-    if node.op_type == "LSTM":
-        return [_int8_lstm(node)]
-    return [node]
-
-
-def _int8_lookup(*, ids: str, vectors: str) -> list[NodeProto]:
-    """Only the rows that are looked up turn into floats."""
+def _restored(name: str) -> list[NodeProto]:
+    """Nodes that make a stored constant a float again. They have no other inputs, so onnxruntime runs them on loading
+    and never after; it would keep a DequantizeLinear, and run it for every batch."""
     return [
-        helper.make_node("Gather", [EMBEDDINGS, ids], [f"{vectors}.int8"], name=f"{vectors}.int8"),
-        helper.make_node("Gather", [f"{EMBEDDINGS}.scale", ids], [f"{vectors}.scale"], name=f"{vectors}.scale"),
-        helper.make_node(
-            "Cast", [f"{vectors}.int8"], [f"{vectors}.whole"], name=f"{vectors}.whole", to=TensorProto.FLOAT
-        ),
-        helper.make_node("Mul", [f"{vectors}.whole", f"{vectors}.scale"], [vectors], name=vectors),
+        node("Cast", [f"{name}.int8"], f"{name}.whole", to=TensorProto.FLOAT),
+        node("Mul", [f"{name}.whole", f"{name}.scale"], name),
     ]
 
 
-def _int8_lstm(node: NodeProto) -> NodeProto:
-    vectors, input_weights, recurrent_weights, biases, lengths = node.input
+def _replacement(part: NodeProto) -> list[NodeProto]:
+    if part.op_type == "Gather" and part.input[0] == EMBEDDINGS:
+        return int8_lookup(ids=part.input[1], vectors=part.output[0])
+    if part.op_type == "MatMul" and part.input[1] in MATRICES:
+        factors = [*part.input, f"{part.input[1]}.scale"]
+        return [node("DynamicQuantizeMatMul", factors, part.output[0], domain=CONTRIB)]
+    if part.op_type == "LSTM":
+        return [_int8_lstm(part)]
+    return [part]
+
+
+def _int8_lstm(part: NodeProto) -> NodeProto:
+    vectors, input_weights, recurrent_weights, biases, lengths = part.input
     no_initial_states_nor_peepholes = ["", "", ""]
-    scales = [f"{name}.{part}" for name in (input_weights, recurrent_weights) for part in ("scale", "zero")]
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    scales = [f"{name}.{value}" for name in (input_weights, recurrent_weights) for value in ("scale", "zero")]
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in part.attribute}
     return helper.make_node(
         "DynamicQuantizeLSTM",
         [vectors, input_weights, recurrent_weights, biases, lengths, *no_initial_states_nor_peepholes, *scales],
-        node.output,
-        name=node.name,
+        part.output,
+        name=part.name,
         domain=CONTRIB,
         **attributes,
     )

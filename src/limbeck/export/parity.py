@@ -8,19 +8,18 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import ExportRefused, TooFewRows
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
-from limbeck.text.student_tokenizer import StudentTokenizer, padded
+from limbeck.text.student_reader import StudentReader, has_token_types
 from limbeck.training.modes import evaluating
 from limbeck.training.skill import predicted
 
 Logits = npt.NDArray[np.float32]
 TORCH_BATCH = 32
-ARGUMENTS = ("input_ids", "attention_mask", "pair_ids", "pair_mask")
 
 
 @dataclass(frozen=True)
@@ -39,10 +38,10 @@ def sample(rows: Rows, *, most: int) -> Rows:
     return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
 
 
-def measure_parity(student: nn.Module, tokenizer: StudentTokenizer, exported: Classifier, rows: Rows) -> Parity:
+def measure_parity(student: nn.Module, reader: StudentReader, exported: Classifier, rows: Rows) -> Parity:
     """Compare on every row twice: in the batches the runtime makes, and alone, where no padding can hide a fault."""
     asked = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
-    said = student_logits(student, tokenizer, rows, max_length=exported.facts.max_length)
+    said = student_logits(student, reader, rows)
     batched = exported.logits(asked)
     alone = np.concatenate([exported.logits([row]) for row in asked])
     return Parity(
@@ -68,15 +67,15 @@ def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision
         )
 
 
-def student_logits(student: nn.Module, tokenizer: StudentTokenizer, rows: Rows, *, max_length: int) -> Logits:
+def student_logits(student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
     """(rows, classes): what the trained student says, in eval mode."""
-    columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
-    ids = [tokenizer.encode(column, max_length=max_length) for column in columns]
+    read, with_types = reader.read(rows.texts, rows.pairs), has_token_types(getattr(student, "config", None))
     blocks = []
     with evaluating(student), _one_torch_thread():
         for start in range(0, len(rows), TORCH_BATCH):
-            batch = [tensor for text in ids for tensor in _padded_tensors(text[start : start + TORCH_BATCH])]
-            blocks.append(student(**dict(zip(ARGUMENTS, batch, strict=False))).logits.float().cpu().numpy())
+            batch = read.batch(range(start, min(start + TORCH_BATCH, len(rows))), with_types=with_types)
+            tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
+            blocks.append(student(**tensors).logits.float().cpu().numpy())
     return np.concatenate(blocks)
 
 
@@ -89,13 +88,6 @@ def _one_torch_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _padded_tensors(ids: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """(rows, tokens) ids and mask."""
-    array, lengths = padded(ids)
-    inside = np.arange(array.shape[1]) < lengths[:, None]
-    return torch.from_numpy(array), torch.from_numpy(inside.astype(np.int64))
 
 
 def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:

@@ -1,7 +1,9 @@
 """The export stage: graph, tokenizer and card in one folder, kept only if it says what the student says."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import onnx
 from transformers import AutoModelForSequenceClassification
@@ -11,14 +13,13 @@ from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFo
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.whole import written_whole
-from limbeck.export.bilstm_graph import bilstm_graph
-from limbeck.export.int8 import int8_graph
+from limbeck.export.calibration import temperature_of
+from limbeck.export.graphs import graph_of, int8_of
 from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample
-from limbeck.models.bilstm import BiLstmForSequenceClassification
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
-from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.text.student_reader import StudentReader
 from limbeck.training.modes import quiet_transformers
 
 
@@ -32,7 +33,7 @@ def export_student(
     key: Key,
     reporter: Reporter,
 ) -> ModelFolder:
-    """Write the student as an ONNX model at `out`, after comparing the two on `rows`.
+    """Write the student as an ONNX model at `out`, after comparing the two on `rows`, and calibrate it on them.
 
     Raises ExportRefused, and leaves nothing behind, when they differ by more than the recipe allows.
     """
@@ -51,23 +52,27 @@ def _write_compared(
     section: Export, scratch: Path, *, student: StudentFolder, rows: Rows, precision: Precision
 ) -> Parity:
     network = _load(student)
-    graph = bilstm_graph(network)
-    onnx.save_model(int8_graph(graph) if precision == "int8" else graph, scratch / GRAPH)
+    graph = graph_of(network, pair=student.facts.pair)
+    onnx.save_model(int8_of(network, graph) if precision == "int8" else graph, scratch / GRAPH)
     shutil.copyfile(student.folder / TOKENIZER, scratch / TOKENIZER)
-    save_facts(scratch, _model_facts(student.facts, precision))
-    tokenizer = StudentTokenizer.load(student.folder / TOKENIZER)
+    facts = _model_facts(student.facts, precision)
+    save_facts(scratch, facts)
+    reader = StudentReader.load(
+        student.folder / TOKENIZER,
+        is_framed=student.facts.tokenizer == "framed",
+        max_length=student.facts.max_length,
+    )
     exported = Classifier(ModelFolder(scratch), threads=1)
-    parity = measure_parity(network, tokenizer, exported, sample(rows, most=section.parity_rows))
+    parity = measure_parity(network, reader, exported, sample(rows, most=section.parity_rows))
     refuse_unless_alike(section, parity, precision=precision, student=student.folder)
+    if section.calibrate:
+        save_facts(scratch, replace(facts, temperature=temperature_of(exported, rows)))
     return parity
 
 
-def _load(student: StudentFolder) -> BiLstmForSequenceClassification:
+def _load(student: StudentFolder) -> Any:
     quiet_transformers()
-    network = AutoModelForSequenceClassification.from_pretrained(student.folder, local_files_only=True)
-    if not isinstance(network, BiLstmForSequenceClassification):
-        raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
-    return network
+    return AutoModelForSequenceClassification.from_pretrained(student.folder, local_files_only=True)
 
 
 def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
@@ -82,13 +87,16 @@ def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:
         parameters=student.parameters,
         parameters_without_embeddings=student.parameters_without_embeddings,
         multi_label=student.multi_label,
+        tokenizer=student.tokenizer,
     )
 
 
 def _summary(model: ModelFolder, parity: Parity) -> str:
     facts = model.facts()
     same = "same labels" if facts.multi_label else "same label"
+    calibrated = f"; temperature {facts.temperature:.2f} by dev" if facts.temperature != 1 else ""
     return (
         f"  {facts.name} ({facts.precision}): {model.size_mb():.1f} MB; against the trained student on "
         f"{parity.rows:,} rows: {same} on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
+        f"{calibrated}"
     )

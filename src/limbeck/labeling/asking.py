@@ -70,7 +70,7 @@ def answers_of(
         reporter.note(f"  label store: {shard.name} is damaged; what it held is asked again")
         shard.unlink(missing_ok=True)
 
-    pooling: Pooling | None = None if section.features == "none" else section.features
+    pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
     store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
     answered = Answered(source, store, locate(index, store, on_damage=forget), texts, is_alone)
     is_missing = unlabelled_texts(index, answered.places)

@@ -46,7 +46,7 @@ def label(
     `rows` are by split, ids unique over all of them. `fingerprint` is that of the sources taken together. The memory
     this takes is fixed, but for 20 bytes a row and 8 for every source.
     """
-    if section.features != "none" and len(sources) > 1:
+    if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
     with written_whole(out, kind="labels", key=key) as scratch:
         index = TextIndex(rows)
@@ -75,7 +75,7 @@ def label(
                 split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in rows.items()
             },
         }
-        if section.features != "none":
+        if section.features in ("cls", "mean"):
             facts["features"] = section.features
         asking = _asking(answered, texts=texts, store=_seen_from(out.parent, store))
         save_label_facts(scratch, facts=facts, asking=asking)

@@ -33,7 +33,8 @@ def print_labels(head: Mapping[str, Any], splits: Mapping[str, SplitSummary], co
 
 def print_verification(found: Verification, *, precision: str, console: Console) -> None:
     """What came of asking again, and the verdict."""
-    why = " (in bf16 the logits of a text depend on which others share its batch)" if precision == "bf16" else ""
+    depends = f" (in {precision} the logits of a text depend on which others share its batch)"
+    why = depends if precision in ("bf16", "int8") else ""
     lines = {
         "Asked again": f"{found.rows:,} rows, {found.agreement:.2%} with the same label"
         + (f", {found.silent:,} without an answer now" if found.silent else ""),

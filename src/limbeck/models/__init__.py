@@ -1,4 +1,4 @@
-"""The students' networks; each a Hugging Face model that its Auto classes know after this import.
+"""The students' networks; each a Hugging Face model that its Auto classes know after `import limbeck`.
 
 Beside them, what it takes to load the checkpoints of others: where they are, and how their tokenizers are set up.
 """

@@ -1,54 +1,44 @@
-"""The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136), without packed sequences."""
+"""The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136) and its near relations, without packed sequences."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import SequenceClassifierOutput
 
+from limbeck.models.word_student import (
+    WordStudentConfig,
+    WordStudentModel,
+    WordTask,
+    mean_inside,
+    tokens_inside,
+    word_config_values,
+)
 from limbeck.recipe.student import BiLstm
 
-PAD = 0  # the token id of padding in every student's vocabulary
-MULTI_LABEL = "multi_label_classification"  # transformers' word for it: its pipeline then takes a sigmoid
-SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch's own, 1, drowns the LSTM's inputs
+CELLS: dict[str, type[nn.LSTM | nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+FORWARDS, BACKWARDS = "forwards", "backwards"  # "forward" is a name that PyTorch's modules have taken
 
 
-class BiLstmConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
+class BiLstmConfig(WordStudentConfig):
     """The shape of a Bi-LSTM student."""
 
     model_type = "limbeck_bilstm"
 
     def __init__(
-        self,
-        *,
-        vocab_size: int = 8,
-        embedding_size: int = 300,
-        hidden_size: int = 150,
-        dense_size: int = 200,
-        pooling: str = "max",
-        dropout: float = 0.3,
-        tune_vectors: bool = True,
-        pair: bool = False,
-        **rest: Any,
+        self, *, hidden_size: int = 150, layers: int = 1, cell: str = "lstm", pooling: str = "max", **rest: Any
     ) -> None:
-        self.vocab_size = vocab_size
-        self.embedding_size = embedding_size
         self.hidden_size = hidden_size
-        self.dense_size = dense_size
+        self.layers = layers
+        self.cell = cell
         self.pooling = pooling
-        self.dropout = dropout
-        self.tune_vectors = tune_vectors
-        self.pair = pair
-        super().__init__(pad_token_id=PAD, **{key: value for key, value in rest.items() if key != "pad_token_id"})
+        super().__init__(**rest)
 
 
-class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
-    """Word vectors → LSTM in both directions → pooling → ReLU layer → classes.
+class BiLstmForSequenceClassification(WordStudentModel):
+    """Word vectors → LSTM or GRU in both directions, level upon level → pooling → ReLU layer → classes.
 
-    The backward direction is a second LSTM that reads each row reversed within its own length, so the padding
-    behind a row never reaches a state that is used. A row of two texts is read by the same LSTMs twice and
-    classified from [h1; h2; h1⊙h2; |h1−h2|], as Tang et al. do.
+    The backward direction is a second network that reads each row reversed within its own length, so the padding
+    behind a row never reaches a state that is used.
     """
 
     config_class = BiLstmConfig
@@ -56,92 +46,73 @@ class BiLstmForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  #
 
     def __init__(self, config: BiLstmConfig) -> None:
         super().__init__(config)
-        width, hidden = config.embedding_size, config.hidden_size
-        self.embeddings = nn.Embedding(config.vocab_size, width, padding_idx=PAD)
-        self.embeddings.weight.requires_grad_(config.tune_vectors)
-        self.forward_lstm = nn.LSTM(width, hidden, batch_first=True)
-        self.backward_lstm = nn.LSTM(width, hidden, batch_first=True)
-        self.dropout = nn.Dropout(config.dropout)
-        self.dense = nn.Linear(2 * hidden * (4 if config.pair else 1), config.dense_size)
-        self.classifier = nn.Linear(config.dense_size, config.num_labels)
-        self.post_init()
+        hidden = config.hidden_size
+        cell = CELLS[config.cell]
+        widths = [config.vector_size, *[2 * hidden] * (config.layers - 1)]
+        self.levels = nn.ModuleList(
+            nn.ModuleDict({direction: cell(width, hidden, batch_first=True) for direction in (FORWARDS, BACKWARDS)})
+            for width in widths
+        )
+        if config.pooling == "attention":
+            self.attention = nn.Linear(2 * hidden, 2 * hidden)
+            self.question = nn.Linear(2 * hidden, 1, bias=False)
+        self._complete(2 * hidden)
 
-    def _init_weights(self, module: nn.Module) -> None:
-        """PyTorch's own initial values for all but the word vectors."""
-        if isinstance(module, nn.Embedding):
-            with torch.no_grad():
-                module.weight.normal_(0.0, SPREAD)
-                module.weight[PAD] = 0.0
+    def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
+        states = self._states(self._vectors(ids), lengths, inside)  # (rows, tokens, 2 · hidden)
+        match self.config.pooling:
+            case "max":
+                return states.masked_fill(~inside[..., None], float("-inf")).amax(dim=1)
+            case "last":  # the backward direction took its last step at the same place, on the first token
+                last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
+                return states.gather(1, last).squeeze(1)
+            case "mean":
+                return mean_inside(states, lengths)
+            case "attention":
+                return self._answer(states, inside)
+            case pooling:
+                raise ValueError(f"no such pooling: {pooling!r}")
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor | None = None,
-        pair_ids: Tensor | None = None,
-        pair_mask: Tensor | None = None,
-        labels: Tensor | None = None,
-        **_ignored: Any,
-    ) -> SequenceClassifierOutput:
-        """Logits of shape (rows, classes); ids are (rows, tokens), masks are 1 on tokens and 0 on padding.
+    def _states(self, vectors: Tensor, lengths: Tensor, inside: Tensor) -> Tensor:
+        """States of the uppermost level, both directions side by side.
 
-        Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1.
+        The backward direction is turned into the order of the tokens where that matters: below another level, and
+        where a token's states are weighed together. The other poolings take each direction by itself, in any order.
         """
-        features = self._read(input_ids, attention_mask)
-        if self.config.pair:
-            if pair_ids is None:
-                raise ValueError("this student reads two texts: pair_ids are missing")
-            other = self._read(pair_ids, pair_mask)
-            features = torch.cat([features, other, features * other, (features - other).abs()], dim=-1)
-        logits = self.classifier(torch.relu(self.dense(self.dropout(features))))
-        return SequenceClassifierOutput(loss=None if labels is None else self._loss(logits, labels), logits=logits)
-
-    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
-        if self.config.problem_type == MULTI_LABEL:
-            return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
-        return nn.functional.cross_entropy(logits, labels)
-
-    def _read(self, ids: Tensor, mask: Tensor | None) -> Tensor:
-        """(rows, 2 · hidden) features of one text per row."""
-        mask = (ids != PAD).long() if mask is None else mask
-        lengths = mask.sum(dim=1).clamp(min=1)  # (rows)
-        vectors = self.dropout(self.embeddings(ids))  # (rows, tokens, width)
-        positions = torch.arange(ids.shape[1], device=ids.device)[None, :]  # (1, tokens)
-        inside = positions < lengths[:, None]  # (rows, tokens)
+        positions = torch.arange(vectors.shape[1], device=vectors.device)[None, :]  # (1, tokens)
         mirrored = torch.where(inside, lengths[:, None] - 1 - positions, positions)
-        reversed_vectors = vectors.gather(1, mirrored[..., None].expand_as(vectors))
-        states = torch.cat([self.forward_lstm(vectors)[0], self.backward_lstm(reversed_vectors)[0]], dim=-1)
-        if self.config.pooling == "last":
-            last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
-            return states.gather(1, last).squeeze(1)
-        # The largest value does not depend on the order, so the reversed states need not be turned back.
-        return states.masked_fill(~inside[..., None], float("-inf")).amax(dim=1)
+        *lower, top = self.levels
+        for level in lower:
+            vectors = self.dropout(_both_ways(level, vectors, mirrored, in_order=True))
+        return _both_ways(top, vectors, mirrored, in_order=self.config.pooling == "attention")
+
+    def _answer(self, states: Tensor, inside: Tensor) -> Tensor:
+        """Σ αₜ·hₜ with α = softmax over the row's tokens of q·tanh(W·hₜ + b) (Yang et al. 2016, N16-1174, eq. 5-7)."""
+        relevance = self.question(torch.tanh(self.attention(states))).squeeze(-1)  # (rows, tokens)
+        weights = relevance.masked_fill(~inside, float("-inf")).softmax(dim=1)
+        return torch.einsum("rt,rth->rh", weights, states)
 
 
-def bilstm(
-    section: BiLstm,
-    *,
-    vocabulary_size: int,
-    embedding_size: int,
-    labels: list[str],
-    pair: bool,
-    multi_label: bool = False,
-) -> BiLstmForSequenceClassification:
+def _both_ways(level: nn.Module, vectors: Tensor, mirrored: Tensor, *, in_order: bool) -> Tensor:
+    """(rows, tokens, 2 · hidden); the backward half as it was read, or in the order of the tokens."""
+    forwards, backwards = level.get_submodule(FORWARDS), level.get_submodule(BACKWARDS)
+    back = backwards(_turned(vectors, mirrored))[0]
+    return torch.cat([forwards(vectors)[0], _turned(back, mirrored) if in_order else back], dim=-1)
+
+
+def _turned(states: Tensor, mirrored: Tensor) -> Tensor:
+    """(rows, tokens, width) with each row reversed within its own length."""
+    return states.gather(1, mirrored[..., None].expand_as(states))
+
+
+def bilstm(section: BiLstm, **task: Unpack[WordTask]) -> BiLstmForSequenceClassification:
     """A student with fresh weights, as the recipe asks for it."""
     config = BiLstmConfig(
-        vocab_size=vocabulary_size,
-        embedding_size=embedding_size,
         hidden_size=section.hidden_size,
-        dense_size=section.dense_size,
+        layers=section.layers,
+        cell=section.cell,
         pooling=section.pooling,
-        dropout=section.dropout,
-        tune_vectors=section.tune_vectors,
-        pair=pair,
-        id2label=dict(enumerate(labels)),
-        label2id={label: number for number, label in enumerate(labels)},
-        problem_type=MULTI_LABEL if multi_label else None,
+        **word_config_values(section, **task),
     )
     return BiLstmForSequenceClassification(config)
-
-
-AutoConfig.register(BiLstmConfig.model_type, BiLstmConfig, exist_ok=True)
-AutoModelForSequenceClassification.register(BiLstmConfig, BiLstmForSequenceClassification, exist_ok=True)

@@ -100,12 +100,12 @@ def _other_kind(folder: Path) -> tuple[str, str] | None:
     """What a folder is that is no encoder, and what was probably meant by it; None where it may be one."""
     if (folder / "run.json").is_file():
         return "the folder of a run of Limbeck, not an encoder", _teachers_of(folder)
-    if _read(folder / "config.json").get("model_type") == "limbeck_bilstm":
-        return "a student of Limbeck, not an encoder", f"{_ENCODER}; the teacher of a run is in its folder: {_TEACHER}"
+    if _is_student(folder):
+        return "a student of Limbeck, not an encoder", f"{_student(folder)} {_ENCODER}, such as {_TEACHER}."
     if any(folder.glob("*.safetensors")):
         return None
     if (folder / "model.onnx").is_file():
-        return "an exported model (model.onnx), not an encoder", f"{_ENCODER}; the teacher of a run: {_TEACHER}"
+        return "an exported model (model.onnx), not an encoder", f"{_student(folder)} {_ENCODER}, such as {_TEACHER}."
     if (folder / "answers.arrow").is_file():
         return "the answers that a run has read from a file, not an encoder", _FILE
     if _read(folder / "teacher.json").get("kind") == "ensemble":
@@ -125,10 +125,18 @@ _TEACHER = "runs/NAME/teacher"
 _FILE = 'Take the file itself as the teacher: kind = "file" and path = "…" in [teacher].'
 
 
+def _is_student(folder: Path) -> bool:
+    return str(_read(folder / "config.json").get("model_type")).startswith("limbeck_")
+
+
+def _student(folder: Path) -> str:
+    return f'As the teacher of a smaller student it goes by kind = "student", path = "{folder}" in [teacher].'
+
+
 def _teachers_of(run: Path) -> str:
     """The encoders in a run's folder, for the line of the recipe that names one."""
     places = [run / "teacher", *sorted((run / "teachers").glob("*"))]
-    found = [str(place) for place in places if (place / "config.json").is_file()]
+    found = [str(place) for place in places if (place / "config.json").is_file() and not _is_student(place)]
     lines = " or ".join(f'checkpoint = "{place}"' for place in found[:3])
     return f"Name its teacher: {lines}" if found else f"{_ENCODER}; this run has none."
 

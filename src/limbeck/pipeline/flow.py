@@ -6,24 +6,27 @@ from pathlib import Path
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_faults_told
-from limbeck.artifacts.manifest import Key, file_digest, read_manifest
+from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.run import input_fingerprints, read_corpus
-from limbeck.distillation.run import Role, train_student
-from limbeck.distillation.vocabulary import build_vocabulary
+from limbeck.distillation.empty_losses import empty_losses
+from limbeck.distillation.foreseen import refuse_the_impossible
+from limbeck.distillation.terms.custom import custom_files
+from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.machine import machine_facts
-from limbeck.evaluation.run import Candidate, evaluate
+from limbeck.evaluation.run import evaluate
 from limbeck.export.run import export_student
+from limbeck.pipeline.cards import write_cards
 from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
-from limbeck.pipeline.keys import lessons, settings, texts
-from limbeck.pipeline.teachers import Staff, labels_of, staff_of
+from limbeck.pipeline.keys import settings, texts
+from limbeck.pipeline.students import Students, students_of, vocabulary_of
+from limbeck.pipeline.teachers import labels_of, staff_of
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.export import Precision
 from limbeck.recipe.load import load_recipe
@@ -46,6 +49,8 @@ def run(
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     reporter = reporter or TerminalReporter()
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
+    refuse_the_impossible(loaded.recipe)
+    custom_files(loaded.recipe.distillation.every_loss)  # refuses those that cannot be found
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
@@ -79,142 +84,30 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     taught = lessons_of(recipe, corpus, extra, labels, work)
     if until == Stage.LABELING:
         return
-    vocabulary = _vocabulary(recipe, corpus, taught, staff, work)
-    teacher, members = staff.teacher, staff.folders
-    del staff  # the memory of opened teachers is the students' from here on
-    students = _students(recipe, corpus, taught, labels, vocabulary, work, tracks=tracks)
+    vocabulary = vocabulary_of(recipe, corpus, taught, staff, work)
+    staff = staff.rested()  # the memory of opened teachers is the students' from here on
+    students = students_of(recipe, corpus, taught, labels, vocabulary, staff, work, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
     candidates = _candidates(recipe, corpus, students, work)
     if until == Stage.EXPORT:
         return
-    _report(recipe, name, corpus, taught, teacher, members, labels, candidates, work)
+    report = _report(recipe, name, corpus, taught, staff.teacher, staff.folders, labels, candidates, work)
+    write_cards(recipe, report, [candidate.shipped for candidate in candidates])
 
 
 def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
     section = recipe.corpus
-    return work.step(
+    corpus = work.step(
         "corpus",
         kind="corpus",
         key=Key(section=settings(section, without=("train", "dev", "test")), inputs=input_fingerprints(section)),
         load=Corpus,
         make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
     )
-
-
-def _vocabulary(
-    recipe: Recipe,
-    corpus: Corpus,
-    taught: Lessons,
-    staff: Staff,
-    work: RunFolder,
-) -> VocabularyFolder:
-    section = recipe.student
-    vectors = section.word_vectors
-    if vectors not in ("teacher", "random"):
-        vectors = file_digest(Path(vectors))
-    return work.step(
-        "vocabulary",
-        kind="vocabulary",
-        key=Key(
-            section={
-                **settings(section, without=("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")),
-                "form": taught.form,
-            },
-            inputs={
-                "teacher": staff.teacher.fingerprint,
-                **lessons(corpus, taught.parts),
-                **taught.fingerprints,
-                "word_vectors": vectors,
-            },
-        ),
-        load=VocabularyFolder,
-        make=lambda out, key: build_vocabulary(
-            section,
-            corpus=corpus,
-            extra=taught.rows,
-            form=taught.form,
-            teacher=staff.teacher,
-            encoder=staff.encoder.folder if staff.encoder else None,
-            open_encoder=staff.encoder,
-            out=out,
-            key=key,
-            reporter=work.reporter,
-        ),
-    )
-
-
-Students = dict[Role, dict[int, StudentFolder]]
-
-
-def _students(
-    recipe: Recipe,
-    corpus: Corpus,
-    taught: Lessons,
-    labels: TeacherLabels,
-    vocabulary: VocabularyFolder,
-    work: RunFolder,
-    *,
-    tracks: Tracks,
-) -> Students:
-    """The baseline and the distilled student, each once per seed."""
-    roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
-    return {
-        role: {
-            seed: _student(recipe, role, seed, corpus, taught, labels, vocabulary, work, tracks=tracks)
-            for seed in recipe.distillation.seeds
-        }
-        for role in roles
-    }
-
-
-def _student(
-    recipe: Recipe,
-    role: Role,
-    seed: int,
-    corpus: Corpus,
-    taught: Lessons,
-    labels: TeacherLabels,
-    vocabulary: VocabularyFolder,
-    work: RunFolder,
-    *,
-    tracks: Tracks,
-) -> StudentFolder:
-    section, student, alone = recipe.distillation, recipe.student, role == "baseline"
-    left_out = ("seeds", "baseline", "losses") if alone else ("seeds", "baseline")
-    # What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing.
-    said = {"teacher": labels.facts["teacher"], **lessons(corpus, taught.parts), **taught.fingerprints}
-    start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
-    return work.step(
-        f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
-        kind="student",
-        key=Key(
-            section={
-                "student": {**settings(student), "word_vectors": start},
-                "distillation": settings(section, without=left_out),
-            },
-            inputs={
-                "corpus": corpus.lessons_fingerprint,
-                "vocabulary": vocabulary.fingerprint,
-                **({} if alone else said),
-            },
-        ),
-        load=StudentFolder,
-        make=lambda out, key: train_student(
-            section,
-            student=student,
-            role=role,
-            seed=seed,
-            corpus=corpus,
-            extra=[] if alone else taught.rows,
-            labels=None if alone else labels,
-            vocabulary=vocabulary,
-            out=out,
-            key=key,
-            reporter=work.reporter,
-            tracks=tracks,
-        ),
-    )
+    for note in empty_losses(recipe.distillation.every_loss, classes=len(corpus.labels)):
+        work.reporter.note(f"  {note}")
+    return corpus
 
 
 def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:

@@ -1,5 +1,6 @@
 """The teacher of a run: one, or an ensemble whose members are prepared and asked each by itself."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +16,13 @@ from limbeck.labeling.run import label
 from limbeck.labeling.source import Source
 from limbeck.pipeline.keys import ExtraText, settings, texts
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.chance import refuse_guessing
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
 from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
+from limbeck.teacher.fine_tune import start_encoder
 from limbeck.teacher.run import opened, prepare_teacher
+from limbeck.teacher.student_source import find_student
 from limbeck.training.tracks import Tracks
 
 STORE = ".label-store"
@@ -51,8 +54,12 @@ class Staff:
 
     @property
     def encoder(self) -> OpenedOnce | None:
-        """The first member that has states and a vocabulary; None where all are files."""
+        """The first member that has states of tokens and a vocabulary; None where all are files or students."""
         return next((member for member in self.members.values() if member.folder.is_encoder), None)
+
+    def rested(self) -> "Staff":
+        """The same teachers, none of them in memory."""
+        return Staff(self.teacher, {name: OpenedOnce(member.folder) for name, member in self.members.items()})
 
     @property
     def sources(self) -> list[Source]:
@@ -96,9 +103,7 @@ def staff_of(recipe: Recipe, corpus: Corpus, work: RunFolder, *, tracks: Tracks)
     return Staff(together, {name: OpenedOnce(folder) for name, folder in members.items()})
 
 
-def _member(
-    section: EncoderTeacher | FileTeacher, name: str, corpus: Corpus, work: RunFolder, *, tracks: Tracks
-) -> TeacherFolder:
+def _member(section: AnyMember, name: str, corpus: Corpus, work: RunFolder, *, tracks: Tracks) -> TeacherFolder:
     teacher = work.step(
         name,
         kind="teacher",
@@ -113,8 +118,10 @@ def _member(
     return teacher
 
 
-def _settings(section: EncoderTeacher | FileTeacher) -> dict[str, Any]:
+def _settings(section: AnyMember) -> dict[str, Any]:
     """What of the section decides about the teacher's answers."""
+    if isinstance(section, StudentTeacher):
+        return settings(section, without=(*NO_LESSON, "path"))
     if isinstance(section, FileTeacher):
         return settings(section, without=(*NO_LESSON, "path", "uncovered"))
     unread = ["head_share"] if section.long_texts == "head" else []
@@ -122,7 +129,9 @@ def _settings(section: EncoderTeacher | FileTeacher) -> dict[str, Any]:
     return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
 
 
-def _origin(section: EncoderTeacher | FileTeacher) -> dict[str, str]:
+def _origin(section: AnyMember) -> dict[str, str]:
+    if isinstance(section, StudentTeacher):
+        return {"student": find_student(section.path).fingerprint}
     if isinstance(section, FileTeacher):
         if not Path(section.path).is_file():
             reason, advice = "it is a folder", "Give the file of probabilities in it as teacher.path."
@@ -131,9 +140,26 @@ def _origin(section: EncoderTeacher | FileTeacher) -> dict[str, str]:
     return {"checkpoint": checkpoint_fingerprint(section.checkpoint)}
 
 
+def encoder_section(recipe: Recipe) -> EncoderTeacher:
+    """The table of the encoder, or of the first among several teachers."""
+    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
+    return next(member for member in members if isinstance(member, EncoderTeacher))
+
+
+def untaught(section: EncoderTeacher, corpus: Corpus) -> Callable[[], Any] | None:
+    """The checkpoint that the encoder was before it was fine-tuned; None where it was taken as it is."""
+    return None if section.train == "none" else lambda: start_encoder(section, corpus=corpus).model
+
+
+def untaught_fingerprint(section: EncoderTeacher) -> str:
+    """Of that checkpoint; the weights that it does not bring follow from the seed."""
+    return f"{checkpoint_fingerprint(section.checkpoint)} {section.seed}"
+
+
 def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, staff: Staff, work: RunFolder) -> TeacherLabels:
     """Labels of all rows: the student learns from train and extra text, the report needs dev and test."""
-    section, facts = recipe.labeling, staff.teacher.facts
+    section = recipe.labeling.model_copy(update={"features": recipe.features})
+    facts = staff.teacher.facts
     uncovered = _uncovered(recipe)
     labels = work.step(
         "labels",

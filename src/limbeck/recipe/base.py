@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict
 class Locate(Protocol):
     """Turns a path of the recipe into the absolute path of what it means."""
 
-    def __call__(self, path: str, *, required: bool = True) -> str:
-        """The absolute path, or `path` itself when nothing is there (which is a problem if it is required)."""
+    def __call__(self, path: str, *, required: bool = True, what: str = "file", instead: str = "") -> str:
+        """The absolute path, or `path` itself when nothing is there, which is a problem if it is required: no `what`,
+        and what may have been meant `instead`."""
 
 
 class Section(BaseModel):

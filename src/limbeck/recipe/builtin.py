@@ -1,8 +1,10 @@
-"""The recipes that come with the package."""
+"""The recipes that come with the package: whole ones about a data set, and methods that others extend."""
 
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+
+METHODS = "methods"  # the folder beside the recipes
 
 
 @dataclass(frozen=True)
@@ -16,9 +18,27 @@ class BuiltinRecipe:
 
 
 def builtin_recipes() -> list[BuiltinRecipe]:
-    """All of them, by name."""
-    folder = Path(str(resources.files("limbeck.recipe"))) / "builtin"
-    return [_describe(path) for path in sorted(folder.glob("*.toml"))]
+    """Those that can be run, by name."""
+    return [_describe(path) for path in sorted(_folder().glob("*.toml"))]
+
+
+def builtin_methods() -> list[BuiltinRecipe]:
+    """Student and objective without data: `extends = "spkd"` in a recipe, or `limbeck run sst2-spkd`."""
+    return [_describe(path) for path in sorted((_folder() / METHODS).glob("*.toml"))]
+
+
+def data_and_method(name: str) -> tuple[BuiltinRecipe, BuiltinRecipe] | None:
+    """The recipe and the method that a name such as "sst2-small-tang" puts together."""
+    recipes = {recipe.name: recipe for recipe in builtin_recipes()}
+    for method in builtin_methods():
+        data = recipes.get(name.removesuffix(f"-{method.name}"))
+        if data is not None and data.name != name:
+            return data, method
+    return None
+
+
+def _folder() -> Path:
+    return Path(str(resources.files("limbeck.recipe"))) / "builtin"
 
 
 def _describe(path: Path) -> BuiltinRecipe:

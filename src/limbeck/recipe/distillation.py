@@ -1,45 +1,28 @@
 """`[distillation]`: what the student is trained on, and how."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from limbeck.recipe.base import Section
+from limbeck.recipe.losses import LogitMse, Loss, Need, needs_of
 from limbeck.recipe.teacher import Precision
 
 
-class HardLabels(Section):
-    """Cross-entropy to the labels of the corpus (binary, for each class, with several labels a row); rows without a
-    label add nothing."""
+class TrainingStage(Section):
+    """One step of a training in several: TinyBERT first learns the inner layers, then the predictions."""
 
-    kind: Literal["hard_labels"]
-    """The kind of loss."""
-    weight: float = Field(default=1.0, ge=0)
-    """Factor of this loss in the sum."""
-
-
-class LogitMse(Section):
-    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019)."""
-
-    kind: Literal["logit_mse"]
-    """The kind of loss."""
-    weight: float = Field(default=1.0, ge=0)
-    """Factor of this loss in the sum."""
-
-
-class SoftTargets(Section):
-    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels a row,
-    that of each class by itself."""
-
-    kind: Literal["soft_targets"]
-    """The kind of loss."""
-    weight: float = Field(default=1.0, ge=0)
-    """Factor of this loss in the sum."""
-    temperature: float = Field(default=2.0, gt=0)
-    """Both distributions are softened by it; the T² keeps the gradient's size."""
-
-
-Loss = Annotated[HardLabels | LogitMse | SoftTargets, Field(discriminator="kind")]
+    epochs: int = Field(default=3, ge=1)
+    """Passes over the training rows and the transfer text."""
+    learning_rate: float | None = Field(default=None, gt=0)
+    """Peak learning rate; left out: that of `[distillation]`."""
+    batch_size: int | None = Field(default=None, ge=1)
+    """Rows whose gradient is computed at a time; left out: that of `[distillation]`."""
+    warmup_fraction: float | None = Field(default=None, ge=0, lt=1)
+    """Share of its steps in which the learning rate rises; left out: that of `[distillation]`."""
+    losses: list[Loss] = Field(min_length=1)
+    """Its objective: a weighted sum. A stage without a loss on labels or logits ends with its last epoch, any other
+    with its best one by dev."""
 
 
 class Distillation(Section):
@@ -54,7 +37,7 @@ class Distillation(Section):
     accumulation_steps: int = Field(default=1, ge=1)
     """Batches whose gradients make one step."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate; it warms up, then falls linearly to zero."""
+    """Peak learning rate; it warms up, then falls linearly to zero. Transformers want one near 1e-4."""
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
     weight_decay: float = Field(default=1e-4, ge=0)
@@ -68,4 +51,29 @@ class Distillation(Section):
     baseline: bool = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
     losses: list[Loss] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
-    """The objective: a weighted sum."""
+    """The objective: a weighted sum. Not read where there are `stages`."""
+    stages: list[TrainingStage] = []
+    """Several trainings one after the other, each with epochs, learning rate and losses of its own. `epochs` and
+    `learning_rate` are then those of the baseline alone."""
+
+    @model_validator(mode="after")
+    def _one_objective(self) -> Self:
+        if self.stages and "losses" in self.model_fields_set:
+            raise ValueError("losses and stages exclude each other: put the losses into the stages")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _as_written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without the losses that are not read, which would be refused when the recipe of a run is read again."""
+        table: dict[str, Any] = written(self)
+        return {key: value for key, value in table.items() if key != "losses"} if self.stages else table
+
+    @property
+    def every_loss(self) -> list[Loss]:
+        """The losses of all stages."""
+        return [loss for stage in self.stages for loss in stage.losses] if self.stages else list(self.losses)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What all losses together ask for."""
+        return frozenset().union(*(needs_of(loss) for loss in self.every_loss))

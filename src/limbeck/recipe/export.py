@@ -20,3 +20,5 @@ class Export(Section):
     """Least share of rows on which the int8 file gives the trained student's label; below it export refuses."""
     parity_rows: int = Field(default=1000, ge=1)
     """Rows of dev on which the two are compared."""
+    calibrate: bool = True
+    """Whether probabilities are made to fit dev: by one temperature for each file, which changes no label."""

@@ -17,9 +17,10 @@ class Labeling(Section):
     65,536 on a GPU."""
     rows_per_shard: int = Field(default=4096, ge=1)
     """Rows written at a time; a killed run asks at most this many again."""
-    features: Literal["none", "cls", "mean"] = "none"
+    features: Literal["auto", "none", "cls", "mean"] = "auto"
     """Also keep, in half precision, one vector a text, for losses on features: the last state of the token that the
-    teacher's classifier reads, or the mean of the last states of all its tokens."""
+    teacher's classifier reads, or the mean of the last states of all its tokens. "auto" keeps what the recipe needs:
+    "cls" for such losses, "mean" for `transfer.choice = "nearest"`."""
 
     def located(self, locate: Locate) -> Self:
         """With a store that is already there as an absolute path."""

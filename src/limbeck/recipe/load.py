@@ -1,6 +1,5 @@
 """From a recipe's name or file to a validated recipe whose files all exist."""
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from limbeck.errors import RecipeInvalid, RecipeNotFound, did_you_mean
-from limbeck.recipe.builtin import builtin_recipes
+from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
+from limbeck.recipe.extends import merged, read_recipe
 from limbeck.recipe.files import find_file, search_roots
 from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.problems import problems_of
@@ -27,9 +27,8 @@ class LoadedRecipe:
 
 def load_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = (), locate: bool = True) -> LoadedRecipe:
     """Read, override, validate, and find every file; all problems are raised together."""
-    source = recipe_source(name_or_path)
-    file_or_run = source.parent.resolve().name if Path(name_or_path).is_dir() else source.stem
-    raw = apply_overrides(_read(source), overrides, recipe=str(name_or_path))
+    source, raw, file_or_run = _read(name_or_path)
+    raw = apply_overrides(raw, overrides, recipe=str(name_or_path))
     recipe = parse_recipe(raw, recipe=str(name_or_path))
     if locate:
         recipe = _locate(recipe, source=source, recipe_name=str(name_or_path))
@@ -51,32 +50,42 @@ def recipe_source(name_or_path: str | Path) -> Path:
         return path / "recipe.toml"  # a run folder: its resolved recipe
     if path.is_file():
         return path
-    known = {recipe.name: recipe.path for recipe in builtin_recipes()}
+    known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     if str(name_or_path) in known:
         return known[str(name_or_path)]
     beside = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
     raise RecipeNotFound(name=str(name_or_path), builtin=list(known), beside=beside)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeInvalid(recipe=str(path), problems=[f"not valid TOML: {error}"]) from None
-    except UnicodeDecodeError as error:
-        raise RecipeInvalid(recipe=str(path), problems=[f"not UTF-8 text: {error.reason}"]) from None
+def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
+    """The file of a recipe, what it says together with all it extends, and the name of its run."""
+    name = str(name_or_path)
+    if not Path(name).expanduser().exists() and (both := data_and_method(name)):
+        data, method = both
+        together = merged(read_recipe(data.path), {**read_recipe(method.path), "name": name})
+        return data.path, together, name
+    source = recipe_source(name_or_path)
+    _refuse_bare_method(source, name)
+    is_run = Path(name_or_path).is_dir()
+    return source, read_recipe(source), source.parent.resolve().name if is_run else source.stem
+
+
+def _refuse_bare_method(source: Path, name: str) -> None:
+    if source.parent.name == METHODS and source in [method.path for method in builtin_methods()]:
+        advice = f"Put extends = \"{name}\" at the top of your recipe, or run a data set's: limbeck run sst2-{name}"
+        raise RecipeInvalid(recipe=name, problems=["it is a method, and has no data"], advice=advice)
 
 
 def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
     roots = search_roots(source.parent)
     problems: list[str] = []
 
-    def locate(path: str, *, required: bool = True) -> str:
+    def locate(path: str, *, required: bool = True, what: str = "file", instead: str = "") -> str:
         try:
             return find_file(path, roots)
         except FileNotFoundError:
             if required:
-                problems.append(f"no file '{path}'{_beside(path, roots)}")
+                problems.append(f"no {what} '{path}'{_beside(path, roots)}{instead}")
             return path
 
     located = recipe.located(locate)

@@ -15,9 +15,15 @@ def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[Ba
     # A key that may be of several types has a finding from each of them: they are one problem.
     by_path: dict[str, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
-        path = [*_path_in_file(details["loc"], raw), *(["kind"] if details["type"] == "union_tag_invalid" else [])]
+        path = _path_in_file(details["loc"], raw, is_missing=details["type"] == "missing")
+        path += ["kind"] if details["type"] == "union_tag_invalid" else []
         by_path.setdefault(".".join(str(step) for step in path) or "recipe", []).append(details)
-    return [f"{path}: {_complaint(findings, root=root)}" for path, findings in by_path.items()]
+    return [
+        f"{path}: {_complaint(findings, root=root)}"
+        for path, findings in by_path.items()
+        # A list in place of a word was meant as one: what is wrong inside it is the problem.
+        if findings[0]["type"] != "literal_error" or not any(other.startswith(f"{path}.") for other in by_path)
+    ]
 
 
 def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> str:
@@ -34,7 +40,7 @@ def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> st
         case "value_error":
             return str(details["ctx"]["error"])
         case _:
-            wishes = [_wish(finding) for finding in findings]
+            wishes = [_wish(finding, root=root) for finding in findings]
             wanted = " or ".join([wishes[0], *(wish.removeprefix("should be ") for wish in wishes[1:])])
             return f"{wanted} (found {_short(details['input'])}){_nearest_choice(details)}"
 
@@ -47,7 +53,7 @@ def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
     return f"unknown kind '{found}'{did_you_mean(found, kinds)}; known kinds: {', '.join(kinds)}"
 
 
-def _wish(details: ErrorDetails) -> str:
+def _wish(details: ErrorDetails, *, root: type[BaseModel]) -> str:
     """What pydantic wanted, in TOML's words."""
     match details["type"]:
         case "model_type" | "dict_type" | "model_attributes_type":
@@ -58,7 +64,8 @@ def _wish(details: ErrorDetails) -> str:
             least = details["ctx"]["min_length"]
             return "should not be empty" if least == 1 else f"should have at least {least} items"
         case "list_type":
-            return "should be a list (of tables: [[double brackets]])"
+            has_tables = _models_in(_step_into(_annotation_at(root, details["loc"]), 0))
+            return "should be a list (of tables: [[double brackets]])" if has_tables else "should be a list"
         case _:
             message = details["msg"].removeprefix("Input ")
             return message[:1].lower() + message[1:]
@@ -76,14 +83,14 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _path_in_file(loc: Sequence[int | str], raw: object) -> list[int | str]:
+def _path_in_file(loc: Sequence[int | str], raw: object, *, is_missing: bool) -> list[int | str]:
     """The location without the steps that pydantic adds for members of a union."""
     path: list[int | str] = []
     here = raw
     for depth, step in enumerate(loc):
-        last = depth == len(loc) - 1
+        is_missing_key = is_missing and depth == len(loc) - 1
         if isinstance(here, Mapping) and isinstance(step, str):
-            if step not in here and not last:
+            if step not in here and not is_missing_key:
                 continue  # the tag of a discriminated union
             path.append(step)
             here = here.get(step)

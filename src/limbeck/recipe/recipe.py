@@ -1,6 +1,6 @@
 """The whole recipe: one field per section."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,8 +11,9 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
 from limbeck.recipe.labeling import Labeling
-from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher
+from limbeck.recipe.losses import Need, needs_of
+from limbeck.recipe.student import BiLstm, Student, Transformer
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
 from limbeck.recipe.tracking import Tracking
 from limbeck.recipe.transfer import Transfer
 
@@ -29,10 +30,10 @@ class Recipe(Section):
     augmentation: Augmentation | None = None
     """Changed copies of the training rows, which the teacher will label too."""
     teacher: Teacher = EncoderTeacher()
-    """The big model, or what one said, or several of them."""
+    """The big model, or what one said, or a student of another run, or several of them."""
     labeling: Labeling = Labeling()
     """How the teacher is asked."""
-    student: BiLstm = BiLstm()
+    student: Student = BiLstm()
     """The small model."""
     distillation: Distillation = Distillation()
     """How the small model is trained."""
@@ -46,18 +47,29 @@ class Recipe(Section):
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
         unlabelled = "transfer text has" if self.transfer else "changed copies have" if self.augmentation else None
-        if unlabelled and all(loss.kind == "hard_labels" for loss in self.distillation.losses):
+        if unlabelled and self.distillation.needs == {"labels"}:
             raise ValueError(
                 f"{unlabelled} no labels, so a loss on the teacher's logits is needed: "
                 "add logit_mse or soft_targets to distillation.losses"
             )
         if self.transfer is not None:
-            if self.transfer.choice == "nearest" and self.labeling.features == "none":
+            if self.transfer.choice == "nearest" and self.features == "none":
                 raise ValueError('transfer.choice = "nearest" goes by features: set labeling.features = "mean"')
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
         self._teacher_fits()
+        self._losses_fit()
         return self
+
+    @property
+    def features(self) -> Literal["none", "cls", "mean"]:
+        """The vectors that are kept with the teacher's labels, "auto" settled."""
+        asked = self.labeling.features
+        if asked != "auto":
+            return asked
+        if "features" in self.distillation.needs:
+            return "cls"
+        return "mean" if self.transfer is not None and self.transfer.choice == "nearest" else "none"
 
     def _teacher_fits(self) -> None:
         """What the rooms behind the teacher ask of it, it must be able to give."""
@@ -67,14 +79,61 @@ class Recipe(Section):
             for member in members
         ):
             raise ValueError("corpus.pair and the `pair` of a teacher that is a file must both be given, or neither")
-        if self.student.vocabulary.kind == "pieces" and not any(
-            isinstance(member, EncoderTeacher) for member in members
-        ):
+        wanted = self.student.vocabulary.kind
+        if wanted != "words" and not any(isinstance(member, EncoderTeacher) for member in members):
             raise ValueError(
-                'student.vocabulary.kind = "pieces" takes the pieces of an encoder, and the teacher is a file'
+                f'student.vocabulary.kind = "{wanted}" takes the pieces of an encoder, and the teacher is none'
             )
-        if self.labeling.features != "none" and not isinstance(self.teacher, EncoderTeacher):
-            raise ValueError("labeling.features can be had from a single encoder only")
+        if self.features != "none" and not isinstance(self.teacher, EncoderTeacher | StudentTeacher):
+            asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
+            asked = asked or 'transfer.choice = "nearest"'
+            raise ValueError(f"features, for {asked}, can be had from a single encoder or student only")
+
+    def _losses_fit(self) -> None:
+        """What the losses ask for, teacher, labels and student must have."""
+        distillation = self.distillation
+        if "features" in distillation.needs and self.labeling.features == "none":
+            asked = self._asking_for("features")
+            raise ValueError(f'{asked} goes by features, and labeling.features = "none": leave that key out')
+        if self.corpus.multi_label and (wrong := [loss.kind for loss in distillation.every_loss if loss.exclusive]):
+            raise ValueError(
+                f"{', '.join(wrong)} {'take' if wrong[1:] else 'takes'} a row to have one label, and "
+                "corpus.multi_label is true: use soft_targets or logit_mse, which know several"
+            )
+        self._classes_are_learned()
+        if "layers" in distillation.needs:
+            self._layers_can_be_had(self._asking_for("layers"))
+
+    def _classes_are_learned(self) -> None:
+        """A transformer may have its classifier from the teacher; any other student must learn the classes last."""
+        distillation = self.distillation
+        losses = distillation.stages[-1].losses if distillation.stages else distillation.losses
+        if not isinstance(self.student, Transformer) and not any(
+            {"labels", "logits"} & needs_of(loss) for loss in losses
+        ):
+            kinds, where = (
+                ", ".join(loss.kind for loss in losses),
+                "the last stage" if distillation.stages else "losses",
+            )
+            raise ValueError(f"{kinds} alone teaches no classes: add logit_mse, soft_targets or hard_labels to {where}")
+
+    def _layers_can_be_had(self, asking: str) -> None:
+        if not isinstance(self.teacher, EncoderTeacher):
+            raise ValueError(f"{asking} reads the teacher's layers, and only a single encoder has such")
+        if not isinstance(self.student, Transformer):
+            raise ValueError(
+                f"{asking} reads the student's layers, and a {self.student.kind} has none to compare: "
+                'set student.kind = "transformer", or take a loss on features (spkd, hint, rkd, factor_transfer)'
+            )
+        if self.student.vocabulary.kind != "teacher":
+            raise ValueError(
+                f"{asking} compares token by token, so student and teacher must have the same tokens: "
+                'set student.vocabulary.kind = "teacher"'
+            )
+
+    def _asking_for(self, need: Need) -> str:
+        """The kinds of loss that ask for this."""
+        return ", ".join(dict.fromkeys(loss.kind for loss in self.distillation.every_loss if need in needs_of(loss)))
 
     def located(self, locate: Locate) -> Self:
         """With every path of every section made absolute."""

@@ -1,8 +1,9 @@
 """`[student]`: the small model, its vocabulary and its word vectors."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 
@@ -18,21 +19,18 @@ class Vocabulary(Section):
     """A token must be seen this often in the training and transfer text."""
     lowercase: bool = True
     """Fold upper case into lower case (words only; pieces do as the teacher does)."""
+    segmenter: Literal["longest_match", "jieba"] = "longest_match"
+    """How Chinese text is cut into the words of the vocabulary, in training and in use (words only; English has no need
+    of it). "longest_match": by the vocabulary alone; "jieba": by jieba, which then every user of the model needs."""
 
 
-class BiLstm(Section):
-    """The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136): word vectors, one Bi-LSTM, a ReLU layer, the classes."""
+class WordStudent(Section):
+    """What students that read word vectors have in common."""
 
-    kind: Literal["bilstm"] = "bilstm"
-    """The kind of student."""
-    hidden_size: int = Field(default=150, ge=1)
-    """Width of the LSTM in each direction."""
-    dense_size: int = Field(default=200, ge=1)
-    """Width of the ReLU layer."""
-    pooling: Literal["max", "last"] = "max"
-    """What the text is read off: the largest value over its words, or the last state of each direction (Tang's)."""
+    dense_size: int = Field(default=200, ge=0)
+    """Width of the ReLU layer before the classes; 0 leaves it out."""
     dropout: float = Field(default=0.3, ge=0, lt=1)
-    """Dropout on word vectors and on the pooled states."""
+    """Dropout on word vectors and on the features of a text."""
     word_vectors: str = "teacher"
     """Where word vectors start: "teacher" (each word through the teacher, then principal components), "random",
     or a word2vec/GloVe file (text or .bin, also gzipped)."""
@@ -40,13 +38,121 @@ class BiLstm(Section):
     """Width of word vectors from the teacher or from random; a file brings its own."""
     tune_vectors: bool = True
     """Whether word vectors go on learning."""
+    static_channel: bool = False
+    """Beside the word vectors that learn, the same ones once more, standing still: twice as wide (Kim 2014; Tang)."""
     max_length: int = Field(default=256, ge=1)
     """Longest input in the student's tokens; the rest of a text is cut off."""
     vocabulary: Vocabulary = Vocabulary()
     """The `[student.vocabulary]` table."""
+
+    @model_validator(mode="after")
+    def _channels_differ(self) -> Self:
+        if self.static_channel and not self.tune_vectors:
+            raise ValueError("static_channel stands beside vectors that learn: leave tune_vectors true")
+        return self
 
     def located(self, locate: Locate) -> Self:
         """With a file of word vectors as an absolute path."""
         if self.word_vectors in ("teacher", "random"):
             return self
         return self.model_copy(update={"word_vectors": locate(self.word_vectors)})
+
+
+class BiLstm(WordStudent):
+    """The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136): word vectors, one Bi-LSTM, a ReLU layer, the classes."""
+
+    kind: Literal["bilstm"] = "bilstm"
+    """The kind of student."""
+    hidden_size: int = Field(default=150, ge=1)
+    """Width of the recurrent layer in each direction."""
+    layers: int = Field(default=1, ge=1)
+    """Recurrent layers; each reads both directions of the one below."""
+    cell: Literal["lstm", "gru"] = "lstm"
+    """The recurrent cell."""
+    pooling: Literal["max", "last", "mean", "attention"] = "max"
+    """What the text is read off: the largest value over its words, the last state of each direction (Tang's), the mean
+    over its words, or a mean that a learned question weighs."""
+
+
+class TextCnn(WordStudent):
+    """The convolutional network of Kim 2014 (arXiv:1408.5882): windows of words, the largest value of each filter."""
+
+    kind: Literal["textcnn"]
+    """The kind of student."""
+    windows: list[Annotated[int, Field(ge=1)]] = Field(default=[3, 4, 5], min_length=1)
+    """Words that a filter sees at a time; one set of filters for each."""
+    filters: int = Field(default=100, ge=1)
+    """Filters for each window."""
+    dense_size: int = Field(default=0, ge=0)
+    """Width of the ReLU layer before the classes; 0 leaves it out, as Kim does."""
+    dropout: float = Field(default=0.5, ge=0, lt=1)
+    """Dropout on word vectors and on the features of a text."""
+
+
+class Bag(WordStudent):
+    """The mean of a text's word vectors, each word with a weight that is learned, then a ReLU layer: microseconds."""
+
+    kind: Literal["bag"]
+    """The kind of student."""
+    word_weights: bool = True
+    """Whether each word has a weight of its own in the mean; else all count alike."""
+
+
+class TransformerVocabulary(Section):
+    """The tokens of a transformer student."""
+
+    kind: Literal["teacher", "pieces"] = "teacher"
+    """All of the teacher's tokens, which losses on single tokens need; or those that the training text uses."""
+    max_size: int = Field(default=30_000, ge=8)
+    """Most pieces; the frequent ones stay."""
+    min_count: int = Field(default=2, ge=1)
+    """A piece must be seen this often in the training and transfer text."""
+
+
+class Transformer(Section):
+    """A small transformer: TinyBERT's shape, DistilBERT's, or any other, started from layers of the teacher."""
+
+    kind: Literal["transformer"]
+    """The kind of student."""
+    family: Literal["teacher", "bert", "distilbert"] = "teacher"
+    """Whose layers it has: the teacher's own family, BERT, or DistilBERT (no token types, no pooler)."""
+    layers: int = Field(default=4, ge=1)
+    """Transformer layers."""
+    width: int | None = Field(default=None, ge=1)
+    """Width of the states; left out: the teacher's."""
+    heads: int | None = Field(default=None, ge=1)
+    """Attention heads, which must divide the width; left out: the teacher's, or as many of 64 as the width holds."""
+    inner_size: int | None = Field(default=None, ge=1)
+    """Width of the layer between two states; left out: four times the width."""
+    start: Literal["teacher", "random"] = "teacher"
+    """Where weights start. "teacher": layers and embeddings of the teacher where the widths agree; where they do not,
+    embeddings cut down to their principal axes, and layers at random."""
+    teacher_layers: Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]] = "uniform"
+    """Which of the teacher's layers it starts from: evenly spread (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
+    the first ones, the last ones, or a list of their numbers from 0."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """Dropout on states, attention and the classifier's input."""
+    max_length: int = Field(default=128, ge=4)
+    """Longest input in tokens, special tokens included; the rest of a text is cut off."""
+    vocabulary: TransformerVocabulary = TransformerVocabulary()
+    """The `[student.vocabulary]` table."""
+
+    @model_validator(mode="after")
+    def _shape_is_possible(self) -> Self:
+        if self.width and self.heads and self.width % self.heads:
+            raise ValueError(f"heads must divide width: {self.width} is no multiple of {self.heads}")
+        if isinstance(self.teacher_layers, list) and len(self.teacher_layers) != self.layers:
+            raise ValueError(
+                f"teacher_layers names {len(self.teacher_layers)} layers of the teacher for {self.layers} layers"
+            )
+        return self
+
+
+def _with_kind(table: Any) -> Any:
+    """A `[student]` table that says no kind is about a Bi-LSTM."""
+    return {"kind": "bilstm", **table} if isinstance(table, Mapping) else table
+
+
+AnyWordStudent = BiLstm | TextCnn | Bag
+AnyStudent = AnyWordStudent | Transformer
+Student = Annotated[AnyStudent, Field(discriminator="kind"), BeforeValidator(_with_kind)]

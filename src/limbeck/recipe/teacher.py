@@ -1,4 +1,4 @@
-"""`[teacher]`: the big model whose judgement the student learns, or a file of what one said, or several of them."""
+"""`[teacher]`: whose judgement the student learns: a big model, a file of what one said, a student, or several."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -104,12 +104,33 @@ class FileTeacher(Section):
         return self.model_copy(update={"path": locate(self.path)})
 
 
-def _with_kind(table: Any) -> Any:
-    """A `[teacher]` table that says no kind is about an encoder."""
-    return {"kind": "encoder", **table} if isinstance(table, Mapping) else table
+class StudentTeacher(Section):
+    """A student that another run has trained, as a teacher assistant for a smaller one (Mirzadeh et al. 2020,
+    arXiv:1902.03393). For short, at the top of the recipe: `teacher = "runs/big/students/bilstm"`."""
+
+    kind: Literal["student"]
+    """The kind of teacher."""
+    path: str = Field(min_length=1)
+    """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best by dev is
+    taken), or of an exported model (runs/big/models/bilstm-int8)."""
+    near_chance: NearChance = "stop"
+    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+
+    def located(self, locate: Locate) -> Self:
+        """With the folder as an absolute path."""
+        instead = '; an encoder is named by its own key: [teacher] checkpoint = "…"'
+        return self.model_copy(update={"path": locate(self.path, what="folder of a student", instead=instead)})
 
 
-Member = Annotated[EncoderTeacher | FileTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind)]
+def _with_kind(given: Any) -> Any:
+    """A `[teacher]` table that says no kind is about an encoder; a text in its place is the path of a student."""
+    if isinstance(given, str):
+        return {"kind": "student", "path": given}
+    return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
+
+
+AnyMember = EncoderTeacher | FileTeacher | StudentTeacher
+Member = Annotated[AnyMember, Field(discriminator="kind"), BeforeValidator(_with_kind)]
 
 
 class EnsembleTeacher(Section):
@@ -138,5 +159,5 @@ class EnsembleTeacher(Section):
         return self.model_copy(update={"members": [member.located(locate) for member in self.members]})
 
 
-AnyTeacher = EncoderTeacher | FileTeacher | EnsembleTeacher
+AnyTeacher = AnyMember | EnsembleTeacher
 Teacher = Annotated[AnyTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind)]

@@ -11,19 +11,19 @@ import onnxruntime
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.runtime.batches import chunks_of, length_batches
+from limbeck.runtime.inputs import Columns, inputs_of
 from limbeck.runtime.probabilities import best_labels, label_sets, probabilities_of
-from limbeck.runtime.row import Row, checked_rows, columns_of
-from limbeck.text.student_tokenizer import StudentTokenizer, padded
+from limbeck.runtime.row import Row, checked_rows
 
 Logits = npt.NDArray[np.float32]
-Ids = list[list[int]]  # token ids of one text per row
 
 
 def load(folder: str | Path, *, threads: int | None = None) -> "Classifier":
     """The model in this folder, its files checked against its manifest.
 
     `threads` is how many batches are worked on at once; left out, one for each CPU this process may use. A single
-    row always takes one thread. Raises ArtifactMissing, ArtifactDamaged or FormatTooNew.
+    row always takes one thread. Raises ArtifactMissing, ArtifactDamaged or FormatTooNew; DependencyMissing where a
+    model's text is cut by jieba, which is not installed.
     """
     return Classifier(open_model(Path(folder)), threads=threads)
 
@@ -41,10 +41,10 @@ class Classifier:
             raise ValueError(f"threads must be at least 1, not {threads}")
         self.facts: ModelFacts = model.facts()
         self._threads = threads or _usable_cpus()
-        self._tokenizer = StudentTokenizer.load(model.tokenizer)
         self._session = onnxruntime.InferenceSession(
             str(model.graph), _session_options(), providers=["CPUExecutionProvider"]
         )
+        self._inputs = inputs_of(model, self.facts, names={value.name for value in self._session.get_inputs()})
 
     @property
     def labels(self) -> list[str]:
@@ -60,43 +60,39 @@ class Classifier:
         return best_labels(self.logits(rows), labels)
 
     def predict_proba(self, rows: Iterable[Row]) -> npt.NDArray[np.float32]:
-        """(rows, classes): probabilities. Each row sums to one, unless it may have several labels: then each is a
-        probability of its own."""
-        return probabilities_of(self.logits(rows), multi_label=self.facts.multi_label)
+        """(rows, classes): probabilities, at the temperature that was fitted on dev when the model was exported.
+
+        Each row sums to one, unless it may have several labels: then each is a probability of its own.
+        """
+        return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
 
     def logits(self, rows: Iterable[Row]) -> Logits:
-        """(rows, classes): what the network says, before the softmax or the sigmoid."""
+        """(rows, classes): what the network says, before temperature and softmax or sigmoid."""
         blocks = [self._chunk_logits(chunk) for chunk in chunks_of(checked_rows(rows, pair=self.facts.pair))]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
     def _chunk_logits(self, rows: list[Row]) -> Logits:
-        ids = self._encode(rows)
+        columns = self._inputs.encode(rows)
         if len(rows) == 1:
-            return self._run(ids)
-        batches = length_batches(list(zip(*([len(row) for row in text] for text in ids), strict=True)))
+            return self._run(columns)
+        batches = length_batches(self._inputs.lengths(columns))
         logits = np.empty((len(rows), len(self.facts.labels)), dtype=np.float32)
-        inputs = ([[text[row] for row in batch] for text in ids] for batch in batches)
-        for batch, block in zip(batches, self._run_all(list(inputs)), strict=True):
+        parts = [[[column[row] for row in batch] for column in columns] for batch in batches]
+        for batch, block in zip(batches, self._run_all(parts), strict=True):
             logits[batch] = block
         return logits
 
-    def _encode(self, rows: list[Row]) -> list[Ids]:
-        """Token ids of the texts and, for pairs, of the second texts."""
-        return [self._tokenizer.encode(column, max_length=self.facts.max_length) for column in columns_of(rows)]
-
-    def _run_all(self, batches: list[list[Ids]]) -> list[Logits]:
+    def _run_all(self, batches: list[Columns]) -> list[Logits]:
         """Threads live no longer than the call: a pool kept for longer would be dead in a forked worker."""
         if len(batches) == 1 or self._threads == 1:
             return [self._run(batch) for batch in batches]
         with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
             return list(pool.map(self._run, batches))
 
-    def _run(self, texts: list[Ids]) -> Logits:
-        names = ("input_ids", "lengths", "pair_ids", "pair_lengths")
-        arrays = [array for ids in texts for array in padded(ids)]
-        logits: Logits = self._session.run(["logits"], dict(zip(names, arrays, strict=False)))[0]
+    def _run(self, columns: Columns) -> Logits:
+        logits: Logits = self._session.run(["logits"], self._inputs.feed(columns))[0]
         return logits
 
 

@@ -20,6 +20,10 @@ REASONS = {
         "likely reasons: columns under the names of other classes, numbers that belong to other texts",
         "Check that each class has its own column (columns), and that the file was made for these texts.",
     ),
+    "student": (
+        "likely reasons: a student of another task whose classes have the same names, or one that never learned",
+        "Look at the report of the run that trained it, and name a student that does well on this corpus.",
+    ),
     "ensemble": (
         "likely reasons: a member that guesses, members whose classes are in another order",
         "Look at the members' own numbers above, and leave out the one that does not fit.",

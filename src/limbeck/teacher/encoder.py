@@ -120,7 +120,7 @@ class Encoder:
             for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
                 answer = self.model(**batch, output_hidden_states=True)
                 states = answer.hidden_states[-1].float()
-                pooled = states[:, read] if pooling == "cls" else _mean(states, batch["attention_mask"].bool())
+                pooled = states[:, read] if pooling == "cls" else mean_state(states, batch["attention_mask"].bool())
                 found[places], features[places] = answer.logits.float(), pooled.half()
         return found.cpu().numpy(), features.cpu().numpy()
 
@@ -141,7 +141,7 @@ class Encoder:
             for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
                 states = self.model(**batch, output_hidden_states=True).hidden_states[-1].float()
                 inside = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special)
-                found[places], has_tokens[places] = _mean(states, inside), inside.any(dim=1)
+                found[places], has_tokens[places] = mean_state(states, inside), inside.any(dim=1)
         found[~has_tokens] = found.sum(dim=0) / has_tokens.sum().clamp(min=1)
         return found.cpu().numpy()
 
@@ -179,6 +179,6 @@ class Encoder:
         self.tokenizer.save_pretrained(folder)
 
 
-def _mean(states: Tensor, inside: Tensor) -> Tensor:
+def mean_state(states: Tensor, inside: Tensor) -> Tensor:
     """(rows, width): the mean of the states (rows, tokens, width) that are inside; zeros where none is."""
     return (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)

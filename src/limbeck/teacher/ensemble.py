@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import assert_never
 
 import numpy as np
 
@@ -14,18 +15,19 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import MemberUnjudged
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
+from limbeck.teacher.student_source import find_student
 from limbeck.training.skill import judged, skill
 
 
-def member_names(members: Sequence[EncoderTeacher | FileTeacher]) -> dict[str, EncoderTeacher | FileTeacher]:
-    """A name for each, fit for a folder: its checkpoint's or file's.
+def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
+    """A name for each, fit for a folder: its checkpoint's or file's, or a student's with its run's in front.
 
     Members of the same name are told apart by their settings, not by their place: leaving one out must not make the
     others change folders and be trained again. The same member twice gets a number.
     """
     plain = [_plain_name(member) for member in members]
-    named: dict[str, EncoderTeacher | FileTeacher] = {}
+    named: dict[str, AnyMember] = {}
     for member, name in zip(members, plain, strict=True):
         if plain.count(name) > 1:
             name = (
@@ -38,9 +40,17 @@ def member_names(members: Sequence[EncoderTeacher | FileTeacher]) -> dict[str, E
     return named
 
 
-def _plain_name(member: EncoderTeacher | FileTeacher) -> str:
+def _plain_name(member: AnyMember) -> str:
     """Letters, digits and . _ - alone; never "." or "..", nor hidden: the folder of a run is not left."""
-    own = Path(member.checkpoint).name if isinstance(member, EncoderTeacher) else member.name or Path(member.path).stem
+    match member:
+        case EncoderTeacher():
+            own = Path(member.checkpoint).name
+        case FileTeacher():
+            own = member.name or Path(member.path).stem
+        case StudentTeacher():
+            own = find_student(member.path).name
+        case _:
+            assert_never(member)
     return re.sub(r"^\.+$|^\.|^$|[^\w.-]", lambda found: "_" * max(len(found[0]), 1), own)
 
 

@@ -114,7 +114,7 @@ def _fine_tune_here(
     def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
         return length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
 
-    def losses(model: nn.Module, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+    def losses(model: nn.Module, places: npt.NDArray[np.int64], _done: float) -> dict[str, Tensor]:
         logits = model(**encoder.batch([tokens[place] for place in places])).logits
         return {"hard_labels": loss(logits.float(), labels[places].to(logits.device))}
 

@@ -13,12 +13,14 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.whole import written_whole
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
-from limbeck.recipe.teacher import EncoderTeacher, FileTeacher
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.answers_file import open_answers, read_file_teacher
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready, open_teacher
+from limbeck.teacher.student_asking import open_student_teacher
+from limbeck.teacher.student_teacher import prepare_student_teacher
 from limbeck.training.device import training_device
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
@@ -35,7 +37,7 @@ class OpenTeacher(Protocol):
 
 
 def prepare_teacher(
-    section: EncoderTeacher | FileTeacher,
+    section: AnyMember,
     *,
     corpus: Corpus,
     out: Path,
@@ -43,10 +45,12 @@ def prepare_teacher(
     reporter: Reporter,
     tracks: Tracks = NO_TRACKS,
 ) -> TeacherFolder:
-    """The teacher that the section asks for: fine-tuned, taken as it is, or read from a file."""
+    """The teacher that the section asks for: fine-tuned, taken as it is, read from a file, or another run's student."""
     match section:
         case FileTeacher():
             return read_file_teacher(section, corpus=corpus, out=out, key=key, reporter=reporter)
+        case StudentTeacher():
+            return prepare_student_teacher(section, corpus=corpus, out=out, key=key, reporter=reporter)
         case EncoderTeacher():
             return _prepare_encoder(section, corpus=corpus, out=out, key=key, reporter=reporter, tracks=tracks)
         case _:
@@ -54,8 +58,16 @@ def prepare_teacher(
 
 
 def opened(teacher: TeacherFolder) -> OpenTeacher:
-    """A prepared encoder or file, ready to be asked."""
-    return open_teacher(teacher) if teacher.is_encoder else open_answers(teacher)
+    """A prepared encoder, file or student, ready to be asked; of an ensemble it is the members that are asked."""
+    match teacher.facts.kind:
+        case "encoder":
+            return open_teacher(teacher)
+        case "file":
+            return open_answers(teacher)
+        case "student":
+            return open_student_teacher(teacher)
+        case kind:
+            raise ValueError(f"an {kind} is not asked by itself")
 
 
 def _prepare_encoder(

@@ -8,9 +8,9 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Tokenizer
 
 from limbeck.text.readable import readable
+from limbeck.text.segmenter import opened
 
 PAD_ID, UNK_ID, MASK_ID = 0, 1, 2
 PAD, UNK, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[MASK]")
@@ -31,7 +31,7 @@ class StudentTokenizer:
         # The text is kept because the library reads a written number only to the last digit or so: a tokenizer that
         # is written and read again may cut a text of two equally good cuts in the other way.
         self._json = json_text
-        self._tokenizer = Tokenizer.from_str(json_text)
+        self._tokenizer = opened(json_text)
         found = tuple(self._tokenizer.id_to_token(number) for number in range(len(SPECIAL_TOKENS)))
         if found != SPECIAL_TOKENS:
             raise ValueError(f"a student's first tokens are {SPECIAL_TOKENS}, not {found}")
@@ -74,11 +74,13 @@ class StudentTokenizer:
         return rows
 
 
-def padded(ids: Sequence[Sequence[int]]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+def padded(
+    ids: Sequence[Sequence[int]], *, pad_id: int = PAD_ID
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """(rows, tokens) ids filled up with padding at the end, and (rows) lengths."""
     lengths = np.fromiter(map(len, ids), dtype=np.int32, count=len(ids))
     width = int(lengths.max(initial=0))
-    matrix = np.full((len(ids), width), PAD_ID, dtype=np.int64)
+    matrix = np.full((len(ids), width), pad_id, dtype=np.int64)
     inside = np.arange(width)[None, :] < lengths[:, None]  # (rows, tokens)
     matrix[inside] = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(lengths.sum(dtype=np.int64)))
     return matrix, lengths

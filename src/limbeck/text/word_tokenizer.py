@@ -3,9 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from tokenizers import AddedToken, Regex, Tokenizer
-from tokenizers.models import Model, Unigram, WordLevel
+from tokenizers.models import Model, Unigram, WordLevel, WordPiece
 from tokenizers.normalizers import NFC, NFKC, Lowercase, Normalizer, Replace
 from tokenizers.normalizers import Sequence as Normalizers
 from tokenizers.pre_tokenizers import Split
@@ -14,6 +15,7 @@ from tokenizers.trainers import WordLevelTrainer
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.jieba_words import Cut, jieba_cut
 from limbeck.text.readable import MOST_CHARACTERS, readable
+from limbeck.text.segmenter import Segmenter, marked_jieba
 from limbeck.text.student_tokenizer import MASK, SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer
 
 # Lengths are bounded because the regex engine gives up on words of millions of letters.
@@ -26,7 +28,8 @@ CLITIC = rf"(?i:'(?:s|m|d|ll|re|ve)(?!{INSIDE})|can(?=not(?!{INSIDE})))"
 
 ENGLISH_TOKEN = rf"{NOT}|{CLITIC}|\p{{Han}}|{NUMBER}|{FIRST}(?:(?!{NOT}){INSIDE}){{0,99}}|{MARK}"
 QUOTES: tuple[Normalizer, ...] = (Replace(Regex("[‘’ʼ`´]"), "'"), Replace(Regex("''|[“”]"), '"'))
-CHINESE_UNIT = rf"\p{{Han}}{{1,999}}|{NUMBER}|{FIRST}{INSIDE}{{0,99}}|{MARK}"
+LONGEST_UNIT = 999
+CHINESE_UNIT = rf"\p{{Han}}{{1,{LONGEST_UNIT}}}|{NUMBER}|{FIRST}{INSIDE}{{0,99}}|{MARK}"
 
 
 def build_word_tokenizer(
@@ -37,6 +40,7 @@ def build_word_tokenizer(
     min_count: int,
     lowercase: bool,
     form: Sequence[FormStep] = (),
+    segmenter: Segmenter = "longest_match",
 ) -> StudentTokenizer:
     """The most frequent words as a tokenizer; `max_size` counts padding, unknown and mask too.
 
@@ -45,15 +49,19 @@ def build_word_tokenizer(
     English words are cut as the Penn treebank and SST-2 cut them ("don't" is do n't, "it's" is it 's), and text
     that is already cut so gives the same tokens.
 
-    Chinese words are found with jieba, once. The tokenizer itself is a unigram model over them, so serving needs no
-    jieba: it takes the most probable cut. Every character seen is a token too, in so far as there is room, and
-    therefore only new characters are unknown; several in a row become one unknown.
+    Chinese words are found with jieba. With "longest_match" that is done once: the tokenizer itself is a unigram model
+    over them, so serving needs no jieba, and takes the most probable cut. Every character seen is a token too, in so
+    far as there is room, and therefore only new characters are unknown; several in a row become one unknown.
+
+    With "jieba" every text is cut by jieba, in training and in use. A word that is no token is cut further, by longest
+    match; one with a new character is one unknown.
     """
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
     if language == "zh":
-        return _chinese(read, Normalizers([*first, NFKC(), *last]), max_size=max_size, min_count=min_count)
+        normalizer = Normalizers([*first, NFKC(), *last])
+        return _chinese(read, normalizer, max_size=max_size, min_count=min_count, segmenter=segmenter)
     return _english(read, Normalizers([*first, NFC(), *QUOTES, *last]), max_size=max_size, min_count=min_count)
 
 
@@ -71,7 +79,9 @@ def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min
     return _finished(tokenizer, WordLevel({word: number for number, word in enumerate(words)}, unk_token=UNK))
 
 
-def _chinese(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> StudentTokenizer:
+def _chinese(
+    texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int, segmenter: Segmenter
+) -> StudentTokenizer:
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
@@ -81,12 +91,28 @@ def _chinese(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min
     longer = [word for word in _by_count(words) if len(word) > 1 and words[word] >= min_count]
     kept += longer[: max(0, max_size - len(SPECIAL_TOKENS) - len(kept))]
     kept.sort(key=lambda word: (-words[word], word))
+    match segmenter:
+        case "longest_match":
+            return _finished(tokenizer, _most_probable(kept, words))
+        case "jieba":
+            return _finished(tokenizer, _looked_up(kept), segmenter=segmenter)
+        case _:
+            assert_never(segmenter)
 
+
+def _most_probable(kept: Sequence[str], words: Counter[str]) -> Model:
+    """The cut whose words are the most frequent ones together."""
     total = max(1, words.total())
     # Characters that stand inside longer words only count as seen once. Six digits are read back as they are written.
     scores = [(word, round(math.log(max(1, words[word]) / total), 6)) for word in kept]
     rarest = round(math.log(1 / total), 6)
-    return _finished(tokenizer, Unigram([*((token, rarest) for token in SPECIAL_TOKENS), *scores], unk_id=UNK_ID))
+    return Unigram([*((token, rarest) for token in SPECIAL_TOKENS), *scores], unk_id=UNK_ID)
+
+
+def _looked_up(kept: Sequence[str]) -> Model:
+    """The word as it is; else the longest tokens that it is made of, from its beginning on."""
+    ids = {word: number for number, word in enumerate([*SPECIAL_TOKENS, *kept])}
+    return WordPiece(ids, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=LONGEST_UNIT)
 
 
 def _units(tokenizer: Tokenizer, texts: Iterator[str]) -> Counter[str]:
@@ -114,7 +140,8 @@ def _by_count(counts: Counter[str]) -> list[str]:
     return sorted(counts, key=lambda word: (-counts[word], word))
 
 
-def _finished(tokenizer: Tokenizer, model: Model) -> StudentTokenizer:
+def _finished(tokenizer: Tokenizer, model: Model, *, segmenter: Segmenter = "longest_match") -> StudentTokenizer:
     tokenizer.model = model
     tokenizer.add_special_tokens([AddedToken(MASK, special=True, normalized=False)])
-    return StudentTokenizer.from_json(tokenizer.to_str())
+    json_text = tokenizer.to_str()
+    return StudentTokenizer.from_json(marked_jieba(json_text) if segmenter == "jieba" else json_text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +24,12 @@ from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
 STEPS_BETWEEN_READINGS = 16
+MOST_POINTS = 512  # of the curve of every term; beyond it, every other point goes
 
 Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
-Losses = Callable[[nn.Module, Places], dict[str, Tensor]]  # the weighted terms; their sum is minimised
+# The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
+Losses = Callable[[nn.Module, Places, float], dict[str, Tensor]]
 Validate = Callable[[nn.Module], dict[str, float]]  # must hold "dev_accuracy" and "dev_loss", maybe "dev_score"
 
 
@@ -60,6 +62,24 @@ class Progress:
     rows: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     best_epoch: int = -1
+    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term over the steps up to it
+    terms: list[dict[str, float]] = field(default_factory=list)  # of the steps since the last point
+
+    def add_step(self, step: int, terms: dict[str, float]) -> None:
+        """One more step of the curves. Where points stand depends on steps alone, not on when losses are read."""
+        self.terms.append(terms)
+        if len(self.terms) >= STEPS_BETWEEN_READINGS:
+            self.add_point(step)
+
+    def add_point(self, step: int) -> None:
+        """One more point on the curve of every term, if there was a step since the last one."""
+        if not self.terms:
+            return
+        means = {name: sum(terms[name] for terms in self.terms) / len(self.terms) for name in self.terms[0]}
+        self.points.append({"step": step, **means})
+        self.terms = []
+        if len(self.points) > MOST_POINTS:
+            self.points = self.points[::2]
 
     def has_patience_left(self, patience: int | None) -> bool:
         """Whether a better epoch may still come: fewer than so many have passed since the best one."""
@@ -78,8 +98,9 @@ def train(
     reporter: Reporter,
     what: str,
     tracks: Tracks = NO_TRACKS,
+    keep: Literal["best", "last"] = "best",
 ) -> Progress:
-    """Train, and leave the weights of the best epoch by dev in the model.
+    """Train, and leave the weights of the best epoch by dev in the model, or those of the last.
 
     Better is: a higher dev score; where that is equal, a lower dev loss. State goes to `work` now and then; when it
     holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group of
@@ -107,7 +128,9 @@ def train(
                 _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, save=save, bar=bar, curves=curves)
                 judged = _first_says(accelerator, lambda: validate(plain))
                 curves.add(judged, step=(progress.epoch + 1) * len(plan))
-                _finish_epoch(progress, judged, model=plain, work=work, is_writing=accelerator.is_main_process)
+                _finish_epoch(
+                    progress, judged, keep=keep, model=plain, work=work, is_writing=accelerator.is_main_process
+                )
             except FloatingPointError:
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
@@ -150,7 +173,7 @@ class _Stepper:
         peak, warmup = self.settings.learning_rate, self.settings.warmup_fraction
         return learning_rate_at(number, total=total, peak=peak, warmup_fraction=warmup)
 
-    def take(self, batches: list[Places], *, rate: float, number: int) -> dict[str, Tensor]:
+    def take(self, batches: list[Places], *, rate: float, number: int, total: int) -> dict[str, Tensor]:
         """One step on these batches; returns the loss terms, averaged over their rows.
 
         Losses that are means over rows make the step that one batch of all these rows would make.
@@ -164,7 +187,7 @@ class _Stepper:
         for position, batch in enumerate(batches):
             is_last = position == len(batches) - 1
             with nullcontext() if is_last else self.accelerator.no_sync(self.model):
-                terms = self._backward(batch, share=len(batch) / rows)
+                terms = self._backward(batch, share=len(batch) / rows, done=number / total)
             for name, term in terms.items():
                 means[name] = means.get(name, 0.0) + term.detach() * (len(batch) / rows)
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
@@ -172,16 +195,25 @@ class _Stepper:
         self.optimiser.zero_grad()
         return means
 
-    def _backward(self, batch: Places, *, share: float) -> dict[str, Tensor]:
+    def _backward(self, batch: Places, *, share: float, done: float) -> dict[str, Tensor]:
         """Gradients of this process's part of a batch; averaged over processes, they are those of the whole batch."""
         processes, own = self.accelerator.num_processes, batch
         if processes > 1:
             own = batch[self.accelerator.process_index :: processes]
             share *= len(own) * processes / len(batch)
             own = own if len(own) else batch[:1]  # nothing left for this one: it goes along with a share of zero
-        terms = self.losses(self.model, own)
+        terms = self.losses(self.model, own, done)
         self.accelerator.backward(torch.stack(list(terms.values())).sum() * share)
         return terms
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A step that was taken: its number in the training, its rows, and its loss terms."""
+
+    number: int
+    rows: int
+    terms: dict[str, Tensor]
 
 
 def _one_epoch(
@@ -196,49 +228,59 @@ def _one_epoch(
 ) -> None:
     """The rest of an epoch, from the step that `progress` names."""
     last_save, pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
-    unread: list[tuple[int, dict[str, Tensor]]] = []  # losses still on the device: reading each would stall it
+    unread: list[_Taken] = []  # losses still on the device: reading each would stall it
     while progress.step < len(plan):
         batches = plan[progress.step]
         number = progress.epoch * len(plan) + progress.step
         rate = stepper.rate(number, total=epochs * len(plan))
-        unread.append((sum(len(batch) for batch in batches), stepper.take(batches, rate=rate, number=number)))
+        terms = stepper.take(batches, rate=rate, number=number, total=epochs * len(plan))
+        unread.append(_Taken(number, sum(len(batch) for batch in batches), terms))
         progress.step += 1
         due = (now := time.monotonic()) - last_save > pause
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
-            curves.add({**_latest(unread), "learning_rate": rate}, step=number)
+            latest = _latest(unread)
+            curves.add({**{f"loss/{name}": term for name, term in latest.items()}, "learning_rate": rate}, step=number)
             bar.advance(_read_losses(progress, unread), note=_note(progress))
         if due:
             save()
             last_save = time.monotonic()
             pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, last_save - now)
+    progress.add_point((progress.epoch + 1) * len(plan) - 1)  # what is left of the epoch
 
 
-def _latest(unread: list[tuple[int, dict[str, Tensor]]]) -> dict[str, float]:
+def _latest(unread: list[_Taken]) -> dict[str, float]:
     """The losses since they were last read, averaged over steps."""
-    names = unread[0][1]
-    return {f"loss/{name}": float(torch.stack([terms[name] for _, terms in unread]).mean()) for name in names}
+    return {name: float(torch.stack([step.terms[name] for step in unread]).mean()) for name in unread[0].terms}
 
 
-def _read_losses(progress: Progress, unread: list[tuple[int, dict[str, Tensor]]]) -> int:
-    """Add the losses to the epoch's sums and empty the list; returns the rows they stand for."""
+def _read_losses(progress: Progress, unread: list[_Taken]) -> int:
+    """Add the losses to the epoch's sums and to the curves, and empty the list; returns the rows they stand for."""
     read = 0
-    for rows, terms in unread:
-        read += rows
+    for step in unread:
+        read += step.rows
+        terms = {name: _finite(float(term)) for name, term in step.terms.items()}
+        progress.add_step(step.number, terms)
         for name, term in terms.items():
-            progress.sums[name] = progress.sums.get(name, 0.0) + _finite(float(term)) * rows
+            progress.sums[name] = progress.sums.get(name, 0.0) + term * step.rows
     unread.clear()
     progress.rows += read
     return read
 
 
 def _finish_epoch(
-    progress: Progress, validation: dict[str, float], *, model: nn.Module, work: Path, is_writing: bool
+    progress: Progress,
+    validation: dict[str, float],
+    *,
+    keep: Literal["best", "last"],
+    model: nn.Module,
+    work: Path,
+    is_writing: bool,
 ) -> None:
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
     best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
-    if best is None or _rank(validation) > _rank(best):
+    if best is None or keep == "last" or _rank(validation) > _rank(best):
         progress.best_epoch = progress.epoch
         if is_writing:
             save_best(work, model)

@@ -1,5 +1,6 @@
 """Commands on an install that lacks what they need: said with the extra that brings it; bugs keep their traceback."""
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -7,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import CARD, GRAPH, TOKENIZER
+from limbeck.artifacts.whole import written_whole
 from limbeck.cli import EXTRA_OF
+from limbeck.runtime.classifier import load
+from limbeck.text.segmenter import marked_jieba
 
 ROOT = Path(__file__).resolve().parents[3]
 IMPORT_NAMES = {"scikit-learn": "sklearn", "prometheus-client": "prometheus_client"}
@@ -62,6 +68,28 @@ def test_predict_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("\tgorgeous\n")
+
+
+@pytest.mark.parametrize("arguments", [("predict", "{model}", "{rows}"), ("serve", "{model}", "--port", "0")])
+def test_a_model_whose_text_jieba_cuts_says_what_brings_it(
+    model: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    rows = tmp_path / "rows.txt"
+    rows.write_text("gorgeous\n", encoding="utf-8")
+    with written_whole(tmp_path / "model", kind="model", key=Key(section={}, inputs={})) as scratch:
+        for name in (GRAPH, CARD):
+            shutil.copyfile(model / name, scratch / name)
+        marked = marked_jieba((model / TOKENIZER).read_text(encoding="utf-8"))
+        (scratch / TOKENIZER).write_text(marked, encoding="utf-8")
+
+    done = without(("jieba",), *(part.format(model=tmp_path / "model", rows=rows) for part in arguments))
+
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines() == [
+        "limbeck: cutting Chinese text into words needs the package 'jieba'",
+        "Run: pip install 'limbeck[zh]'",
+    ]
+    assert load(tmp_path / "model").predict(["gorgeous"]) == load(model).predict(["gorgeous"])  # where it is installed
 
 
 def test_a_module_that_no_extra_brings_is_a_bug_and_keeps_its_traceback() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.manifest import MANIFEST, Key
-from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, open_model, save_facts
+from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, open_model, save_facts
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew
 
@@ -67,3 +67,11 @@ def test_a_model_of_a_newer_limbeck_is_refused(folder: Path) -> None:
 
     with pytest.raises(FormatTooNew, match="in format 99"):
         open_model(folder)
+
+
+def test_a_model_of_before_there_were_temperatures_has_that_of_one(folder: Path) -> None:
+    card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    del card["temperature"]
+    (folder / "model.json").write_text(json.dumps(card), encoding="utf-8")
+
+    assert ModelFolder(folder).facts().temperature == 1.0

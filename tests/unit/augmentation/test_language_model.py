@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertModel, GPT2Config
+from transformers import BertConfig, BertModel, BertTokenizer, GPT2Config
 
 from limbeck.augmentation.language_model import LanguageModel, load_language_model
-from limbeck.errors import CheckpointDamaged, LanguageModelUnfit
+from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, TokenizerTooLarge
 
 PIECES = ["film", "story", "##s", "a"]
 
@@ -104,6 +104,19 @@ def test_a_tokenizer_without_a_fast_form_is_refused(make_language_model: Any, mo
 
     with pytest.raises(LanguageModelUnfit, match="no fast form"):
         load(make_language_model(PIECES))
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_has_embeddings_is_refused(make_language_model: Any) -> None:
+    folder = make_language_model(PIECES)
+    size = 5 + len(PIECES)
+    other = BertTokenizer.from_pretrained(folder)
+    other.add_tokens(["scene", "actor"])
+    other.save_pretrained(folder)
+
+    with pytest.raises(TokenizerTooLarge) as caught:
+        load(folder)
+
+    assert (caught.value.tokens, caught.value.rows) == (size + 2, size)
 
 
 def test_what_cannot_be_read_is_named(make_language_model: Any) -> None:

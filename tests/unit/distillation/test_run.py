@@ -16,110 +16,18 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
-from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
+from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation import run as room
-from limbeck.distillation.losses.objective import Objective
-from limbeck.distillation.run import Lessons, train_student
 from limbeck.errors import LabelsDoNotCover
-from limbeck.progress import SilentReporter
-from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.student import BiLstm
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
-from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.training import loop
 from limbeck.training.batches import length_batches
 
 KEY = Key(section={}, inputs={})
-WIDTH = 8
-STUDENT = {"hidden_size": 6, "dense_size": 6, "dropout": 0.1}
-FAST = {"epochs": 1, "batch_size": 50, "learning_rate": 0.02}
+WIDTH = 8  # of the word vectors, which are ¼ or -¼ everywhere
 Train = Callable[..., StudentFolder]
-
-
-@pytest.fixture(scope="module")
-def vocabulary(toy_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> VocabularyFolder:
-    """The toy words, with vectors that no random start would hit on: ¼ or -¼ everywhere, 0 for padding."""
-    folder = tmp_path_factory.mktemp("vocabulary") / "vocabulary"
-    texts = toy_corpus.splits["train"].texts
-    tokenizer = build_word_tokenizer(texts, language="en", max_size=100, min_count=1, lowercase=True)
-    vectors = np.random.default_rng(0).choice([-0.25, 0.25], (len(tokenizer), WIDTH)).astype(np.float32)
-    vectors[0] = 0.0
-    with written_whole(folder, kind="vocabulary", key=KEY) as scratch:
-        tokenizer.save(scratch / "tokenizer.json")
-        save_vocabulary(scratch, vectors=vectors, facts={"tokens": len(tokenizer), "width": WIDTH})
-    return VocabularyFolder(folder)
-
-
-@pytest.fixture
-def teach(toy_corpus: Corpus, vocabulary: VocabularyFolder, tmp_path: Path) -> Train:
-    """teach(role=…, seed=…, labels=…, …): a student of the toy corpus, in a folder of its own."""
-
-    def teach(
-        *,
-        corpus: Corpus = toy_corpus,
-        role: str = "baseline",
-        seed: int = 0,
-        labels: TeacherLabels | None = None,
-        transfer: TransferText | None = None,
-        student: dict[str, Any] | None = None,
-        out: Path | None = None,
-        **section: Any,
-    ) -> StudentFolder:
-        return train_student(
-            Distillation.model_validate({**FAST, **section}),
-            student=BiLstm.model_validate({**STUDENT, **(student or {})}),
-            role=role,  # type: ignore[arg-type]  # tests say it as a plain word
-            seed=seed,
-            corpus=corpus,
-            extra=[transfer.rows] if transfer else [],
-            labels=labels,
-            vocabulary=vocabulary,
-            out=out or tmp_path / str(len(list(tmp_path.iterdir()))),
-            key=KEY,
-            reporter=SilentReporter(),
-        )
-
-    return teach
-
-
-@pytest.fixture
-def lessons_seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Lessons]]:
-    """(model before training, what it is trained on) of every training of the test."""
-    seen: list[tuple[Any, Lessons]] = []
-    learn = room._learn
-
-    def watched(model: Any, *args: Any, lessons: Lessons, objective: Objective, **options: Any) -> Any:
-        start = {name: weight.clone() for name, weight in model.state_dict().items()}
-        trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
-        seen.append(({"start": start, "trained": trained, "objective": objective}, lessons))
-        return learn(model, *args, lessons=lessons, objective=objective, **options)
-
-    monkeypatch.setattr(room, "_learn", watched)
-    return seen
-
-
-def labels_of(folder: Path, *parts: Rows, classes: int = 2) -> TeacherLabels:
-    """A teacher that is sure of every label, and gives a row without one its length."""
-    ids = [row_id for rows in parts for row_id in rows.ids]
-    logits = np.array(
-        [
-            [4.0 * (2 * (label == number) - 1) if label >= 0 else len(text) for number in range(classes)]
-            for rows in parts
-            for text, label in zip(rows.texts, rows.labels, strict=True)
-        ],
-        dtype=np.float32,
-    )
-    with written_whole(folder, kind="labels", key=KEY) as scratch:
-        save_teacher_labels(scratch, ids=ids, logits=logits, facts={})
-    return TeacherLabels(folder)
-
-
-def transfer_of(folder: Path, *texts: str) -> TransferText:
-    rows = Rows.of(ids=[f"transfer-{number}" for number in range(len(texts))], texts=texts)
-    with written_whole(folder, kind="transfer", key=KEY) as scratch:
-        save_transfer_text(scratch, rows=rows, quality={})
-    return TransferText(folder)
+MakeLabels = Callable[..., TeacherLabels]
 
 
 def weights_of(student: StudentFolder) -> dict[str, torch.Tensor]:
@@ -131,8 +39,10 @@ def same(first: StudentFolder, second: StudentFolder) -> bool:
     return all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_a_student_learns_the_toy_task_from_its_teacher(teach: Train, toy_corpus: Corpus, tmp_path: Path) -> None:
-    labels = labels_of(tmp_path / "labels", toy_corpus.splits["train"])
+def test_a_student_learns_the_toy_task_from_its_teacher(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
 
     student = teach(role="student", labels=labels, epochs=8, batch_size=16)
 
@@ -140,20 +50,33 @@ def test_a_student_learns_the_toy_task_from_its_teacher(teach: Train, toy_corpus
     assert majority < 0.6
     assert student.facts.dev_accuracy > 0.9
     assert student.facts.name == "bilstm"
+    assert student.facts.tokenizer == "words"
     assert student.history[-1]["losses"].keys() == {"logit_mse"}
+
+
+@pytest.mark.parametrize("kind", ["textcnn", "bag"])
+def test_every_student_of_words_is_trained_alike(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, kind: str
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
+
+    student = teach(role="student", labels=labels, student={"kind": kind}, epochs=6, batch_size=16)
+
+    assert student.facts.dev_accuracy > 0.9
+    assert student.facts.name == kind
+    AutoModelForSequenceClassification.from_pretrained(student.folder)
 
 
 def test_the_best_epoch_by_dev_is_the_one_that_is_saved(teach: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     script = iter([(0.5, 0.9), (0.8, 0.6), (0.8, 0.4), (0.8, 0.5), (0.7, 0.1)])  # accuracy and loss on dev
     weights: list[torch.Tensor] = []
 
-    def judge(model: Any, dev: Lessons) -> dict[str, float]:
-        del dev
+    def judge(model: Any, _dev: Any) -> dict[str, float]:
         weights.append(model.classifier.weight.detach().clone())
         accuracy, loss = next(script)
         return {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": loss}
 
-    monkeypatch.setattr(room, "_judge", judge)
+    monkeypatch.setattr(room, "judge", judge)
     student = teach(epochs=5)
 
     assert student.facts.best_epoch == 3  # as accurate as two others, with less loss
@@ -180,6 +103,19 @@ def test_the_same_seed_gives_the_same_weights_and_another_one_others(teach: Trai
     assert first.facts.seed == 3
 
 
+def test_a_student_that_is_trained_again_is_the_same_file_by_file_however_often_state_was_saved(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is made from a student goes by its fingerprint."""
+    labels = make_labels(toy_corpus.splits["train"])
+
+    first = teach(role="student", labels=labels, epochs=2, batch_size=5)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # losses are read after every step then
+    again = teach(role="student", labels=labels, epochs=2, batch_size=5)
+
+    assert again.fingerprint == first.fingerprint
+
+
 def test_what_ran_before_in_the_process_does_not_matter(teach: Train) -> None:
     first = teach(seed=3)
     torch.rand(17)
@@ -202,77 +138,109 @@ def test_the_seed_orders_the_rows_too(teach: Train, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_baseline_sees_labelled_rows_alone_and_nothing_of_the_teacher(
-    teach: Train, toy_corpus: Corpus, lessons_seen: list[tuple[Any, Lessons]]
+    teach: Train, toy_corpus: Corpus, seen: list[Any]
 ) -> None:
-    student = teach(role="baseline", student={"word_vectors": "teacher"})
+    student = teach(role="baseline", student={"word_vectors": "teacher"}, losses=[{"kind": "spkd"}])
 
-    ((model, lessons),) = lessons_seen
-    assert len(lessons.texts) == len(toy_corpus.splits["train"])
-    assert [loss.kind for loss in model["objective"].losses] == ["hard_labels"]
-    assert not lessons.teacher_logits.any()
-    assert not model["start"]["embeddings.weight"].abs().eq(0.25).any()
+    (training,) = seen
+    assert len(training.lessons) == len(toy_corpus.splits["train"])
+    assert [loss.kind for loss in training.training.losses] == ["hard_labels"]
+    assert not training.lessons.teacher_logits.any()
+    assert training.lessons.teacher_features is None
+    assert not training.start["embeddings.weight"].abs().eq(0.25).any()
     assert student.facts.name == "bilstm-alone"
     assert student.facts.role == "baseline"
 
 
 def test_random_vectors_in_place_of_the_teachers_learn_even_if_the_teachers_stand_still(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
 ) -> None:
     """Else the baseline would have to read words it can never learn, and the gain would be too large."""
     fixed = {"word_vectors": "teacher", "tune_vectors": False}
-    labels = labels_of(tmp_path / "labels", toy_corpus.splits["train"])
 
-    taught = teach(role="student", labels=labels, student=fixed)
+    taught = teach(role="student", labels=make_labels(toy_corpus.splits["train"]), student=fixed)
     teach(role="baseline", student=fixed)
 
-    (student, _), (baseline, _) = lessons_seen
-    assert "embeddings.weight" not in student["trained"]
+    student, baseline = seen
+    assert "embeddings.weight" not in student.trained
     assert weights_of(taught)["embeddings.weight"][1:].abs().eq(0.25).all()
-    assert "embeddings.weight" in baseline["trained"]
+    assert "embeddings.weight" in baseline.trained
 
 
 @pytest.mark.parametrize("word_vectors", ["glove.txt", "teacher"])
 def test_a_student_starts_from_the_vectors_of_its_vocabulary(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]], word_vectors: str
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], word_vectors: str
 ) -> None:
-    labels = labels_of(tmp_path / "labels", toy_corpus.splits["train"])
+    teach(role="student", labels=make_labels(toy_corpus.splits["train"]), student={"word_vectors": word_vectors})
 
-    teach(role="student", labels=labels, student={"word_vectors": word_vectors})
-
-    start = lessons_seen[0][0]["start"]["embeddings.weight"]
+    start = seen[0].start["embeddings.weight"]
     assert start[0].tolist() == [0.0] * WIDTH
     assert start[1:].abs().eq(0.25).all()
 
 
-def test_a_baseline_may_have_vectors_that_came_from_a_file(
-    teach: Train, lessons_seen: list[tuple[Any, Lessons]]
-) -> None:
+def test_a_baseline_may_have_vectors_that_came_from_a_file(teach: Train, seen: list[Any]) -> None:
     teach(role="baseline", student={"word_vectors": "glove.txt"})
 
-    assert lessons_seen[0][0]["start"]["embeddings.weight"][1:].abs().eq(0.25).all()
+    assert seen[0].start["embeddings.weight"][1:].abs().eq(0.25).all()
 
 
 def test_transfer_rows_come_with_what_the_teacher_said_of_them_and_without_a_label(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+    teach: Train,
+    toy_corpus: Corpus,
+    make_transfer: Callable[..., TransferText],
+    make_labels: MakeLabels,
+    seen: list[Any],
 ) -> None:
-    transfer = transfer_of(tmp_path / "transfer", "a quiet evening", "the old road again")
-    labels = labels_of(tmp_path / "labels", transfer.rows, toy_corpus.splits["train"])  # in another order
+    transfer = make_transfer("a quiet evening", "the old road again")
+    labels = make_labels(transfer.rows, toy_corpus.splits["train"], width=3)  # in another order
 
-    teach(role="student", labels=labels, transfer=transfer)
+    teach(role="student", labels=labels, transfer=transfer, losses=[{"kind": "logit_mse"}, {"kind": "spkd"}])
 
-    lessons = lessons_seen[0][1]
-    assert len(lessons.texts) == 152
+    lessons = seen[0].lessons
+    assert len(lessons) == 152
     assert lessons.labels[-2:].tolist() == [-1, -1]
     assert lessons.teacher_logits[-2:, 0].tolist() == [15.0, 18.0]  # the lengths of the two texts
+    assert lessons.teacher_features[-2:, 0].tolist() == [15.0, 18.0]
     assert lessons.labels[:150].tolist() == lessons.teacher_logits[:150].argmax(dim=1).tolist()
 
 
-def test_a_row_that_was_never_labelled_is_an_error(teach: Train, toy_corpus: Corpus, tmp_path: Path) -> None:
-    transfer = transfer_of(tmp_path / "transfer", "a quiet evening")
-    labels = labels_of(tmp_path / "labels", toy_corpus.splits["train"])
+def test_features_are_read_only_if_a_loss_goes_by_them(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"], width=5)
+
+    teach(role="student", labels=labels)
+    teach(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": "hint"}])
+
+    without, with_features = seen
+    assert without.lessons.teacher_features is None
+    assert with_features.lessons.teacher_features.shape == (150, 5)
+    assert with_features.lessons.teacher_features.dtype == torch.float16
+
+
+@pytest.mark.parametrize("kind", ["hint", "feature_cosine", "spkd", "rkd", "factor_transfer", "pkt", "vid"])
+def test_a_student_of_words_learns_from_features(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], kind: str
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"], width=5)
+
+    student = teach(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": kind}], epochs=2)
+
+    terms = [epoch["losses"][kind] for epoch in student.history]
+    assert terms[0] != terms[1]
+    assert all(np.isfinite(terms))
+    learned = [name for name in weights_of(student) if name.startswith("objective")]
+    assert learned == []  # projections stay behind
+    assert seen[0].apprentice.student.features == 12
+
+
+def test_a_row_that_was_never_labelled_is_an_error(
+    teach: Train, toy_corpus: Corpus, make_transfer: Callable[..., TransferText], make_labels: MakeLabels
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
 
     with pytest.raises(LabelsDoNotCover) as raised:
-        teach(role="student", labels=labels, transfer=transfer)
+        teach(role="student", labels=labels, transfer=make_transfer("a quiet evening"))
 
     assert raised.value.missing == ("transfer-0",)
 
@@ -296,65 +264,54 @@ def test_pairs_are_read_with_both_texts(
     make_corpus: Callable[..., Corpus],
     toy_rows: tuple[tuple[str, str], ...],
     tmp_path: Path,
-    lessons_seen: list[tuple[Any, Lessons]],
+    seen: list[Any],
 ) -> None:
     corpus = make_corpus(tmp_path / "corpus", train=toy_rows[:60], dev=toy_rows[60:80], pairs=True)
 
     student = teach(corpus=corpus)
 
-    lessons = lessons_seen[0][1]
-    inputs = lessons.inputs(np.array([0, 1]))
-    assert lessons.pairs is not None
-    assert inputs.keys() == {"input_ids", "attention_mask", "pair_ids", "pair_mask"}
-    assert inputs["pair_mask"][0].sum() == lessons.texts.lengths[1]  # a row's second text is the next row's text
-    assert lessons.lengths().tolist() == np.maximum(lessons.texts.lengths, np.roll(lessons.texts.lengths, -1)).tolist()
+    assert seen[0].lessons.inputs(np.array([0, 1])).keys() == {"input_ids", "attention_mask", "pair_ids", "pair_mask"}
     assert student.facts.pair
     assert weights_of(student)["dense.weight"].shape == (6, 4 * 12)
 
 
-def test_a_student_can_be_trained_in_bf16(teach: Train, toy_corpus: Corpus, tmp_path: Path) -> None:
-    labels = labels_of(tmp_path / "labels", toy_corpus.splits["train"])
+def test_a_student_can_be_trained_in_bf16(teach: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
+    labels = make_labels(toy_corpus.splits["train"], width=5)
 
-    student = teach(role="student", labels=labels, precision="bf16")
+    student = teach(role="student", labels=labels, precision="bf16", losses=[{"kind": "logit_mse"}, {"kind": "hint"}])
 
     assert {weight.dtype for weight in weights_of(student).values()} == {torch.float32}
     assert all(weight.isfinite().all() for weight in weights_of(student).values())
 
 
 def test_class_weights_and_several_labels_reach_student_and_baseline(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, tmp_path: Path, seen: list[Any]
 ) -> None:
-    several = tmp_path / "several"
     sets = {
         split: Rows.of(ids=rows.ids, texts=rows.texts, labels=np.stack([rows.labels, 1 - rows.labels], axis=1))
         for split, rows in toy_corpus.splits.items()
     }
-    facts = {**toy_corpus.facts, "multi_label": True, "class_weights": [2.0, 1.0]}
-    with written_whole(several, kind="corpus", key=KEY) as scratch:
+    with written_whole(tmp_path / "several", kind="corpus", key=KEY) as scratch:
+        facts = {**toy_corpus.facts, "multi_label": True, "class_weights": [2.0, 1.0]}
         save_corpus(scratch, splits=sets, facts=facts)
-    labels = _even_labels(tmp_path / "labels", sets["train"])
+    several = Corpus(tmp_path / "several")
+    losses = [{"kind": "hard_labels"}, {"kind": "soft_targets"}]
 
-    taught = teach(corpus=Corpus(several), role="student", labels=labels, epochs=1)
-    teach(corpus=Corpus(several), role="baseline")
+    taught = teach(corpus=several, role="student", labels=make_labels(sets["train"]), losses=losses)
+    teach(corpus=several, role="baseline")
 
-    for model, lessons in lessons_seen:
-        assert model["objective"].multi_label
-        assert model["objective"].class_weights.tolist() == [2.0, 1.0]
-        assert lessons.labels.shape == (len(sets["train"]), 2)
+    for training in seen:
+        term = training.apprentice.objective.terms[0]
+        assert term._multi_label
+        assert term.class_weights.tolist() == [2.0, 1.0]
+        assert training.lessons.labels.shape == (len(sets["train"]), 2)
     assert taught.facts.multi_label
     network = AutoModelForSequenceClassification.from_pretrained(taught.folder)
     assert network.config.problem_type == "multi_label_classification"
 
 
-def _even_labels(folder: Path, rows: Rows) -> TeacherLabels:
-    logits = (8.0 * rows.labels - 4.0).astype(np.float32)
-    with written_whole(folder, kind="labels", key=KEY) as scratch:
-        save_teacher_labels(scratch, ids=rows.ids, logits=logits, facts={})
-    return TeacherLabels(folder)
-
-
 def test_rows_that_the_teacher_said_nothing_of_are_left_out(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, lessons_seen: list[tuple[Any, Lessons]]
+    teach: Train, toy_corpus: Corpus, tmp_path: Path, seen: list[Any]
 ) -> None:
     train = toy_corpus.splits["train"]
     covered = train.select(np.arange(0, len(train), 3))
@@ -365,6 +322,31 @@ def test_rows_that_the_teacher_said_nothing_of_are_left_out(
 
     teach(role="student", labels=TeacherLabels(tmp_path / "labels"))
 
-    ((_, lessons),) = lessons_seen
+    ((lessons),) = [training.lessons for training in seen]
     assert lessons.labels.tolist() == covered.labels.tolist()
     np.testing.assert_array_equal(lessons.teacher_logits.numpy(), logits)
+
+
+def test_the_curve_of_every_term_is_kept(teach: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
+    losses = [{"kind": "logit_mse"}, {"kind": "soft_targets", "weight": 0.5}]
+
+    student = teach(role="student", labels=labels, losses=losses, epochs=2, batch_size=5)  # 30 steps an epoch
+
+    (points,) = json.loads((student.folder / "losses.json").read_text(encoding="utf-8"))
+    assert [point["step"] for point in points] == [15, 29, 45, 59]
+    assert all(point.keys() == {"step", "logit_mse", "soft_targets"} for point in points)
+    of_epoch = (16 * points[0]["logit_mse"] + 14 * points[1]["logit_mse"]) / 30
+    assert of_epoch == pytest.approx(student.history[0]["losses"]["logit_mse"])
+
+
+def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, notes: Any
+) -> None:
+    losses = [{"kind": "logit_mse"}, {"kind": "soft_targets", "weight": 1e-6}]
+
+    teach(role="student", labels=make_labels(toy_corpus.splits["train"]), losses=losses)
+    teach(role="baseline")
+
+    (told,) = [text for text in notes.told if "raise the weight" in text]
+    assert "soft_targets is 0.00% of the loss and logit_mse is 100%" in told

@@ -100,6 +100,22 @@ def test_second_texts_and_transfer_text_count_too(
     ]  # each stands once as a text and once as a second text
 
 
+def test_chinese_text_is_cut_as_the_recipe_says(
+    make_corpus: Callable[..., Corpus], build: Build, tmp_path: Path
+) -> None:
+    train = [("研究生", "positive")] * 9 + [("命", "negative")] * 9 + [("研究生命", "positive"), ("生命", "negative")]
+    corpus = make_corpus(tmp_path / "corpus", train=train, dev=train, language="zh")
+
+    def tokens(segmenter: str) -> list[str]:
+        asked = {"min_count": 1, "segmenter": segmenter}
+        vocabulary = build(corpus=corpus, word_vectors="random", vocabulary=asked)
+        tokenizer = StudentTokenizer.load(vocabulary.tokenizer)
+        return [tokenizer.vocabulary[number] for number in tokenizer.encode(["研究生命"], max_length=9)[0]]
+
+    assert tokens("longest_match") == ["研究生", "命"]
+    assert tokens("jieba") == ["研究", "生命"]
+
+
 @pytest.mark.parametrize("parameters", [700, 703, 704, 711, 712, 800])
 def test_a_student_is_never_larger_than_its_teacher_and_uses_the_room_there_is(
     make_teacher: Callable[..., TeacherFolder], build: Build, tmp_path: Path, toy_corpus: Corpus, parameters: int

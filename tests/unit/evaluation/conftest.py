@@ -122,6 +122,122 @@ def report() -> dict[str, Any]:
 
 
 @pytest.fixture
+def full_report(report: dict[str, Any]) -> dict[str, Any]:
+    """The same with everything that evaluation can find out."""
+    return filled(report)
+
+
+def filled(report: dict[str, Any]) -> dict[str, Any]:
+    """Add to every entry and to the report what an evaluation of everything adds."""
+    for number, line in enumerate(report["models"]):
+        line |= _all_numbers(line, number)
+    report |= {
+        "teacher_int8": {
+            "size_mb": 110.4,
+            "latency_ms": {"p50": 31.2, "p95": 40.1, "p99": 52.0},
+            "rows_per_second": 70.0,
+            "agreement": 0.991,
+        },
+        "cascade": _cascade(),
+        "worst_errors": _worst_errors(),
+        "augmentation": {"rows_made": 900, "methods": [{"kind": "masking", "kept": 900}]},
+    }
+    for curve_of in report["curves"]:
+        terms = ("hard_labels", "soft_targets") if curve_of["role"] == "student" else ("hard_labels",)
+        for epoch in curve_of["epochs"]:
+            epoch["losses"] = {term: epoch["loss"] / (2 + place) for place, term in enumerate(terms)}
+        curve_of["points"] = [
+            [
+                {"step": 10 * step, **{term: 1 / (step + place) for place, term in enumerate(terms)}}
+                for step in range(1, 40)
+            ]
+        ]
+    return report
+
+
+def _all_numbers(line: dict[str, Any], number: int) -> dict[str, Any]:
+    accuracy, is_teacher = line["accuracy"], line["role"] == "teacher"
+    means = {"precision": accuracy + 0.001, "recall": accuracy - 0.001, "f1": accuracy - 0.002}
+    right = round(400 * accuracy), round(401 * accuracy) - 6
+    against = {"only_this": 90, "only_other": 24, "p": 1.2e-9, "test": "chi2"}
+    noise = {"only_this": 21, "only_other": 26 + number, "p": 0.31, "test": "chi2"}
+    judged = line["role"] in ("student", "export")
+    return {
+        "mcc": 2 * accuracy - 1,
+        "roc_auc": accuracy + 0.03,
+        "macro": means,
+        "weighted": means,
+        "confusion": [[right[0], 400 - right[0]], [401 - right[1], right[1]]],
+        "by_length": [
+            {"words": [low, high], "rows": 200, "accuracy": accuracy + shift}
+            for low, high, shift in ((1, 8, 0.02), (9, 14, 0.01), (15, 22, 0.0), (23, 61, -0.03))
+        ],
+        "kl_to_teacher": None if is_teacher else 0.052,
+        "reliability": [
+            {"confidence": 0.5 + place / 20, "accuracy": 0.45 + place / 21, "rows": 20 + 10 * place}
+            for place in range(10)
+        ],
+        "reliability_calibrated": None
+        if is_teacher
+        else [
+            {"confidence": 0.5 + place / 20, "accuracy": 0.5 + place / 20.5, "rows": 30 + 10 * place}
+            for place in range(10)
+        ],
+        "temperature": None if is_teacher else 1.42,
+        "ece_calibrated": None if is_teacher else 0.012,
+        "mcnemar": {"baseline": against if judged else None, "teacher": noise if judged else None},
+        "multiply_adds": 2_400_000_000 if is_teacher else 9_100_000,
+        "latency_ms": {**line["latency_ms"], "p99": 2.1 * line["latency_ms"]["p50"]},
+        "throughput": [
+            {"threads": threads, "batch": batch, "rows_per_second": line["rows_per_second"] * threads * batch**0.5}
+            for threads in (1, 2)
+            for batch in (1, 32)
+        ],
+        "speedup_over_teacher_int8": 31.2 / line["latency_ms"]["p50"],
+    }
+
+
+def _cascade() -> dict[str, Any]:
+    points = [
+        {
+            "threshold": 0.5 + share / 40,
+            "asked_share": share / 20,
+            "accuracy": min(0.944, 0.928 + 0.13 * share / 20),
+            "ms": 0.72 + 86.4 * share / 20,
+        }
+        for share in range(21)
+    ]
+    return {
+        "student": "bilstm",
+        "points": points,
+        "cheapest": points[3],
+        "teacher_accuracy": 0.942,
+        "student_accuracy": 0.928,
+    }
+
+
+def _worst_errors() -> list[dict[str, Any]]:
+    texts = [
+        "not half as bad as the trailer made me fear",
+        "<b>two hours</b> of my life that nobody will give back & a bill on top",
+        "a film that asks a great deal of its viewers, gives little of it back, " * 8,
+        "剧情很拖沓，但是演员的表演让人难忘",
+    ]
+    return [
+        {
+            "text": text,
+            "pair": None,
+            "label": "positive",
+            "student": "negative",
+            "teacher": "positive",
+            "student_probability": 0.998 - 0.01 * place,
+            "teacher_probability": 0.91 - 0.02 * place,
+        }
+        for place, text in enumerate(texts)
+    ]
+
+
+@pytest.fixture
 def file_report(report: dict[str, Any]) -> dict[str, Any]:
     """The same with a teacher that is a file of answers: it has neither size nor speed."""
     size = ("parameters", "parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second")
@@ -145,7 +261,7 @@ def silent_report(file_report: dict[str, Any]) -> dict[str, Any]:
 def make_model(tmp_path: Path) -> MakeModel:
     """Makes exported models in which "gorgeous" speaks for positive by `weight`, and "dreadful" for negative."""
 
-    def make(name: str, *, weight: float = 1.0, multi_label: bool = False) -> ModelFolder:
+    def make(name: str, *, weight: float = 1.0, multi_label: bool = False, temperature: float = 1.0) -> ModelFolder:
         table = np.zeros((len(WORDS), 2), dtype=np.float32)
         table[WORDS.index("gorgeous")] = [-weight, weight]
         table[WORDS.index("dreadful")] = [weight, -weight]
@@ -164,6 +280,7 @@ def make_model(tmp_path: Path) -> MakeModel:
                 parameters=14,
                 parameters_without_embeddings=0,
                 multi_label=multi_label,
+                temperature=temperature,
             )
             save_facts(scratch, facts)
         return ModelFolder(folder)

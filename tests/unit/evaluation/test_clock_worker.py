@@ -2,13 +2,27 @@
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limbeck.evaluation.clock_worker import Predict, latency, open_teacher, serve, throughput, warm_up
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.evaluation.clock_worker import (
+    Predict,
+    latency,
+    open_exported,
+    open_student,
+    open_teacher,
+    serve,
+    throughput,
+    warm_up,
+)
+from limbeck.export import export_student
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Export
 from limbeck.runtime.row import Row
 
 LOAD: dict[str, Any] = {"do": "load", "kind": "model", "folder": "anywhere", "max_length": 8, "threads": 1}
@@ -123,3 +137,26 @@ def test_the_teacher_takes_pairs_and_cuts_long_texts(tiny_teacher_folder: Path) 
     teacher = open_teacher(tiny_teacher_folder, max_length=16)
 
     assert len(teacher([("film " * 500, "story"), ("a", "b")])) == 2
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_a_student_that_is_the_teacher_answers_as_its_exported_file_does(
+    make_student: Callable[..., Any], toy_rows: Sequence[tuple[str, str]], tmp_path: Path, pair: bool
+) -> None:
+    student = make_student(tmp_path / "student", pair=pair)
+    texts = [text for text, _ in toy_rows[:40]]
+    rows: list[Row] = list(zip(texts, texts[::-1], strict=True)) if pair else list(texts)
+    export_student(
+        Export(),
+        student=student,
+        rows=Rows.of(ids=[str(number) for number in range(40)], texts=texts, pairs=texts[::-1] if pair else None),
+        precision="fp32",
+        out=tmp_path / "model",
+        key=Key(section={}, inputs={}),
+        reporter=SilentReporter(),
+    )
+
+    trained, exported = open_student(tmp_path / "student"), open_exported(tmp_path / "model", threads=1)
+
+    assert trained(rows) == exported(rows) == [trained([row])[0] for row in rows]
+    assert pair or len(set(trained(rows))) > 1  # this one says the same of all toy pairs

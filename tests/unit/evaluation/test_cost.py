@@ -33,6 +33,30 @@ def answers_file(folder: Path) -> TeacherFolder:
     return TeacherFolder(folder)
 
 
+def student(folder: Path, *, weights: str) -> TeacherFolder:
+    """The student of another run: trained where its weights are safetensors, else exported."""
+    facts = TeacherFacts(
+        name="big/bilstm", labels=["a", "b"], dev_accuracy=0.9, kind="student", max_length=16, parameters=100,
+        parameters_without_embeddings=50,
+    )  # fmt: skip
+    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+        (scratch / weights).write_bytes(b"\0" * 2_000)
+        save_teacher_facts(scratch, facts)
+    return TeacherFolder(folder)
+
+
+@pytest.mark.parametrize("weights", ["model.safetensors", "model.onnx"])
+def test_a_student_of_another_run_has_a_size_and_can_be_timed(tmp_path: Path, weights: str) -> None:
+    member = student(tmp_path / "student", weights=weights)
+
+    subject = teacher_subject(member)
+
+    assert weighable([member]) == [member]
+    assert teacher_size([member]) == {"parameters": 100, "parameters_without_embeddings": 50, "size_mb": 0.002}
+    assert (subject.kind, subject.folder, subject.max_length) == ("student", member.folder, 16)
+    assert member.is_exported == (weights == "model.onnx")
+
+
 def test_members_are_weighed_together_or_not_at_all(tmp_path: Path) -> None:
     one, other, file = encoder(tmp_path / "1", size=10), encoder(tmp_path / "2", size=10), answers_file(tmp_path / "3")
 

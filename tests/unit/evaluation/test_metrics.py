@@ -2,7 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, precision_recall_fscore_support
+from sklearn.metrics import (
+    accuracy_score,
+    classification_report,
+    confusion_matrix,
+    f1_score,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 from sklearn.metrics import hamming_loss as sklearn_hamming_loss
 
 from limbeck.evaluation import metrics
@@ -26,29 +33,6 @@ def test_macro_f1_is_the_mean_of_the_classes() -> None:
 
 def test_a_class_that_is_never_predicted_gives_zero_and_no_warning() -> None:
     assert metrics.macro_f1(np.array([0, 1]), np.array([0, 0])) == pytest.approx((2 / 3 + 0) / 2)
-
-
-def test_calibration_error_hand_worked() -> None:
-    first = np.array([0.55, 0.58, 0.95, 0.05])  # confidences 0.55, 0.58, 0.95 and, for the other class, 0.95
-    probabilities = np.stack([first, 1 - first], axis=1)
-    labels = np.array([0, 1, 0, 1])  # right, wrong, right, right
-
-    # bin (0.5, 0.6]: accuracy 1/2, confidence 0.565; bin (0.9, 1.0]: accuracy 1, confidence 0.95
-    expected = 2 / 4 * abs(0.5 - 0.565) + 2 / 4 * abs(1 - 0.95)
-    assert metrics.expected_calibration_error(labels, probabilities, bins=10) == pytest.approx(expected)
-
-
-def test_over_and_under_confidence_in_one_bin_cancel_but_not_across_bins() -> None:
-    probabilities = np.array([[0.9, 0.1], [0.6, 0.4]])
-    labels = np.array([1, 0])  # wrong at 0.9, right at 0.6
-
-    error = metrics.expected_calibration_error(labels, probabilities)
-
-    assert error == pytest.approx((0.9 + 0.4) / 2)
-
-
-def test_certain_and_right_is_perfectly_calibrated() -> None:
-    assert metrics.expected_calibration_error(np.array([0, 1]), np.eye(2)) == 0.0
 
 
 def test_spread_is_the_sample_standard_deviation() -> None:
@@ -150,10 +134,97 @@ def test_numbers_of_several_labels_are_those_of_scikit_learn() -> None:
     assert metrics.hamming_loss(labels, said) == pytest.approx(sklearn_hamming_loss(labels, said))
 
 
-def test_calibration_of_several_labels_goes_over_all_pairs_of_row_and_class() -> None:
-    probabilities = np.array([[0.92, 0.08], [0.98, 0.55]])
-    labels = np.array([[1, 0], [0, 1]])
+def test_the_averages_are_those_of_a_classification_report() -> None:
+    dice = np.random.default_rng(1)
+    labels, said = dice.integers(0, 4, 90), dice.integers(0, 4, 90)
 
-    # bin (0.9, 1.0]: 1 of 2 there, 0.95 on average; (0.0, 0.1]: 0 of 1, 0.08; (0.5, 0.6]: 1 of 1, 0.55
-    expected = 2 / 4 * abs(1 / 2 - 0.95) + 1 / 4 * 0.08 + 1 / 4 * 0.45
-    assert metrics.expected_calibration_error(labels, probabilities, bins=10) == pytest.approx(expected)
+    report = classification_report(labels, said, output_dict=True, zero_division=0)
+
+    for weighted, name in ((False, "macro avg"), (True, "weighted avg")):
+        found = metrics.averages(labels, [said], weighted=weighted)
+        expected = [report[name][key] for key in ("precision", "recall", "f1-score")]
+        assert list(found.values()) == pytest.approx(expected)
+    assert metrics.averages(labels, [said], weighted=False)["f1"] == pytest.approx(metrics.macro_f1(labels, said))
+
+
+def test_the_averages_of_several_labels_are_those_of_a_classification_report() -> None:
+    dice = np.random.default_rng(2)
+    labels, said = dice.integers(0, 2, (2, 60, 3))
+
+    report = classification_report(labels, said, output_dict=True, zero_division=0)
+
+    for weighted, name in ((False, "macro avg"), (True, "weighted avg")):
+        found = metrics.averages(labels, [said], weighted=weighted)
+        assert list(found.values()) == pytest.approx([report[name][key] for key in ("precision", "recall", "f1-score")])
+
+
+def test_averages_hand_worked() -> None:
+    labels, said = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
+
+    # class 0 (3 rows): precision 1, recall 2/3, F1 4/5; class 1 (1 row): precision 1/2, recall 1, F1 2/3
+    macro = metrics.averages(labels, [said], weighted=False)
+    weighted = metrics.averages(labels, [said], weighted=True)
+
+    assert macro == pytest.approx({"precision": 3 / 4, "recall": 5 / 6, "f1": 11 / 15})
+    assert weighted == pytest.approx({"precision": 7 / 8, "recall": 3 / 4, "f1": (3 * 4 / 5 + 2 / 3) / 4})
+
+
+def test_averages_are_means_over_seeds() -> None:
+    labels, right = np.array([0, 1]), np.array([0, 1])
+
+    found = metrics.averages(labels, [right, 1 - right], weighted=False)
+
+    assert found == {"precision": 0.5, "recall": 0.5, "f1": 0.5}
+
+
+def test_where_no_row_has_any_label_the_weighted_averages_are_zero() -> None:
+    nothing = np.zeros((3, 2), dtype=np.int64)
+
+    assert set(metrics.averages(nothing, [nothing], weighted=True).values()) == {0.0}
+
+
+def test_the_confusion_has_true_classes_in_rows_and_said_ones_in_columns() -> None:
+    labels, said = np.array([0, 0, 1, 2]), np.array([1, 0, 1, 1])
+
+    found = metrics.confusion(labels, said, classes=4)
+
+    assert found == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+    assert found == confusion_matrix(labels, said, labels=range(4)).tolist()
+
+
+def test_mcc_hand_worked() -> None:
+    labels = np.array([1] * 6 + [0] * 4)
+    said = np.array([1, 1, 1, 1, 1, 0, 0, 0, 0, 1])  # 5 true positives, 1 false negative, 3 true negatives, 1 false one
+
+    assert metrics.mcc(labels, said) == pytest.approx((5 * 3 - 1 * 1) / (6 * 6 * 4 * 4) ** 0.5)
+
+
+def test_mcc_of_one_who_always_says_the_same_is_zero_and_of_a_single_class_it_is_unknown() -> None:
+    assert metrics.mcc(np.array([0, 1, 2]), np.array([1, 1, 1])) == 0.0
+    assert metrics.mcc(np.array([1, 1, 1]), np.array([1, 0, 1])) is None
+
+
+def test_auc_of_two_classes_is_the_share_of_pairs_in_order_and_ties_count_half() -> None:
+    labels = np.array([1, 1, 0, 0])
+    scores = np.array([[0.0, 3.0], [1.0, 2.0], [0.0, 1.0], [2.0, 1.0]])  # second less first: 3, 1, 1, -1
+
+    assert metrics.roc_auc(labels, scores) == pytest.approx(3.5 / 4)
+
+
+def test_auc_of_more_classes_and_of_several_labels_is_that_of_scikit_learn() -> None:
+    dice = np.random.default_rng(5)
+    probabilities = dice.dirichlet([1, 1, 1], 50)
+    labels, sets = dice.integers(0, 3, 50), dice.integers(0, 2, (50, 3))
+
+    single, several = (metrics.roc_auc(truth, np.log(probabilities)) for truth in (labels, sets))
+
+    assert single == pytest.approx(roc_auc_score(labels, probabilities, multi_class="ovr", average="macro"))
+    assert several == pytest.approx(roc_auc_score(sets, probabilities, average="macro"))
+
+
+def test_without_rows_of_a_class_there_is_no_auc() -> None:
+    scores = np.log(np.full((3, 3), 1 / 3))
+
+    assert metrics.roc_auc(np.array([0, 1, 0]), scores) is None
+    assert metrics.roc_auc(np.array([1, 1, 1]), scores[:, :2]) is None
+    assert metrics.roc_auc(np.array([[1, 0, 1], [1, 1, 0], [1, 0, 0]]), scores) is None

@@ -1,29 +1,14 @@
-"""What models answer on the judged rows, and the numbers made of it."""
+"""The numbers of one line of the report."""
 
-from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from limbeck.artifacts.corpus import Corpus, save_corpus
-from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.artifacts.rows import NO_LABEL, Rows
-from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.whole import written_whole
-from limbeck.errors import TooFewRows
-from limbeck.evaluation.quality import (
-    Answers,
-    TeacherAnswers,
-    answers_of,
-    gain,
-    judged_rows,
-    quality,
-    runtime_rows,
-)
-from limbeck.progress import SilentReporter
+from limbeck.evaluation.answers import Answers, TeacherAnswers
+from limbeck.evaluation.lengths import LengthGroups
+from limbeck.evaluation.quality import gain, mcnemar_tests, quality
 
 LABELS = np.array([1, 1, 0, 0])
 # The teacher is right on all rows, the student's seeds on three and on two of them.
@@ -44,24 +29,10 @@ def asked(places: list[int], answers: Answers) -> TeacherAnswers:
     return TeacherAnswers(places=np.array(places, dtype=np.int64), answers=answers.at(np.array(places, dtype=np.int64)))
 
 
-def labels_of(folder: Path, logits: dict[str, list[float]]) -> TeacherLabels:
-    """Teacher labels of these rows."""
-    with written_whole(folder, kind="labels", key=Key(section={}, inputs={})) as scratch:
-        table = np.array(list(logits.values()), dtype=np.float32)
-        save_teacher_labels(scratch, ids=list(logits), logits=table, facts={})
-    return TeacherLabels(folder)
-
-
-def corpus_with(tmp_path: Path, **splits: Rows) -> Corpus:
-    """A corpus of these splits."""
-    with written_whole(tmp_path / "corpus", kind="corpus", key=Key(section={}, inputs={})) as scratch:
-        save_corpus(scratch, splits=splits, facts={"labels": ["no", "yes"], "language": "en", "pair": False})
-    return Corpus(tmp_path / "corpus")
-
-
 def numbers(answers: Answers) -> dict[str, Any]:
-    """The quality of these answers."""
-    return quality(answers, names=["no", "yes"], samples=200)
+    """The quality of these answers; the first two rows are short, the others long."""
+    groups = LengthGroups(bounds=[(1, 2), (3, 9)], of_row=np.array([0, 0, 1, 1])[: len(answers.labels)])
+    return quality(answers, names=["no", "yes"], groups=groups, samples=200)
 
 
 def test_accuracy_is_the_mean_over_seeds_with_its_spread() -> None:
@@ -73,23 +44,6 @@ def test_accuracy_is_the_mean_over_seeds_with_its_spread() -> None:
     assert found["accuracy_sd"] == pytest.approx(np.std([0.75, 0.5], ddof=1))
 
 
-def test_agreement_is_with_the_teacher_and_the_teacher_agrees_with_itself() -> None:
-    teacher = asked([0, 1, 2, 3], TEACHER)
-
-    assert teacher.compared(TEACHER) == {"teacher_agreement": 1.0}
-    assert teacher.compared(STUDENT) == {"teacher_agreement": pytest.approx((3 / 4 + 2 / 4) / 2)}
-
-
-def test_agreement_goes_by_the_rows_the_teacher_knows_and_so_does_the_accuracy_beside_it() -> None:
-    found = asked([1, 2], TEACHER).compared(STUDENT)
-
-    assert found == {"teacher_agreement": 0.75, "accuracy_on_teacher_rows": 0.75}
-
-
-def test_nobody_agrees_with_a_teacher_that_is_silent() -> None:
-    assert asked([], TEACHER).compared(STUDENT) == {"teacher_agreement": None}
-
-
 def test_a_teacher_that_is_silent_has_no_numbers() -> None:
     found = numbers(asked([], TEACHER).answers)
 
@@ -97,26 +51,6 @@ def test_a_teacher_that_is_silent_has_no_numbers() -> None:
     assert {key: value for key, value in found.items() if value is not None} == {"seed_count": 1}
     assert set(found) == set(numbers(TEACHER))
     assert set(numbers(asked([], SETS).answers)) == set(numbers(SETS))
-
-
-def test_what_the_teacher_said_is_found_by_the_id_of_the_row(tmp_path: Path) -> None:
-    rows = Rows.of(ids=["a", "b", "c"], texts=["a", "b", "c"], labels=[1, 0, 1])
-
-    found = TeacherAnswers.of(labels_of(tmp_path / "labels", {"c": [0, 1], "x": [9, 9], "a": [1, 0]}), rows)
-
-    assert found.places.tolist() == [0, 2]
-    assert found.answers.labels.tolist() == [1, 1]
-    assert found.answers.logits.tolist() == [[[1, 0], [0, 1]]]
-
-
-def test_a_teacher_may_know_none_of_the_rows(tmp_path: Path) -> None:
-    rows = Rows.of(ids=["a"], texts=["a"], labels=np.array([[1, 0]]))
-
-    found = TeacherAnswers.of(labels_of(tmp_path / "labels", {"x": [9, 9]}), rows)
-
-    assert found.places.tolist() == []
-    assert found.answers.labels.shape == (0, 2)
-    assert found.answers.logits.shape == (1, 0, 2)
 
 
 def test_a_row_of_several_labels_is_right_if_all_of_them_are() -> None:
@@ -131,12 +65,6 @@ def test_a_row_of_several_labels_is_right_if_all_of_them_are() -> None:
 
 def test_numbers_of_sets_stand_only_where_a_row_may_have_several_labels() -> None:
     assert set(numbers(SETS)) - set(numbers(STUDENT)) == {"micro_f1", "hamming_loss"}
-
-
-def test_with_several_labels_agreement_is_about_the_whole_set() -> None:
-    other = Answers(labels=SETS.labels, logits=np.array([[[1, 2], [3, -1], [1, 1]]], dtype=np.float32))
-
-    assert asked([0, 1, 2], SETS).compared(other) == {"teacher_agreement": pytest.approx(2 / 3)}
 
 
 def test_calibration_is_that_of_the_probabilities() -> None:
@@ -157,45 +85,83 @@ def test_without_a_baseline_there_is_no_gain() -> None:
     assert gain(STUDENT, baseline=None, samples=200) is None
 
 
-def test_answers_come_from_the_exported_file_of_each_seed(make_model: Callable[..., ModelFolder]) -> None:
-    rows = Rows.of(ids=["a", "b"], texts=["gorgeous film", "dreadful dreadful"], labels=[1, 0])
-    exports = {0: make_model("zero"), 7: make_model("seven", weight=-2.0)}
+def test_accuracy_by_length_is_a_mean_over_seeds() -> None:
+    found = numbers(STUDENT)["by_length"]
 
-    with SilentReporter().bar("judging", total=4, unit="rows") as bar:
-        answers = answers_of(exports, rows=rows, bar=bar)
-
-    assert answers.logits.tolist() == [[[-1, 1], [2, -2]], [[2, -2], [-4, 4]]]
-    assert answers.accuracies == [1.0, 0.0]
+    assert found == [
+        {"words": [1, 2], "rows": 2, "accuracy": (2 + 1) / 4},
+        {"words": [3, 9], "rows": 2, "accuracy": (1 + 1) / 4},
+    ]
 
 
-def test_test_is_judged_where_there_is_one_else_dev(tmp_path: Path) -> None:
-    dev = Rows.of(ids=["d"], texts=["dev"], labels=[0])
-    test = Rows.of(ids=["t"], texts=["test"], labels=[1])
+def test_numbers_of_classes_are_means_over_seeds_and_the_confusion_is_that_of_the_seed_that_ships() -> None:
+    found = numbers(replace(STUDENT, shipped_place=1))
 
-    assert judged_rows(corpus_with(tmp_path, train=dev, dev=dev)).ids == ["d"]
-    assert judged_rows(corpus_with(tmp_path / "more", train=dev, dev=dev, test=test)).ids == ["t"]
-
-
-def test_rows_without_a_label_are_not_judged(tmp_path: Path) -> None:
-    dev = Rows.of(ids=["a", "b", "c"], texts=["a", "b", "c"], labels=[0, NO_LABEL, 1])
-
-    assert judged_rows(corpus_with(tmp_path, train=dev, dev=dev)).ids == ["a", "c"]
+    precisions = [(1 / 1 + 2 / 3) / 2, (1 / 2 + 1 / 2) / 2]
+    assert found["macro"]["precision"] == pytest.approx(np.mean(precisions))
+    assert found["macro"]["f1"] == found["macro_f1"]
+    assert found["weighted"] == pytest.approx(found["macro"])  # both classes have two rows
+    assert found["confusion"] == [[1, 1], [1, 1]]
+    assert found["mcc"] == pytest.approx((1 / 3**0.5 + 0) / 2)
+    assert found["roc_auc"] == pytest.approx((3 / 4 + 1 / 2) / 2)
 
 
-def test_a_row_that_has_none_of_several_labels_is_judged_and_one_nobody_labelled_is_not(tmp_path: Path) -> None:
-    sets = np.array([[0, 0], [NO_LABEL, NO_LABEL], [1, 1]])
-    dev = Rows.of(ids=["a", "b", "c"], texts=["a", "b", "c"], labels=sets)
+def test_with_several_labels_there_is_no_confusion_and_no_correlation() -> None:
+    found = numbers(SETS)
 
-    assert judged_rows(corpus_with(tmp_path, train=dev, dev=dev)).ids == ["a", "c"]
-
-
-def test_a_split_without_any_label_cannot_be_judged(tmp_path: Path) -> None:
-    dev = Rows.of(ids=["a"], texts=["a"])
-
-    with pytest.raises(TooFewRows, match="dev: rows with a label"):
-        judged_rows(corpus_with(tmp_path, train=dev, dev=dev))
+    assert (found["confusion"], found["mcc"]) == (None, None)
+    assert found["roc_auc"] == pytest.approx(np.mean([1 / 2, 1]))
+    assert found["macro"]["f1"] == found["macro_f1"]
 
 
-def test_pairs_are_given_to_the_runtime_as_pairs() -> None:
-    assert runtime_rows(Rows.of(ids=["a"], texts=["one"], pairs=["two"])) == [("one", "two")]
-    assert runtime_rows(Rows.of(ids=["a"], texts=["one"])) == ["one"]
+def test_calibrated_numbers_go_by_the_temperature_of_each_file() -> None:
+    hot = replace(STUDENT, temperatures=(0.5, 2.0), shipped_place=1)
+
+    found = numbers(hot)
+
+    sure, unsure = 1 / (1 + np.exp(-2.0)), 1 / (1 + np.exp(-0.5))
+    assert found["ece"] == numbers(STUDENT)["ece"]
+    assert found["ece_calibrated"] == pytest.approx(((sure - 0.75) + (unsure - 0.5)) / 2)
+    assert found["temperature"] == 2.0
+    assert found["reliability"] == [{"confidence": pytest.approx(1 / (1 + np.exp(-1))), "accuracy": 0.5, "rows": 4}]
+    assert found["reliability_calibrated"] == [{"confidence": pytest.approx(unsure), "accuracy": 0.5, "rows": 4}]
+
+
+def test_a_teacher_has_no_temperature_and_nothing_calibrated() -> None:
+    found = numbers(TEACHER)
+
+    assert (found["temperature"], found["ece_calibrated"], found["reliability_calibrated"]) == (None, None, None)
+    assert found["reliability"][0]["rows"] == 4
+
+
+def test_rows_of_one_class_alone_have_neither_correlation_nor_auc() -> None:
+    found = numbers(STUDENT.at(np.array([0, 1])))
+
+    assert (found["mcc"], found["roc_auc"]) == (None, None)
+    assert found["confusion"] == [[0, 0], [0, 2]]
+
+
+def test_where_no_copy_ships_nothing_is_told_of_it() -> None:
+    found = numbers(replace(STUDENT, temperatures=(1.0, 1.0), shipped_place=None))
+
+    assert (found["confusion"], found["reliability"], found["temperature"]) == (None, None, None)
+    assert found["ece_calibrated"] == found["ece"]
+    tests = mcnemar_tests(replace(STUDENT, shipped_place=None), baseline=STUDENT, teacher=asked([0], TEACHER))
+    assert tests == {"baseline": None, "teacher": None}
+
+
+def test_the_copy_that_ships_is_tested_against_the_baselines_and_against_the_teacher() -> None:
+    baseline = replace(STUDENT, shipped_place=1)
+
+    found = mcnemar_tests(STUDENT, baseline=baseline, teacher=asked([0, 1, 2, 3], TEACHER))
+
+    assert found["baseline"] == {"only_this": 1, "only_other": 0, "p": 1.0, "test": "exact"}
+    assert found["teacher"] == {"only_this": 0, "only_other": 1, "p": 1.0, "test": "exact"}
+
+
+def test_the_test_against_the_teacher_goes_by_the_rows_it_knows() -> None:
+    found = mcnemar_tests(STUDENT, baseline=None, teacher=asked([0, 1], TEACHER))
+
+    assert found["baseline"] is None
+    assert found["teacher"]["only_other"] == 0
+    assert mcnemar_tests(STUDENT, baseline=None, teacher=asked([], TEACHER))["teacher"] is None

@@ -20,8 +20,9 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.whole import why_redo, written_whole
 from limbeck.evaluation import run
+from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.clock import Subject, Timing
-from limbeck.evaluation.run import Candidate, evaluate, timed_rows
+from limbeck.evaluation.run import evaluate, timed_rows
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 
@@ -47,6 +48,18 @@ CONTRACT = {
     "latency_ms",
     "rows_per_second",
     "speedup_over_teacher",
+    "mcc",
+    "roc_auc",
+    "macro",
+    "weighted",
+    "confusion",
+    "by_length",
+    "kl_to_teacher",
+    "reliability",
+    "reliability_calibrated",
+    "temperature",
+    "ece_calibrated",
+    "mcnemar",
 }
 
 
@@ -115,9 +128,10 @@ def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFol
         best_epoch=1,
         dev_accuracy=0.8,
     )
-    history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "logit_mse": 0.5}]
+    history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "losses": {"logit_mse": 0.5}}]
     with written_whole(folder, kind="student", key=KEY) as scratch:
         save_student_facts(scratch, facts, history=history)
+        (scratch / "losses.json").write_text(json.dumps([[{"step": 3, "logit_mse": 0.5}]]))
     return StudentFolder(folder)
 
 
@@ -126,7 +140,7 @@ def make_candidates(folder: Path, make_model: Callable[..., ModelFolder]) -> lis
     students = {seed: make_student(folder / f"s{seed}", name="bilstm", role="student", seed=seed) for seed in (0, 1)}
     alone = {0: make_student(folder / "alone", name="bilstm-alone", role="baseline", seed=0)}
     by_seed = {0: make_model("bilstm-0", weight=-1.0), 1: make_model("bilstm-1", weight=2.0)}
-    int8 = {0: make_model("int8-0", weight=3.0)}
+    int8 = {0: make_model("int8-0", weight=3.0, temperature=2.0)}
     baseline = {0: make_model("alone-0", weight=-4.0)}
     return [
         Candidate("bilstm-int8", "export", int8, shipped=int8[0], students={0: students[0]}),
@@ -222,6 +236,73 @@ def test_the_copy_that_ships_is_told_by_its_file(made: Report) -> None:
     assert student["shipped_accuracy"] == pytest.approx(5 / 6)
 
 
+def test_lines_tell_how_near_to_the_teacher_and_how_far_beyond_chance_they_are(made: Report) -> None:
+    teacher, baseline, student, int8 = made.data["models"]
+
+    assert teacher["kl_to_teacher"] == 0.0
+    assert 0 < int8["kl_to_teacher"] < baseline["kl_to_teacher"]
+    assert teacher["mcnemar"] == {"baseline": None, "teacher": None}
+    assert baseline["mcnemar"]["baseline"] is None
+    assert int8["mcnemar"]["baseline"] == {"only_this": 5, "only_other": 1, "p": 0.21875, "test": "exact"}
+    assert student["mcnemar"]["teacher"] == {"only_this": 0, "only_other": 1, "p": 1.0, "test": "exact"}
+
+
+def test_lines_tell_the_temperature_of_the_file_that_ships(made: Report) -> None:
+    assert [entry["temperature"] for entry in made.data["models"]] == [None, 1.0, 1.0, 2.0]
+
+
+def test_every_line_has_the_same_groups_of_lengths(made: Report) -> None:
+    tables = [entry["by_length"] for entry in made.data["models"]]
+
+    groups = [[(group["words"], group["rows"]) for group in table] for table in tables]
+    assert groups == [[([1, 1], 2), ([2, 2], 4)]] * 4
+    assert [group["accuracy"] for group in tables[3]] == [0.5, 1.0]
+
+
+def test_the_cascade_is_that_of_the_int8_file_and_its_threshold_is_chosen_on_dev(made: Report) -> None:
+    cascade = made.data["cascade"]
+
+    assert (cascade["student"], cascade["chosen_on"], cascade["rows"]) == ("bilstm-int8", "dev", 6)
+    assert cascade["student_accuracy"] == pytest.approx(5 / 6)
+    assert cascade["teacher_accuracy"] == 1.0
+    assert [point["asked_share"] for point in cascade["points"]] == [0.0, 1.0]  # all rows are as sure as each other
+    assert [point["ms"] for point in cascade["points"]] == [4.0, 54.0]
+    assert cascade["cheapest"] == cascade["points"][-1]
+
+
+def test_where_dev_is_judged_the_threshold_is_chosen_there(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    corpus = make_corpus(tmp_path / "corpus")
+    (corpus.folder / "test.arrow").unlink()
+
+    cascade = make_report(corpus=corpus).data["cascade"]
+
+    assert (cascade["chosen_on"], cascade["cheapest"]) == ("dev", cascade["cheapest_in_hindsight"])
+
+
+def test_a_teacher_that_knows_no_dev_row_leaves_the_choice_to_the_judged_rows(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    labels = make_labels(tmp_path / "labels", known=["test-0", "test-5"])
+
+    cascade = make_report(labels=labels).data["cascade"]
+
+    assert (cascade["chosen_on"], cascade["rows"]) == ("test", 2)
+
+
+def test_the_worst_errors_are_rows_on_which_the_int8_file_and_the_teacher_disagree(made: Report) -> None:
+    (row,) = made.data["worst_errors"]
+
+    assert (row["text"], row["pair"]) == ("dreadful", None)
+    assert (row["label"], row["student"], row["teacher"]) == ("positive", "negative", "positive")
+    assert row["student_probability"] == pytest.approx(1 / (1 + np.exp(-3)))  # logits 3 and -3, at temperature 2
+
+
+def test_without_a_student_there_is_no_cascade_and_no_error(make_report: Callable[..., Report]) -> None:
+    data = make_report(candidates=[]).data
+
+    assert (data["cascade"], data["worst_errors"]) == (None, [])
+
+
 def test_cost_is_told_against_the_teacher(made: Report) -> None:
     speedups = [entry["speedup_over_teacher"] for entry in made.data["models"]]
 
@@ -234,7 +315,9 @@ def test_curves_hold_every_student_once(made: Report) -> None:
     curves = [(curve["name"], curve["role"], curve["seed"]) for curve in made.data["curves"]]
 
     assert curves == [("bilstm-alone", "baseline", 0), ("bilstm", "student", 0), ("bilstm", "student", 1)]
-    assert made.data["curves"][0]["epochs"] == [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8}]
+    epoch = {"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "losses": {"logit_mse": 0.5}}
+    assert made.data["curves"][0]["epochs"] == [epoch]
+    assert made.data["curves"][0]["points"] == [[{"step": 3, "logit_mse": 0.5}]]
 
 
 def test_the_report_tells_corpus_and_transfer_text(made: Report) -> None:
@@ -266,6 +349,7 @@ def test_a_teacher_that_is_a_file_has_no_cost_and_nobody_a_speedup(
     assert (teacher["name"], teacher["kind"]) == ("answers.jsonl", "file")
     assert {teacher[key] for key in COST} == {None}
     assert {entry["speedup_over_teacher"] for entry in report.data["models"]} == {None}
+    assert {point["ms"] for point in report.data["cascade"]["points"]} == {None}
     assert [entry["latency_ms"]["p50"] for entry in others] == [1.0, 2.0, 4.0]
     assert teacher["accuracy"] == 1.0
     assert all(set(entry) >= CONTRACT for entry in report.data["models"])
@@ -321,6 +405,9 @@ def test_a_teacher_that_answered_no_judged_row_has_no_quality(
     assert (teacher["judged_rows"], teacher["accuracy"], teacher["per_class"]) == (0, None, None)
     assert {entry["teacher_agreement"] for entry in report.data["models"]} == {None}
     assert all(entry["accuracy"] is not None for entry in others)
+    assert {entry["kl_to_teacher"] for entry in report.data["models"]} == {None}
+    assert {entry["mcnemar"]["teacher"] for entry in others} == {None}
+    assert (report.data["cascade"], report.data["worst_errors"]) == (None, [])
     assert report.html.is_file()
 
 
@@ -352,6 +439,8 @@ def test_rows_of_several_labels_are_judged_by_the_whole_set(
     assert student["accuracy"] == pytest.approx(4 / 6)
     assert student["hamming_loss"] == pytest.approx(2 / 12)
     assert [row["support"] for row in student["per_class"]] == [3, 3]
+    assert (student["confusion"], student["mcc"], student["temperature"]) == (None, None, 1.0)
+    assert report.data["worst_errors"][0]["student"] == ["positive"]
     assert "exact match" in report.html.read_text(encoding="utf-8")
 
 

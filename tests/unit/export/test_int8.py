@@ -1,35 +1,34 @@
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import onnx
 import onnxruntime
 import pytest
 import torch
 from onnx import ModelProto, numpy_helper
 
-from limbeck.export.bilstm_graph import bilstm_graph
+from limbeck.export.graphs import graph_of
 from limbeck.export.int8 import WEIGHT_LIMIT, int8_graph, quantised
-from limbeck.models.bilstm import bilstm
-from limbeck.recipe.student import BiLstm
+from limbeck.models.students import word_student
+from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+
+LSTM, GRU = BiLstm(hidden_size=16, dense_size=16), BiLstm(hidden_size=16, dense_size=16, cell="gru")
+TEXTCNN, BAG = TextCnn(kind="textcnn", windows=[2, 3], filters=12), Bag(kind="bag", dense_size=16)
+DEEP = BiLstm(hidden_size=16, layers=2, pooling="attention", static_channel=True)
+SECTIONS: dict[str, AnyWordStudent] = {"lstm": LSTM, "gru": GRU, "deep": DEEP, "textcnn": TEXTCNN, "bag": BAG}
+every_kind = pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
+without_rounded_states = pytest.mark.parametrize("section", [GRU, BAG], ids=["gru", "bag"])
+single_and_pair = pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
 
 
-def graph(*, pair: bool = False, words: int = 50) -> ModelProto:
+def graph(section: AnyWordStudent, *, pair: bool = False, words: int = 50) -> ModelProto:
     torch.manual_seed(0)
-    section = BiLstm(hidden_size=16, dense_size=16)
-    return bilstm_graph(bilstm(section, vocabulary_size=words, embedding_size=24, labels=["a", "b"], pair=pair).eval())
+    return graph_of(word_student(section, vocabulary_size=words, embedding_size=24, labels=["a", "b"], pair=pair))
 
 
-def logits_of(model: ModelProto, *, pair: bool) -> npt.NDArray[np.float32]:
-    dice = np.random.default_rng(0)
-    feed: dict[str, npt.NDArray[Any]] = {
-        "input_ids": dice.integers(1, 50, (10, 6)),
-        "lengths": dice.integers(1, 7, 10, dtype=np.int32),
-    }
-    if pair:
-        feed |= {"pair_ids": feed["input_ids"][::-1].copy(), "pair_lengths": feed["lengths"][::-1].copy()}
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    logits: npt.NDArray[np.float32] = session.run(["logits"], feed)[0]
-    return logits
+def arrays_of(model: ModelProto) -> dict[str, Any]:
+    return {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
 
 
 def test_hand_worked_values() -> None:
@@ -49,24 +48,104 @@ def test_no_value_moves_by_more_than_half_a_step() -> None:
     assert np.all(np.abs(integers * scale - array) <= scale * 0.5001)
 
 
-@pytest.mark.parametrize("pair", [False, True])
-def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(pair: bool) -> None:
-    whole = logits_of(graph(pair=pair), pair=pair)
+@every_kind
+@single_and_pair
+def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(
+    section: AnyWordStudent, pair: bool, ragged: Any, onnx_logits: Any
+) -> None:
+    whole = onnx_logits(graph(section, pair=pair), ragged(pair=pair))
 
-    rounded = logits_of(int8_graph(graph(pair=pair)), pair=pair)
+    rounded = onnx_logits(int8_graph(graph(section, pair=pair)), ragged(pair=pair))
 
     assert 0 < np.abs(rounded - whole).max() < 0.02 * np.abs(whole).max()
 
 
-def test_weights_keep_to_seven_bits_so_that_no_processor_overflows() -> None:
-    arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in int8_graph(graph()).graph.initializer}
+@every_kind
+def test_a_strong_student_keeps_its_labels(
+    section: AnyWordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
+) -> None:
+    whole = onnx_logits(graph_of(strong_student(section)), ragged())
 
-    assert arrays["lstm.W"].dtype == arrays["lstm.R"].dtype == np.int8
+    rounded = onnx_logits(int8_graph(graph_of(strong_student(section))), ragged())
+
+    assert (rounded.argmax(axis=1) == whole.argmax(axis=1)).mean() >= 0.95
+
+
+@every_kind
+def test_the_file_takes_a_third_at_most(section: AnyWordStudent) -> None:
+    whole = graph(section, words=5000)
+
+    assert int8_graph(whole).ByteSize() < whole.ByteSize() / 3
+
+
+@every_kind
+@single_and_pair
+def test_ids_behind_a_rows_length_are_not_even_measured_for_the_scale(
+    section: AnyWordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
+) -> None:
+    network, feed = strong_student(section, pair=pair), ragged(pair=pair)
+    with torch.no_grad():
+        network.embeddings.weight[7] = 100.0
+    feed["input_ids"][feed["input_ids"] == 7] = 8
+    outside = np.arange(feed["input_ids"].shape[1]) >= np.maximum(feed["lengths"], 1)[:, None]
+    model = int8_graph(graph_of(network))
+
+    logits = onnx_logits(model, {**feed, "input_ids": np.where(outside, 7, feed["input_ids"])})
+
+    np.testing.assert_array_equal(logits, onnx_logits(model, feed))
+
+
+@without_rounded_states
+def test_where_no_states_are_rounded_a_row_says_the_same_alone_and_in_a_batch(
+    section: AnyWordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
+) -> None:
+    model, feed = int8_graph(graph_of(strong_student(section))), ragged()
+    together = onnx_logits(model, feed)
+
+    for row in range(len(together)):
+        alone = {name: array[row : row + 1] for name, array in feed.items()}
+
+        np.testing.assert_allclose(onnx_logits(model, alone)[0], together[row], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("section", "names"),
+    [
+        (LSTM, ["level_0.W", "level_0.R"]),
+        (DEEP, ["level_0.W", "level_0.R", "level_1.W", "level_1.R", "attention.weight"]),
+        (TEXTCNN, ["filters"]),
+    ],
+    ids=["lstm", "deep", "textcnn"],
+)
+def test_weights_of_integer_products_keep_to_seven_bits_so_that_no_processor_overflows(
+    section: AnyWordStudent, names: list[str]
+) -> None:
+    arrays = arrays_of(int8_graph(graph(section)))
+
     assert WEIGHT_LIMIT == 63
-    assert max(np.abs(arrays[name]).max() for name in ("lstm.W", "lstm.R")) == WEIGHT_LIMIT
+    for name in names:
+        assert arrays[name].dtype == np.int8
+        assert np.abs(arrays[name]).max() == WEIGHT_LIMIT
 
 
-def test_word_vectors_take_a_byte_a_number() -> None:
-    small, large = (int8_graph(graph(words=words)).ByteSize() for words in (100, 1100))
+def test_weights_of_a_gru_become_floats_on_loading_and_not_for_every_batch(tmp_path: Path) -> None:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # the least that folds
+    options.optimized_model_filepath = str(tmp_path / "loaded.onnx")
+    model = int8_graph(graph(GRU, pair=True))
 
-    assert large - small == pytest.approx(1000 * (24 + 4), rel=0.01)  # the row's integers, and its scale
+    onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    assert {arrays_of(model)[f"level_0.{name}.int8"].dtype for name in "WR"} == {np.dtype(np.int8)}
+    loaded = onnx.load(tmp_path / "loaded.onnx")
+    read = {node.input[1] for node in loaded.graph.node if node.op_type == "GRU"}
+    assert {arrays_of(loaded)[name].dtype for name in read} == {np.dtype(np.float32)}
+
+
+@every_kind
+def test_word_vectors_take_a_byte_a_number(section: AnyWordStudent) -> None:
+    small, large = (int8_graph(graph(section, words=words)).ByteSize() for words in (100, 1100))
+    width = 48 if section.static_channel else 24
+    weight = 4 if section is BAG else 0
+
+    assert large - small == pytest.approx(1000 * (width + 4 + weight), rel=0.01)  # the row's integers, and its scale

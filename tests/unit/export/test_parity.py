@@ -13,7 +13,7 @@ from limbeck.errors import ExportRefused, TooFewRows
 from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample, student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
-from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.text.student_reader import StudentReader
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
 
@@ -42,12 +42,13 @@ def rows_of(*texts: str) -> Rows:
     return Rows.of(ids=[str(number) for number in range(len(texts))], texts=texts)
 
 
-def tokenizer() -> StudentTokenizer:
-    return build_word_tokenizer(["a b c d"], language="en", max_size=20, min_count=1, lowercase=True)
+def reader() -> StudentReader:
+    tokenizer = build_word_tokenizer(["a b c d"], language="en", max_size=20, min_count=1, lowercase=True)
+    return StudentReader(tokenizer, max_length=8)
 
 
 def parity_of(exported: Exported) -> Parity:
-    return measure_parity(Counting(), tokenizer(), cast(Classifier, exported), rows_of("a", "a b", "a b c"))
+    return measure_parity(Counting(), reader(), cast(Classifier, exported), rows_of("a", "a b", "a b c"))
 
 
 def test_a_faithful_file_has_no_difference() -> None:
@@ -78,7 +79,7 @@ def test_where_a_row_may_have_several_labels_one_that_differs_is_enough() -> Non
 def test_the_student_is_asked_in_eval_mode_and_left_in_the_mode_it_was_in() -> None:
     student = Counting().train()
 
-    logits = student_logits(student, tokenizer(), rows_of("a b", "a"), max_length=8)
+    logits = student_logits(student, reader(), rows_of("a b", "a"))
 
     assert logits.tolist() == [[2.0, -2.0], [1.0, -1.0]]
     assert student.training

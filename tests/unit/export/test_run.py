@@ -8,7 +8,7 @@ from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.errors import ExportRefused
-from limbeck.export import bilstm_graph, export_student
+from limbeck.export import attention_graph, bilstm_graph, export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 
@@ -52,6 +52,52 @@ def test_a_student_of_several_labels_a_row_passes_the_default_limits(
     assert open_model(model.folder).facts().multi_label
 
 
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "mpnet"])
+def test_transformers_pass_the_default_limit(
+    tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows, family: str, pair: bool
+) -> None:
+    student = make_framed_student(tmp_path / "student", family=family, pair=pair)
+
+    model = exported(student, rows_of(toy_rows, pair=pair), tmp_path / "model")
+
+    facts = open_model(model.folder).facts()
+    assert (facts.kind, facts.tokenizer, facts.pair) == ("transformer", "framed", pair)
+
+
+@pytest.mark.parametrize(("pair", "multi_label"), [(False, False), (True, False), (False, True)])
+def test_transformers_become_int8(
+    tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows, pair: bool, multi_label: bool
+) -> None:
+    """The toy's narrow layers average little rounding away, and its random logits lie close together."""
+    student = make_framed_student(tmp_path / "student", pair=pair, multi_label=multi_label)
+
+    model = export_student(
+        Export(int8_agreement=0.8),
+        student=student,
+        rows=rows_of(toy_rows, pair=pair),
+        precision="int8",
+        out=tmp_path / "model",
+        key=KEY,
+        reporter=SilentReporter(),
+    )
+
+    facts = open_model(model.folder).facts()
+    assert (facts.precision, facts.multi_label) == ("int8", multi_label)
+
+
+def test_a_wrong_graph_of_a_transformer_is_refused(
+    tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    student = make_framed_student(tmp_path / "student")
+    monkeypatch.setattr(attention_graph, "_scaled", lambda layer, _heads: layer.query)
+
+    with pytest.raises(ExportRefused, match="fp32"):
+        exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["student"]
+
+
 def test_the_folder_holds_graph_tokenizer_card_and_manifest_and_nothing_else(
     tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
 ) -> None:
@@ -88,7 +134,7 @@ def test_a_wrong_graph_is_refused_and_nothing_of_it_stays(
     precision: Precision,
 ) -> None:
     student = make_student(tmp_path / "student")
-    monkeypatch.setattr(bilstm_graph, "ONNX_GATES", "ifog")
+    monkeypatch.setitem(bilstm_graph.ONNX_GATES, "lstm", "ifog")
 
     with pytest.raises(ExportRefused, match=precision):
         exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision=precision)
@@ -101,7 +147,7 @@ def test_a_refusal_leaves_an_older_model_in_its_place(
 ) -> None:
     student = make_student(tmp_path / "student")
     exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
-    monkeypatch.setattr(bilstm_graph, "ONNX_GATES", "ifog")
+    monkeypatch.setitem(bilstm_graph.ONNX_GATES, "lstm", "ifog")
 
     with pytest.raises(ExportRefused):
         exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")

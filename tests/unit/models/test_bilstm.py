@@ -1,59 +1,147 @@
-"""The loss a Bi-LSTM gives with labels, and what its config tells other programs."""
+"""The states of a Bi-LSTM and what is read off them, against a loop over the cells in numpy."""
 
-from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
-from torch.nn import functional as F
-from transformers import pipeline
+from torch import nn
 
-from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.models.bilstm import BiLstmForSequenceClassification, bilstm
+from limbeck.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification, bilstm
 from limbeck.recipe.student import BiLstm
-from limbeck.runtime.probabilities import sigmoid, softmax
 
-IDS = torch.tensor([[1, 2, 3], [4, 5, 0]])
+Array = npt.NDArray[np.float64]
+HIDDEN = 5
+TEXT = [4, 9, 2, 7]
 
 
-def network(*, multi_label: bool) -> BiLstmForSequenceClassification:
+def network(**values: Any) -> BiLstmForSequenceClassification:
     torch.manual_seed(0)
-    section = BiLstm(hidden_size=5, dense_size=7)
-    model = bilstm(
-        section, vocabulary_size=11, embedding_size=3, labels=["a", "b"], pair=False, multi_label=multi_label
-    )
+    section = BiLstm.model_validate({"hidden_size": HIDDEN, "dense_size": 7, **values})
+    model = bilstm(section, vocabulary_size=11, embedding_size=3, labels=["a", "b"], pair=False)
+    with torch.no_grad():
+        model.embeddings.weight.mul_(10)  # so that states differ from word to word
     model.eval()
     return model
 
 
-def test_one_label_a_row_is_learned_by_cross_entropy() -> None:
-    labels = torch.tensor([0, 1])
-
-    said = network(multi_label=False)(input_ids=IDS, labels=labels)
-
-    torch.testing.assert_close(said.loss, F.cross_entropy(said.logits, labels))
-
-
-def test_several_labels_a_row_are_learned_each_by_itself() -> None:
-    labels = torch.tensor([[1, 1], [0, 0]])
-
-    said = network(multi_label=True)(input_ids=IDS, labels=labels)
-
-    right = torch.sigmoid(said.logits[0]), 1 - torch.sigmoid(said.logits[1])
-    torch.testing.assert_close(said.loss, -torch.cat(right).log().mean())
-
-
-@pytest.mark.parametrize(("multi_label", "function"), [(False, softmax), (True, sigmoid)])
-def test_hugging_faces_pipeline_makes_the_right_probabilities(
-    tmp_path: Path, make_student: Any, multi_label: bool, function: Any
-) -> None:
-    student: StudentFolder = make_student(tmp_path / "student", multi_label=multi_label)
-    classify = pipeline("text-classification", model=str(student.folder), top_k=None)
-
-    said = {entry["label"]: entry["score"] for entry in classify(["a gorgeous film"])[0]}
-
-    ids = torch.tensor([classify.tokenizer("a gorgeous film")["input_ids"]])
+def features(model: BiLstmForSequenceClassification, text: list[int]) -> Array:
+    """Of a text that stands in a batch with a longer one."""
+    ids = torch.tensor([[*text, 0, 0], [1, 2, 3, 4, 5, 6]])
     with torch.inference_mode():
-        (logits,) = classify.model(ids).logits.numpy()
-    expected = dict(zip(student.facts.labels, function(logits).tolist(), strict=True))
-    assert said == pytest.approx(expected, abs=1e-5)
+        found: Array = model(ids).features[0].double().numpy()
+    return found
+
+
+def sigmoid(values: Array) -> Array:
+    return 1 / (1 + np.exp(-values))
+
+
+def states(cell: nn.Module, vectors: Array) -> Array:
+    """(tokens, hidden): the equations of the cell, one token after the other."""
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    w, r, b, c = (cell.get_parameter(name).detach().double().numpy() for name in names)
+    state, memory, found = np.zeros(HIDDEN), np.zeros(HIDDEN), []
+    for vector in vectors:
+        given, kept = w @ vector + b, r @ state + c
+        if isinstance(cell, nn.LSTM):
+            into, forget, new, out = np.split(given + kept, 4)
+            memory = sigmoid(forget) * memory + sigmoid(into) * np.tanh(new)
+            state = sigmoid(out) * np.tanh(memory)
+        else:
+            (reset, update, new), (kept_reset, kept_update, kept_new) = np.split(given, 3), np.split(kept, 3)
+            candidate = np.tanh(new + sigmoid(reset + kept_reset) * kept_new)
+            share = sigmoid(update + kept_update)
+            state = (1 - share) * candidate + share * state
+        found.append(state)
+    return np.array(found)
+
+
+def both_ways(model: BiLstmForSequenceClassification, text: list[int]) -> Array:
+    """(tokens, 2 · hidden) of the uppermost level, in the order of the tokens."""
+    found: Array = model.embeddings.weight.detach().double().numpy()[text]
+    for level in model.levels:
+        onward = states(level.get_submodule("forwards"), found)
+        back = states(level.get_submodule("backwards"), found[::-1])[::-1]
+        found = np.concatenate([onward, back], axis=1)
+    return found
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_the_largest_value_of_each_state(cell: str, layers: int) -> None:
+    model = network(pooling="max", cell=cell, layers=layers)
+
+    expected = both_ways(model, TEXT).max(axis=0)
+
+    np.testing.assert_allclose(features(model, TEXT), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_the_last_state_of_each_direction_is_at_its_own_end_of_the_text(cell: str, layers: int) -> None:
+    model = network(pooling="last", cell=cell, layers=layers)
+
+    all_states = both_ways(model, TEXT)
+
+    expected = np.concatenate([all_states[-1, :HIDDEN], all_states[0, HIDDEN:]])
+    np.testing.assert_allclose(features(model, TEXT), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_the_mean_is_over_the_words_and_not_over_the_padding(layers: int) -> None:
+    model = network(pooling="mean", layers=layers)
+
+    expected = both_ways(model, TEXT).mean(axis=0)
+
+    np.testing.assert_allclose(features(model, TEXT), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_attention_weighs_both_states_of_a_word_by_how_well_they_answer_the_question(layers: int) -> None:
+    model = network(pooling="attention", layers=layers)
+    with torch.no_grad():
+        model.question.weight.mul_(60)  # weights far from equal, or their order would not show
+    turn, shift, question = (
+        parameter.detach().double().numpy()
+        for parameter in (model.attention.weight, model.attention.bias, model.question.weight)
+    )
+
+    all_states = both_ways(model, TEXT)
+    relevance = np.tanh(all_states @ turn.T + shift) @ question[0]
+    weights = np.exp(relevance) / np.exp(relevance).sum()
+
+    assert weights.max() > 2 * weights.min()
+    np.testing.assert_allclose(features(model, TEXT), weights @ all_states, atol=1e-6)
+
+
+def test_the_first_level_reads_both_channels_and_the_second_both_directions() -> None:
+    model = network(static_channel=True, layers=2)
+
+    sizes = {name: module.input_size for name, module in model.named_modules() if isinstance(module, nn.LSTM)}
+
+    assert sizes == {
+        "levels.0.forwards": 6,
+        "levels.0.backwards": 6,
+        "levels.1.forwards": 2 * HIDDEN,
+        "levels.1.backwards": 2 * HIDDEN,
+    }
+
+
+def test_dropout_falls_between_levels() -> None:
+    model = network(layers=2, dropout=0.9)
+    model.embeddings.weight.data.fill_(1.0)
+    below: list[torch.Tensor] = []
+    model.get_submodule("levels.1.forwards").register_forward_pre_hook(lambda _, inputs: below.append(inputs[0]))
+
+    model.train()(torch.tensor([[1, 2, 3, 4]] * 50))
+
+    assert below[0].eq(0).float().mean().item() == pytest.approx(0.9, abs=0.05)
+
+
+def test_a_pooling_that_does_not_exist_is_refused() -> None:
+    model = BiLstmForSequenceClassification(BiLstmConfig(vocab_size=11, embedding_size=3, pooling="median"))
+
+    with pytest.raises(ValueError, match="median"):
+        model(torch.tensor([[1, 2]]))

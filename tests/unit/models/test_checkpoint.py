@@ -63,6 +63,17 @@ def file_in(folder: Path, name: str, text: str = "") -> None:
             "a student of Limbeck, not an encoder",
             "runs/NAME/teacher",
         ),
+        (
+            {"config.json": '{"model_type": "limbeck_bag"}', "model.safetensors": ""},
+            "a student of Limbeck, not an encoder",
+            'kind = "student", path = "',
+        ),
+        ({"model.onnx": "", "model.json": "{}"}, "an exported model", 'kind = "student", path = "'),
+        (
+            {"run.json": "{}", "teacher/config.json": '{"model_type": "limbeck_bilstm"}'},
+            "the folder of a run",
+            "this run has none",
+        ),
         ({"run.json": "{}", "teacher/config.json": "{}"}, "the folder of a run", 'given/teacher"'),
         ({"run.json": "{}", "teachers/bert/config.json": "{}"}, "the folder of a run", 'given/teachers/bert"'),
         ({"run.json": "{}"}, "the folder of a run", "this run has none"),

@@ -2,9 +2,11 @@
 
 from torch import nn
 
+from limbeck.models.bag import bag
 from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
-from limbeck.recipe.student import BiLstm
+from limbeck.models.textcnn import textcnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn
 
 
 def test_a_bilstm_has_as_many_parameters_as_its_formula_says() -> None:
@@ -18,6 +20,40 @@ def test_a_bilstm_has_as_many_parameters_as_its_formula_says() -> None:
     classes = 7 * 3 + 3
     assert parameter_count(model) == embeddings + lstms + dense + classes
     assert parameter_count_without_embeddings(model) == lstms + dense + classes
+
+
+def test_a_second_level_a_gru_attention_and_a_second_channel_count_as_their_formulas_say() -> None:
+    section = BiLstm(hidden_size=5, dense_size=7, layers=2, cell="gru", pooling="attention", static_channel=True)
+
+    model = bilstm(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=True)
+
+    embeddings = 2 * 11 * 3
+    levels = sum(2 * 3 * (5 * width + 5 * 5 + 2 * 5) for width in (2 * 3, 2 * 5))  # three gates
+    attention = 10 * 10 + 10 + 10
+    dense = 4 * 2 * 5 * 7 + 7
+    classes = 7 * 3 + 3
+    assert parameter_count(model) == embeddings + levels + attention + dense + classes
+    assert parameter_count_without_embeddings(model) == levels + attention + dense + classes
+
+
+def test_a_textcnn_has_as_many_parameters_as_its_formula_says() -> None:
+    section = TextCnn(kind="textcnn", windows=[2, 4], filters=5)
+
+    model = textcnn(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=False)
+
+    filters = (2 + 4) * 3 * 5 + 2 * 5
+    assert parameter_count_without_embeddings(model) == filters + 2 * 5 * 3 + 3
+    assert parameter_count(model) == 11 * 3 + filters + 2 * 5 * 3 + 3
+
+
+def test_the_weights_of_words_count_with_the_embeddings() -> None:
+    section = Bag(kind="bag", dense_size=7)
+
+    model = bag(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=False)
+
+    head = 3 * 7 + 7 + 7 * 3 + 3
+    assert parameter_count(model) == 11 * 3 + 11 + head
+    assert parameter_count_without_embeddings(model) == head
 
 
 def test_every_embedding_table_is_left_out_also_one_below_another_module() -> None:

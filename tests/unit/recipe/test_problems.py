@@ -14,6 +14,13 @@ def problems(raw: dict[str, Any]) -> tuple[str, ...]:
     return caught.value.problems
 
 
+LOSSES = (
+    "hard_labels, logit_mse, soft_targets, jensen_shannon, dkd, dist, standardised_logits, hint, feature_cosine, spkd, "
+    "rkd, factor_transfer, pkt, vid, hidden_mse, hidden_cosine, attention_mse, attention_kl, pkd, nst, embedding_mse, "
+    "minilm, minilm_v2, fsp, custom"
+)
+
+
 def with_corpus(**sections: Any) -> dict[str, Any]:
     return {"corpus": {"train": "train.csv"}, **sections}
 
@@ -28,8 +35,7 @@ def test_all_problems_are_reported_at_once() -> None:
     assert problems(raw) == (
         "corpus.lable: unknown key (did you mean 'label'?)",
         "distillation.epochs: should be greater than or equal to 1 (found 0)",
-        "distillation.losses.1.kind: unknown kind 'soft_target' (did you mean 'soft_targets'?); "
-        "known kinds: hard_labels, logit_mse, soft_targets",
+        f"distillation.losses.1.kind: unknown kind 'soft_target' (did you mean 'soft_targets'?); known kinds: {LOSSES}",
         "studnet: unknown key (did you mean 'student'?)",
     )
 
@@ -49,15 +55,89 @@ def test_a_key_of_another_kind_of_loss_is_unknown_to_this_one() -> None:
 def test_a_loss_without_a_kind_gets_the_list_of_kinds() -> None:
     raw = with_corpus(distillation={"losses": [{"weight": 1.0}]})
 
-    assert problems(raw) == (
-        "distillation.losses.0: no `kind` given; known kinds: hard_labels, logit_mse, soft_targets",
-    )
+    assert problems(raw) == (f"distillation.losses.0: no `kind` given; known kinds: {LOSSES}",)
 
 
 def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
-    raw = with_corpus(distillation={"losses": [{"kind": "logit_mse"}, {"kind": "soft_targets", "temperature": 0}]})
+    raw = with_corpus(distillation={"losses": [{"kind": "logit_mse"}, {"kind": "hard_labels", "smoothing": 1.0}]})
 
-    assert problems(raw) == ("distillation.losses.1.temperature: should be greater than 0 (found 0)",)
+    assert problems(raw) == ("distillation.losses.1.smoothing: should be less than 1 (found 1.0)",)
+
+
+@pytest.mark.parametrize(
+    ("section", "value", "problem"),
+    [
+        (
+            "student",
+            {"kind": "transformer", "width": 100, "heads": 3},
+            "student: heads must divide width: 100 is no multiple of 3",
+        ),
+        (
+            "student",
+            {"kind": "transformer", "layers": 2, "teacher_layers": [0, 1, 2]},
+            "student: teacher_layers names 3 layers of the teacher for 2 layers",
+        ),
+        (
+            "student",
+            {"static_channel": True, "tune_vectors": False},
+            "student: static_channel stands beside vectors that learn: leave tune_vectors true",
+        ),
+        (
+            "distillation",
+            {"losses": [{"kind": "logit_mse", "weight": {"kind": "warm_up", "start": 2.0, "end": 1.0}}]},
+            'distillation.losses.0.weight: "warm_up" rises, but start is 2, end 1; '
+            'a number that falls is "linear" or "cosine"',
+        ),
+        (
+            "distillation",
+            {"stages": [{"losses": [{"kind": "dkd", "temperature": {"kind": "linear", "end": 1.0}}]}]},
+            "distillation.stages.0.losses.0.temperature: should stay above 0 (found 0); "
+            "a schedule starts at 0 unless it says otherwise",
+        ),
+        (
+            "distillation",
+            {"losses": [{"kind": "logit_mse", "weight": {"kind": "linear", "strat": 1.0, "end": 1.0}}]},
+            "distillation.losses.0.weight.strat: unknown key (did you mean 'start'?)",
+        ),
+        (
+            "distillation",
+            {"losses": [{"kind": "logit_mse", "weight": {"kind": "linear"}}]},
+            "distillation.losses.0.weight.end: missing; it has to be given",
+        ),
+        (
+            "distillation",
+            {"losses": [{"kind": "logit_mse", "weight": "much"}]},
+            "distillation.losses.0.weight: should be a valid number (found 'much')",
+        ),
+    ],
+)
+def test_a_rule_that_a_kind_of_table_breaks_is_told_with_the_path_in_the_file(
+    section: str, value: dict[str, Any], problem: str
+) -> None:
+    """Pydantic names the member of the union, or the tag of a schedule, which nobody wrote."""
+    assert problems(with_corpus(**{section: value})) == (problem,)
+
+
+def test_a_list_in_place_of_a_word_is_told_by_what_is_wrong_inside_it() -> None:
+    raw = with_corpus(distillation={"losses": [{"kind": "hidden_mse", "layers": [[1, 2], [1, 2, 3]]}]})
+
+    (problem,) = problems(raw)
+
+    assert problem.startswith("distillation.losses.0.layers.1: list should have at most 2 items")
+
+
+def test_only_a_list_of_tables_is_written_with_double_brackets() -> None:
+    raw = with_corpus(distillation={"seeds": 3, "losses": {"kind": "hidden_mse"}})
+
+    assert problems(raw) == (
+        "distillation.seeds: should be a list (found 3)",
+        "distillation.losses: should be a list (of tables: [[double brackets]]) (found {'kind': 'hidden_mse'})",
+    )
+    word = with_corpus(distillation={"losses": [{"kind": "hidden_mse", "layers": "unifrm"}]})
+    assert problems(word) == (
+        "distillation.losses.0.layers: should be 'uniform', 'last', 'top', 'skip' or 'every' or a list "
+        "(found 'unifrm') (did you mean 'uniform'?)",
+    )
 
 
 def test_a_table_inside_a_table_has_its_own_keys() -> None:
@@ -72,11 +152,11 @@ def test_a_missing_section_and_a_missing_key_are_named() -> None:
 
 
 def test_a_choice_shows_what_may_be_chosen() -> None:
-    raw = with_corpus(student={"vocabulary": {"kind": "word"}, "pooling": "mean"})
+    raw = with_corpus(student={"vocabulary": {"kind": "word"}, "pooling": "first"})
 
     assert problems(raw) == (
-        "student.pooling: should be 'max' or 'last' (found 'mean')",
         "student.vocabulary.kind: should be 'words' or 'pieces' (found 'word') (did you mean 'words'?)",
+        "student.pooling: should be 'max', 'last', 'mean' or 'attention' (found 'first')",
     )
 
 
@@ -114,8 +194,9 @@ def test_a_whole_number_will_do_for_a_fraction() -> None:
 
 
 def test_a_plain_value_in_place_of_a_table_is_noticed() -> None:
-    assert problems(with_corpus(teacher="bert-base-uncased")) == (
-        "teacher: should be a table (found 'bert-base-uncased')",
+    assert problems(with_corpus(teacher=5, labeling="cls")) == (
+        "teacher: should be a table (found 5)",
+        "labeling: should be a table (found 'cls')",
     )
 
 

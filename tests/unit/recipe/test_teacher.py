@@ -1,20 +1,22 @@
-"""`[teacher]`: three kinds, an encoder where none is said; and what must fit the rest of the recipe."""
+"""`[teacher]`: four kinds, an encoder where none is said; and what must fit the rest of the recipe."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limbeck.errors import RecipeInvalid
-from limbeck.recipe.load import parse_recipe
+from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.recipe.toml import to_toml
 
 FILE = {"kind": "file", "path": "said.csv"}
+STUDENT = {"kind": "student", "path": "runs/big/students/bilstm"}
 ENSEMBLE = {"kind": "ensemble", "members": [{"checkpoint": "a"}, FILE]}
 
 
-def recipe(teacher: dict[str, Any], **sections: Any) -> Recipe:
+def recipe(teacher: Any, **sections: Any) -> Recipe:
     return parse_recipe({"corpus": {"train": "rows.csv"}, "teacher": teacher, **sections}, recipe="r.toml")
 
 
@@ -31,8 +33,23 @@ def test_a_file_and_an_ensemble_are_told_by_their_kind() -> None:
     assert [member.kind for member in teacher.members] == ["encoder", "file"]
 
 
-@pytest.mark.parametrize("teacher", [{"checkpoint": "a"}, FILE, ENSEMBLE])
-def test_a_written_recipe_is_read_back_the_same(teacher: dict[str, Any]) -> None:
+def test_a_plain_text_is_the_path_of_a_student() -> None:
+    teacher = recipe("runs/big/students/bilstm").teacher
+
+    assert teacher == recipe(STUDENT).teacher
+    assert isinstance(teacher, StudentTeacher)
+    assert teacher.path == "runs/big/students/bilstm"
+
+
+def test_a_student_may_be_one_of_several_in_either_form() -> None:
+    teacher = recipe({"kind": "ensemble", "members": ["runs/a/models/bag", STUDENT, {"checkpoint": "b"}]}).teacher
+
+    assert isinstance(teacher, EnsembleTeacher)
+    assert [member.kind for member in teacher.members] == ["student", "student", "encoder"]
+
+
+@pytest.mark.parametrize("teacher", [{"checkpoint": "a"}, FILE, STUDENT, "runs/big/models/bilstm", ENSEMBLE])
+def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
     import tomllib
 
     before = recipe(teacher)
@@ -46,6 +63,13 @@ def test_a_written_recipe_is_read_back_the_same(teacher: dict[str, Any]) -> None
         ({"kind": "fle", "path": "x"}, "teacher.kind: unknown kind 'fle' (did you mean 'file'?)"),
         ({"epocs": 3}, "teacher.epocs: unknown key (did you mean 'epochs'?)"),
         ({"kind": "file"}, "teacher.path: missing"),
+        ({"kind": "student"}, "teacher.path: missing"),
+        ({"kind": "student", "path": "a", "epochs": 3}, "teacher.epochs: unknown key (known: kind, near_chance, path)"),
+        ({"kind": "studnet"}, "(did you mean 'student'?); known kinds: encoder, file, student, ensemble"),
+        (5, "teacher: should be a table"),
+        (["a"], "teacher: should be a table"),
+        ("", "teacher: string should have at least 1 character (found '')"),
+        ({"kind": "ensemble", "members": [5, {}]}, "teacher.members.0: should be a table"),
         ({"kind": "ensemble", "members": [{}]}, "teacher.members"),
         ({"kind": "ensemble", "members": [{"epocs": 1}, {}]}, "teacher.members.0.epocs: unknown key"),
         ({"kind": "ensemble", "members": [{"kind": "ensemble"}, {}]}, "teacher.members.0.kind: unknown kind"),
@@ -55,7 +79,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: dict[str, Any]) -> None
         ),
     ],
 )
-def test_a_wrong_teacher_is_told_where_and_what(teacher: dict[str, Any], complaint: str) -> None:
+def test_a_wrong_teacher_is_told_where_and_what(teacher: Any, complaint: str) -> None:
     with pytest.raises(RecipeInvalid) as raised:
         recipe(teacher)
 
@@ -75,12 +99,49 @@ def test_what_a_file_cannot_give_is_refused_before_anything_runs(sections: dict[
         parse_recipe({"corpus": {"train": "rows.csv"}, "teacher": FILE, **sections}, recipe="r.toml")
 
 
+@pytest.mark.parametrize("kind", ["bilstm", "transformer"])
+def test_a_student_lends_no_pieces(kind: str) -> None:
+    wanted = {"bilstm": "pieces", "transformer": "teacher"}[kind]
+
+    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is none"):
+        recipe(STUDENT, student={"kind": kind, "vocabulary": {"kind": wanted}})
+
+
+def test_a_student_has_features_to_give_but_several_have_none_together() -> None:
+    assert recipe(STUDENT, labeling={"features": "cls"}).labeling.features == "cls"
+    with pytest.raises(RecipeInvalid, match="single encoder or student only"):
+        recipe({"kind": "ensemble", "members": [STUDENT, STUDENT]}, labeling={"features": "cls"})
+
+
 def test_an_encoder_among_the_members_lends_its_pieces() -> None:
     assert recipe(ENSEMBLE, student={"vocabulary": {"kind": "pieces"}}).student.vocabulary.kind == "pieces"
 
 
 def test_the_paths_of_all_members_are_made_absolute() -> None:
-    located = recipe(ENSEMBLE).located(lambda path, required=True: f"/there/{path}" if required else path)
+    located = recipe(ENSEMBLE).located(lambda path, required=True, **_: f"/there/{path}" if required else path)
 
     assert isinstance(located.teacher, EnsembleTeacher)
     assert located.teacher.members[1].path == "/there/said.csv"  # type: ignore[union-attr]  # the second is the file
+
+
+def test_a_student_that_is_nowhere_is_told_with_what_may_have_been_meant(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("text,label\n", encoding="utf-8")
+    (tmp_path / "r.toml").write_text('teacher = "bert-base"\n[corpus]\ntrain = "rows.csv"\n', encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid) as raised:
+        load_recipe(tmp_path / "r.toml")
+
+    (problem,) = raised.value.problems
+    assert problem.startswith("no folder of a student 'bert-base'")
+    assert '[teacher] checkpoint = "…"' in problem
+
+
+def test_the_folder_of_a_student_is_made_absolute(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("text,label\n", encoding="utf-8")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "r.toml").write_text('teacher = "runs"\n[corpus]\ntrain = "rows.csv"\n', encoding="utf-8")
+
+    teacher = load_recipe(tmp_path / "r.toml").recipe.teacher
+
+    assert isinstance(teacher, StudentTeacher)
+    assert teacher.path == str(tmp_path / "runs")

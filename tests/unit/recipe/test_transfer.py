@@ -33,7 +33,7 @@ def test_a_folder_with_a_colon_in_its_name_is_a_folder(tmp_path: Path) -> None:
 def test_data_sets_that_are_folders_here_are_located_and_others_are_left(tmp_path: Path) -> None:
     (tmp_path / "saved").mkdir()
 
-    def locate(path: str, *, required: bool = True) -> str:
+    def locate(path: str, *, required: bool = True, **_: str) -> str:
         return str(tmp_path / path) if required or (tmp_path / path).exists() else path
 
     located = Transfer(files=["a.txt"], hub=["saved", "saved:train", "imdb:test"]).located(locate)

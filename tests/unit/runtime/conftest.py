@@ -34,6 +34,26 @@ def multi_label_folder(tmp_path_factory: pytest.TempPathFactory, make_student: A
     return _exported(tmp_path_factory.mktemp("multi-label"), make_student, toy_rows, multi_label=True)
 
 
+@pytest.fixture(scope="session")
+def framed_folder(tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows) -> Path:
+    """A transformer of single texts. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("framed"), make_framed_student, toy_rows)
+
+
+@pytest.fixture(scope="session")
+def framed_pair_folder(tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows) -> Path:
+    """A transformer of pairs of texts, which it knows by the types of their tokens. Shared: read it, don't write."""
+    return _exported(tmp_path_factory.mktemp("framed-pair"), make_framed_student, toy_rows, pair=True)
+
+
+@pytest.fixture(scope="session")
+def framed_multi_label_folder(
+    tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows
+) -> Path:
+    """A transformer of single texts that may have several labels. Shared: read it, don't write to it."""
+    return _exported(tmp_path_factory.mktemp("framed-multi-label"), make_framed_student, toy_rows, multi_label=True)
+
+
 def _exported(
     folder: Path,
     make_student: Callable[..., StudentFolder],

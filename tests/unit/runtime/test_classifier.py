@@ -3,14 +3,17 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from limbeck.artifacts.model_folder import ModelFolder, save_facts
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew, NothingToPredict
 from limbeck.runtime import batches
-from limbeck.runtime.classifier import load
+from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.probabilities import sigmoid, softmax
 
 ToyRows = tuple[tuple[str, str], ...]
 
@@ -202,3 +205,32 @@ def test_predicting_in_a_fresh_process_loads_nothing_heavy(model_folder: Path) -
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("temperature", [0.5, 4.0])
+def test_probabilities_are_those_at_the_models_temperature_and_labels_and_logits_stay(
+    model_copy: Path, toy_rows: ToyRows, temperature: float
+) -> None:
+    plain, texts = Classifier(ModelFolder(model_copy)), texts_of(toy_rows)
+    save_facts(model_copy, replace(plain.facts, temperature=temperature))
+
+    model = Classifier(ModelFolder(model_copy))
+
+    logits = plain.logits(texts)
+    np.testing.assert_array_equal(model.logits(texts), logits)
+    np.testing.assert_allclose(model.predict_proba(texts), softmax(logits / temperature), atol=1e-6)
+    assert model.predict_proba(texts).dtype == np.float32
+    assert model.predict(texts) == plain.predict(texts)
+
+
+def test_labels_that_may_go_together_are_the_same_at_any_temperature(
+    multi_label_folder: Path, tmp_path: Path, toy_rows: ToyRows
+) -> None:
+    folder = Path(shutil.copytree(multi_label_folder, tmp_path / "model"))
+    plain, texts = Classifier(ModelFolder(folder)), texts_of(toy_rows)
+    save_facts(folder, replace(plain.facts, temperature=3.0))
+
+    model = Classifier(ModelFolder(folder))
+
+    np.testing.assert_allclose(model.predict_proba(texts), sigmoid(plain.logits(texts) / np.float32(3)), atol=1e-6)
+    assert model.predict(texts) == plain.predict(texts)

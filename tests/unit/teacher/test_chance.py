@@ -50,7 +50,9 @@ def test_far_worse_than_guessing_looks_like_swapped_classes() -> None:
         refuse_guessing(replace(GUESSING, dev_skill=-0.8, dev_accuracy=0.1), near_chance="stop", reporter=Listening())
 
 
-@pytest.mark.parametrize(("kind", "hint"), [("file", "columns"), ("ensemble", "members")])
+@pytest.mark.parametrize(
+    ("kind", "hint"), [("file", "columns"), ("student", "report of the run"), ("ensemble", "members")]
+)
 def test_the_reason_is_one_that_this_kind_of_teacher_can_have(kind: Any, hint: str) -> None:
     with pytest.raises(TeacherNearChance, match=hint):
         refuse_guessing(replace(GUESSING, kind=kind), near_chance="stop", reporter=Listening())

@@ -14,7 +14,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import MemberUnjudged
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
 
 KEY = Key(section={}, inputs={})
@@ -47,6 +47,13 @@ def test_members_are_named_for_their_checkpoint_or_file() -> None:
     named = member_names([ENCODER, FILE, FileTeacher(kind="file", path="x.csv", name="the-llm")])
 
     assert list(named) == ["bert", "gpt", "the-llm"]
+
+
+def test_a_student_is_named_for_its_run_too(tmp_path: Path, student_with: Callable[..., Path]) -> None:
+    path = student_with(tmp_path / "big" / "students" / "bilstm" / "0")
+    (tmp_path / "big" / "run.json").write_text("{}", encoding="utf-8")
+
+    assert list(member_names([StudentTeacher(kind="student", path=str(path))])) == ["big_bilstm"]
 
 
 def test_members_of_the_same_name_are_told_apart() -> None:

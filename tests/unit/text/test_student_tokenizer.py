@@ -124,6 +124,12 @@ def test_rows_are_padded_at_the_end() -> None:
     assert lengths.dtype == np.int32
 
 
+def test_rows_are_padded_with_the_id_that_is_asked_for() -> None:
+    matrix, _ = padded([[3], [6, 0]], pad_id=1)
+
+    assert matrix.tolist() == [[3, 1], [6, 0]]
+
+
 def test_no_rows_are_padded_to_no_matrix() -> None:
     matrix, lengths = padded([])
 

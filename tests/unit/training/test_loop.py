@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,15 +48,19 @@ def learn(
     steps_before_death: int | None = None,
     batch_size: int = 8,
     tracks: Tracks = NO_TRACKS,
+    how_far: list[float] | None = None,
+    keep: Any = "best",
     **changes: object,
 ) -> Progress:
     steps = 0
 
-    def losses(model: nn.Module, rows: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+    def losses(model: nn.Module, rows: npt.NDArray[np.int64], done: float) -> dict[str, Tensor]:
         nonlocal steps
         steps += 1
         if steps_before_death is not None and steps > steps_before_death:
             raise Killed
+        if how_far is not None:
+            how_far.append(done)
         return {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])}
 
     def validate(model: nn.Module) -> dict[str, float]:
@@ -79,6 +84,7 @@ def learn(
         reporter=SilentReporter(),
         what="training",
         tracks=tracks,
+        keep=keep,
     )
 
 
@@ -97,6 +103,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights_and_history(
     again = learn(resumed, tmp_path / "killed")
 
     assert again.history == straight.history
+    assert again.points == straight.points
     assert again.best_epoch == straight.best_epoch
     for name, tensor in undisturbed.state_dict().items():
         assert torch.equal(tensor, resumed.state_dict()[name]), name
@@ -188,7 +195,7 @@ def _learn_plan(model: nn.Module, work: Path, plan: list[npt.NDArray[np.int64]])
         SimpleNamespace(**{**vars(SETTINGS), "epochs": 1, "clip_norm": 1e9}),
         arithmetic="fp32",
         batches=lambda _: plan,
-        losses=lambda model, rows: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
+        losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=lambda _: {"dev_accuracy": 0.0, "dev_loss": 0.0},
         work=work,
         reporter=SilentReporter(),
@@ -212,7 +219,7 @@ def _learn_scores(work: Path, scores: list[float], *, patience: int | None) -> P
         SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores), "patience": patience}),
         arithmetic="fp32",
         batches=lambda _: [np.arange(96)],
-        losses=lambda model, rows: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
+        losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=lambda _: {"dev_accuracy": 0.5, "dev_score": next(done), "dev_loss": 1.0},
         work=work,
         reporter=SilentReporter(),
@@ -251,6 +258,118 @@ def test_the_dev_score_decides_and_not_the_accuracy(tmp_path: Path) -> None:
     progress = _learn_scores(tmp_path / "work", [0.1, 0.3, 0.2], patience=None)
 
     assert progress.best_epoch == 1
+
+
+def test_losses_are_told_how_far_the_training_is(tmp_path: Path) -> None:
+    how_far: list[float] = []
+
+    learn(fresh_model(), tmp_path / "work", epochs=2, how_far=how_far)  # twelve steps an epoch
+
+    assert how_far == [step / 24 for step in range(24)]
+
+
+def test_batches_of_one_step_are_equally_far(tmp_path: Path) -> None:
+    how_far: list[float] = []
+
+    learn(fresh_model(), tmp_path / "work", epochs=2, accumulation_steps=4, how_far=how_far)  # three steps an epoch
+
+    assert how_far == [step / 6 for step in range(6) for _ in range(4)]
+
+
+def test_a_killed_training_goes_on_from_how_far_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    before: list[float] = []
+    behind: list[float] = []
+
+    with pytest.raises(Killed):
+        learn(fresh_model(), tmp_path / "work", steps_before_death=17, how_far=before)
+    learn(fresh_model(), tmp_path / "work", how_far=behind)
+
+    assert before + behind == [step / 48 for step in range(48)]
+
+
+def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patience: int | None) -> tuple[Any, Any]:
+    """The progress, and the weights after each epoch and at the end."""
+    work.mkdir()
+    weights: list[Tensor] = []
+    model, script = fresh_model(), iter(scores)
+
+    def validate(model: nn.Module) -> dict[str, float]:
+        weights.append(next(model.parameters()).detach().clone())
+        return {"dev_accuracy": next(script), "dev_loss": 1.0}
+
+    progress = train(
+        model,
+        SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores), "patience": patience}),
+        arithmetic="fp32",
+        batches=lambda _: [np.arange(96)],
+        losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
+        validate=validate,
+        work=work,
+        reporter=SilentReporter(),
+        what="training",
+        keep=keep,
+    )
+    return progress, [*weights, next(model.parameters())]
+
+
+def test_the_last_epoch_can_be_kept_whatever_dev_says(tmp_path: Path) -> None:
+    last, of_last = _learn_scores_and_keep(tmp_path / "last", [0.9, 0.5, 0.1], keep="last", patience=1)
+    best, of_best = _learn_scores_and_keep(tmp_path / "best", [0.9, 0.5, 0.1], keep="best", patience=None)
+
+    assert (last.best_epoch, best.best_epoch) == (2, 0)
+    assert len(last.history) == 3  # patience is about dev, too
+    assert torch.equal(of_last[-1], of_last[2])
+    assert torch.equal(of_best[-1], of_best[0])
+
+
+@pytest.mark.parametrize("steps_before_death", [5, 24, 30])
+def test_a_killed_training_that_keeps_its_last_epoch_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    undisturbed, resumed = fresh_model(), fresh_model()
+    straight = learn(undisturbed, tmp_path / "straight", keep="last")
+
+    with pytest.raises(Killed):
+        learn(fresh_model(), tmp_path / "killed", keep="last", steps_before_death=steps_before_death)
+    again = learn(resumed, tmp_path / "killed", keep="last")
+
+    assert again.best_epoch == straight.best_epoch == 3
+    for name, tensor in undisturbed.state_dict().items():
+        assert torch.equal(tensor, resumed.state_dict()[name]), name
+
+
+def test_points_stand_for_sixteen_steps_and_for_what_an_epoch_leaves(tmp_path: Path) -> None:
+    progress = learn(fresh_model(), tmp_path / "work", batch_size=4, epochs=2)  # 24 steps an epoch
+
+    assert [point["step"] for point in progress.points] == [15, 23, 39, 47]
+    sixteen, eight = (point["hard_labels"] for point in progress.points[:2])
+    assert (16 * sixteen + 8 * eight) / 24 == pytest.approx(progress.history[0]["loss"])
+
+
+def test_points_do_not_depend_on_when_losses_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are part of a student, which must come out the same on a slow machine."""
+    rarely = learn(fresh_model(), tmp_path / "rarely", batch_size=4)
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    often = learn(fresh_model(), tmp_path / "often", batch_size=4)
+
+    assert often.points == rarely.points
+
+
+def test_there_are_never_too_many_points() -> None:
+    progress, counts = Progress(), []
+
+    for step in range(loop.MOST_POINTS * loop.STEPS_BETWEEN_READINGS * 3):
+        progress.add_step(step, {"logit_mse": float(step)})
+        counts.append(len(progress.points))
+
+    assert max(counts) == loop.MOST_POINTS
+    steps = [point["step"] for point in progress.points]
+    assert steps == sorted(steps)
+    assert steps[0] < 100  # thinned out, not cut off
+    assert steps[-1] == len(counts) - 1
+    assert len(counts) > 20_000
 
 
 def test_curves_are_written_for_tensorboard_when_asked(tmp_path: Path) -> None:

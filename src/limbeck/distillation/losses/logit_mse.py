@@ -3,7 +3,10 @@
 from torch import Tensor
 from torch.nn import functional as F
 
+from limbeck.distillation.losses.precision import in_full_precision
 
+
+@in_full_precision
 def logit_mse(student_logits: Tensor, teacher_logits: Tensor) -> Tensor:
     """Mean squared difference of raw logits.
 

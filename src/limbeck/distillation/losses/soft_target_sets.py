@@ -3,7 +3,10 @@
 from torch import Tensor
 from torch.nn import functional as F
 
+from limbeck.distillation.losses.precision import in_full_precision
 
+
+@in_full_precision
 def soft_target_sets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float) -> Tensor:
     """KL divergence between two coins a class, at temperature T, summed over classes, times T².
 

@@ -3,7 +3,10 @@
 from torch import Tensor
 from torch.nn import functional as F
 
+from limbeck.distillation.losses.precision import in_full_precision
 
+
+@in_full_precision
 def soft_targets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float) -> Tensor:
     """KL divergence from teacher to student at temperature T, times T².
 

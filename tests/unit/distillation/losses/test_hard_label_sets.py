@@ -51,3 +51,29 @@ def test_a_row_with_no_label_at_all_is_a_labelled_row() -> None:
 
 def test_a_batch_of_transfer_text_alone_gives_zero_and_not_nan() -> None:
     assert hard_label_sets(torch.tensor([[1.0, 0.0]]), torch.tensor([[-1, -1]])).item() == 0.0
+
+
+def test_hand_worked_value_with_smoothing() -> None:
+    logits = torch.tensor([[math.log(3), 0.0]])  # sigmoid 3/4 and 1/2
+
+    loss = hard_label_sets(logits, torch.tensor([[1, 0]]), smoothing=0.2)  # targets 0.9 and 0.1
+
+    expected = -(0.9 * math.log(0.75) + 0.1 * math.log(0.25) + math.log(0.5)) / 2
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_with_smoothing_the_least_loss_is_at_the_smoothed_target() -> None:
+    student = torch.tensor([[0.95, 0.05]]).logit().requires_grad_()
+
+    (gradient,) = torch.autograd.grad(hard_label_sets(student, torch.tensor([[1, 0]]), smoothing=0.1), student)
+
+    torch.testing.assert_close(gradient, torch.zeros(1, 2), rtol=0, atol=1e-6)
+
+
+def test_smoothing_keeps_class_weights_and_leaves_rows_without_labels_out() -> None:
+    logits, labels = torch.zeros(2, 2), torch.tensor([[1, 0], [-1, -1]])
+
+    loss = hard_label_sets(logits, labels, class_weights=torch.tensor([3.0, 3.0]), smoothing=0.2)
+
+    yes, no = 0.9 * 3 + 0.1, 0.1 * 3 + 0.9
+    assert loss.item() == pytest.approx((yes + no) / 2 * math.log(2), rel=1e-6)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,3 +68,38 @@ def test_two_halves_of_a_batch_add_up_to_the_whole_with_class_weights() -> None:
     halves = [hard_labels(logits[part], labels[part], class_weights=weights) for part in (slice(0, 3), slice(3, 6))]
 
     torch.testing.assert_close(torch.stack(halves).mean(), hard_labels(logits, labels, class_weights=weights))
+
+
+def test_hand_worked_value_with_smoothing() -> None:
+    logits = torch.tensor([[math.log(3), 0.0]])  # softmax (3/4, 1/4)
+
+    loss = hard_labels(logits, torch.tensor([0]), smoothing=0.2)  # target (0.9, 0.1)
+
+    assert loss.item() == pytest.approx(-(0.9 * math.log(0.75) + 0.1 * math.log(0.25)), rel=1e-6)
+
+
+def test_with_smoothing_the_least_loss_is_at_the_smoothed_target() -> None:
+    target = torch.tensor([[0.9, 0.05, 0.05]])  # ε = 0.15 over three classes
+
+    student = target.log().requires_grad_()
+    (gradient,) = torch.autograd.grad(hard_labels(student, torch.tensor([0]), smoothing=0.15), student)
+
+    torch.testing.assert_close(gradient, torch.zeros(1, 3), rtol=0, atol=1e-6)
+
+
+def test_smoothing_and_class_weights_go_by_class_and_leave_rows_without_a_label_out() -> None:
+    random = np.random.default_rng(0)
+    logits, labels, weights = random.normal(size=(4, 3)), np.array([2, -1, 0, 1]), np.array([1.0, 5.0, 0.2])
+
+    loss = hard_labels(torch.tensor(logits), torch.tensor(labels), class_weights=torch.tensor(weights), smoothing=0.3)
+
+    rows = labels >= 0
+    targets = 0.7 * np.eye(3)[labels[rows]] + 0.1
+    log_probabilities = logits[rows] - np.log(np.exp(logits[rows]).sum(axis=1, keepdims=True))
+    assert loss.item() == pytest.approx(-(weights * targets * log_probabilities).sum() / 3, rel=1e-9)
+
+
+def test_without_smoothing_nothing_changes() -> None:
+    logits, labels = torch.randn(5, 3), torch.tensor([0, 2, 1, -1, 1])
+
+    assert hard_labels(logits, labels, smoothing=0.0).item() == hard_labels(logits, labels).item()

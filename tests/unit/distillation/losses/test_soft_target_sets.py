@@ -56,3 +56,13 @@ def test_the_gradient_does_not_fade_as_the_temperature_grows() -> None:
 
 def test_huge_logits_give_a_finite_loss() -> None:
     assert math.isfinite(soft_target_sets(torch.tensor([[-1e4]]), torch.tensor([[1e4]]), temperature=1.0).item())
+
+
+def test_for_large_temperatures_the_gradient_is_that_of_the_logits() -> None:
+    """(s - t) / (4 · rows), up to 1/T²: classes do not exclude each other, so nothing is centred."""
+    student = torch.randn(3, 4, dtype=torch.float64).requires_grad_()
+    teacher = 3 * torch.randn(3, 4, dtype=torch.float64) + 2
+
+    (gradient,) = torch.autograd.grad(soft_target_sets(student, teacher, temperature=1e3), student)
+
+    torch.testing.assert_close(gradient, (student.detach() - teacher) / (4 * 3), rtol=1e-4, atol=1e-6)

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
+from limbeck.distillation.losses.logit_mse import logit_mse
 from limbeck.distillation.losses.soft_targets import soft_targets
 
 
@@ -52,3 +54,47 @@ def test_it_is_a_mean_over_rows_and_a_sum_over_classes() -> None:
     twice = soft_targets(student.repeat(2, 1), teacher.repeat(2, 1), temperature=2.0)
 
     torch.testing.assert_close(once, twice)
+
+
+def test_for_large_temperatures_the_gradient_is_that_of_centred_logits() -> None:
+    """(1 / (rows · classes)) · ((s - mean s) - (t - mean t)), up to 1/T: Hinton's equation 4 times T²."""
+    student = torch.randn(4, 5, dtype=torch.float64).requires_grad_()
+    teacher = 3 * torch.randn(4, 5, dtype=torch.float64) + 2
+
+    (gradient,) = torch.autograd.grad(soft_targets(student, teacher, temperature=1e3), student)
+
+    centred = student.detach() - student.detach().mean(dim=1, keepdim=True)
+    limit = (centred - (teacher - teacher.mean(dim=1, keepdim=True))) / (4 * 5)
+    torch.testing.assert_close(gradient, limit, rtol=0, atol=5e-3 * limit.abs().max().item())
+
+
+def test_for_large_temperatures_it_is_half_the_squared_difference_of_centred_logits() -> None:
+    student, teacher = torch.randn(4, 5, dtype=torch.float64), torch.randn(4, 5, dtype=torch.float64)
+    student, teacher = student - student.mean(dim=1, keepdim=True), teacher - teacher.mean(dim=1, keepdim=True)
+
+    loss = soft_targets(student, teacher, temperature=1e4)
+
+    torch.testing.assert_close(loss, logit_mse(student, teacher) / 2, rtol=1e-3, atol=0)
+
+
+def test_t_squared_is_there_without_a_hard_loss_beside_it() -> None:
+    """torchdistill's KDLoss drops it where the weight of the hard loss is zero."""
+    student, teacher = np.array([[0.5, -1.0, 2.0]]), np.array([[1.5, 0.0, -1.0]])
+
+    loss = soft_targets(torch.tensor(student), torch.tensor(teacher), temperature=3.0)
+
+    p, q = (np.exp(logits / 3) / np.exp(logits / 3).sum() for logits in (teacher, student))
+    assert loss.item() == pytest.approx(9 * (p * np.log(p / q)).sum(), rel=1e-9)
+
+
+def test_the_gradient_is_t_squared_times_that_of_a_plain_cross_entropy() -> None:
+    """TextBrewer's kd_ce_loss is the plain one: at T = 8 it is 64 times too small beside the hard loss."""
+    teacher = torch.tensor([[1.5, 0.0, -1.0]])
+    student = torch.tensor([[0.5, -1.0, 2.0]], requires_grad=True)
+
+    plain = -((teacher / 8).softmax(dim=-1) * (student / 8).log_softmax(dim=-1)).sum()
+    (ours,), (theirs,) = (
+        torch.autograd.grad(loss, student) for loss in (soft_targets(student, teacher, temperature=8.0), plain)
+    )
+
+    torch.testing.assert_close(ours, 64 * theirs)

@@ -1,0 +1,125 @@
+"""How teacher and student cut texts into tokens: how many there are, and how many of them are unknown."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import Tokenizer
+
+from limbeck.artifacts.rows import Rows
+from limbeck.errors import CheckpointDamaged
+from limbeck.text.framed_tokenizer import FramedTokenizer
+from limbeck.text.student_reader import StudentReader
+from limbeck.text.student_tokenizer import UNK, StudentTokenizer
+
+Lengths = npt.NDArray[np.int64]
+
+MOST_ROWS = 2_000  # that are looked at, spread over a split
+COUNTED = 8  # times the longest input: more tokens of a text are not counted
+UNKNOWN = (UNK, "<unk>")
+
+
+class Reading(Protocol):
+    """A model's way of reading."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def max_length(self) -> int: ...
+
+    def lengths(self, rows: Rows) -> Lengths:
+        """(rows): the tokens of each, as if there were no longest input; of very long ones, some."""
+
+
+@dataclass(frozen=True)
+class TeacherReading:
+    """An encoder's tokenizer, special tokens included."""
+
+    name: str
+    max_length: int
+    long_texts: str  # "head" or "head_and_tail"
+    tokenizer: Tokenizer
+
+    @classmethod
+    def load(cls, path: Path, *, name: str, max_length: int, long_texts: str) -> "TeacherReading":
+        """From the tokenizer.json of a Hugging Face folder. Raises CheckpointDamaged if it is none."""
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the library raises nothing more precise
+            raise CheckpointDamaged(path=path.parent, reason=f"{path.name} cannot be read: {error}") from None
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return cls(name, max_length, long_texts, tokenizer)
+
+    def lengths(self, rows: Rows) -> Lengths:
+        """(rows): both texts of a pair together."""
+        texts = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
+        return np.array([len(encoding.ids) for encoding in self.tokenizer.encode_batch(texts)], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class StudentReading:
+    """A student's tokenizer."""
+
+    tokenizer: StudentTokenizer | FramedTokenizer
+    max_length: int
+    name: str = "student"
+
+    def lengths(self, rows: Rows) -> Lengths:
+        """(rows): where two texts are read apart, those of the longer one."""
+        return StudentReader(self.tokenizer, self.max_length * COUNTED).read(rows.texts, rows.pairs).lengths
+
+    def unknown_share(self, rows: Rows) -> float:
+        """The share of running tokens that are unknown, special tokens left out of neither."""
+        unknown = next((self.tokenizer.vocabulary.index(name) for name in UNKNOWN if name in self.tokens), None)
+        read = StudentReader(self.tokenizer, self.max_length).read(rows.texts, rows.pairs)
+        columns = [column for name, column in read.columns.items() if name in read.masks]
+        ids = np.array([number for column in columns for row in column for number in row])
+        return float((ids == unknown).mean()) if unknown is not None and len(ids) else 0.0
+
+    @property
+    def tokens(self) -> list[str]:
+        """All that it knows."""
+        return self.tokenizer.vocabulary
+
+
+def sample(rows: Rows, *, most: int = MOST_ROWS) -> Rows:
+    """At most so many of the rows, evenly spread."""
+    return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64)) if len(rows) else rows
+
+
+def texts_of(parts: Iterable[Rows]) -> Iterator[str]:
+    """Every text, second texts included."""
+    for rows in parts:
+        for part in rows.slices(MOST_ROWS):
+            yield from part.texts
+            yield from part.pairs or []
+
+
+def weights_in(folder: Path) -> int | None:
+    """How many numbers the safetensors files of a folder hold, by their headers; None where there are none.
+
+    Raises CheckpointDamaged if a header cannot be read.
+    """
+    shapes = [
+        entry["shape"]
+        for path in sorted(folder.glob("*.safetensors"))
+        for name, entry in _header(path).items()
+        if name != "__metadata__"
+    ]
+    return sum(int(np.prod(shape)) for shape in shapes) if shapes else None
+
+
+def _header(path: Path) -> dict[str, dict[str, list[int]]]:
+    """The names and shapes that a safetensors file begins with: eight bytes say how long they are."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        try:
+            header: dict[str, dict[str, list[int]]] = json.loads(file.read(min(size, path.stat().st_size)))
+        except ValueError as error:
+            raise CheckpointDamaged(path=path.parent, reason=f"{path.name} cannot be read: {error}") from None
+    return header

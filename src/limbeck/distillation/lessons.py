@@ -1,0 +1,106 @@
+"""What a student is trained or judged on: rows as tokens on the device, their labels, and what the teacher said."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.text.framed_tokenizer import FramedTokenizer
+from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
+from limbeck.training.device import sent
+from limbeck.training.token_rows import TokenRows
+
+ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
+
+TokenizerKind = Literal["words", "framed"]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Rows as tokens, their labels, and what the teacher said (nothing, if alone)."""
+
+    columns: dict[str, TokenRows]  # "input_ids"; of pairs "pair_ids" for words, "token_type_ids" in a frame
+    pad: int
+    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
+    teacher_logits: Tensor  # (rows, classes)
+    teacher_features: Tensor | None = None  # (rows, width), in half precision
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def inputs(self, places: Places) -> dict[str, Tensor]:
+        """The model's inputs for these rows."""
+        ids, mask = self.columns["input_ids"].batch(places, pad=self.pad)
+        found = {"input_ids": ids, "attention_mask": mask}
+        if "pair_ids" in self.columns:
+            found["pair_ids"], found["pair_mask"] = self.columns["pair_ids"].batch(places, pad=self.pad)
+        if "token_type_ids" in self.columns:
+            found["token_type_ids"], _ = self.columns["token_type_ids"].batch(places, pad=0)
+        return found
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Tokens of each row; of two texts that are read apart, those of the longer one."""
+        lengths = self.columns["input_ids"].lengths
+        return np.maximum(lengths, self.columns["pair_ids"].lengths) if "pair_ids" in self.columns else lengths
+
+    def chosen(self, places: Places) -> Tensor:
+        """The places on the device."""
+        return sent(torch.from_numpy(places), self.labels.device)
+
+
+def lessons_of(
+    rows: Rows,
+    labels: TeacherLabels | None,
+    *,
+    tokenizer: Path,
+    kind: TokenizerKind,
+    classes: int,
+    max_length: int,
+    with_features: bool,
+    device: torch.device,
+) -> Lessons:
+    """Tokenise the rows once, and put all that the training needs of them on the device."""
+    said: npt.NDArray[Any] = labels.for_rows(rows.ids) if labels else np.zeros((len(rows), classes), dtype=np.float32)
+    features = torch.from_numpy(labels.features_for(rows.ids)).to(device) if labels and with_features else None
+    if kind == "framed":
+        framed = FramedTokenizer.load(tokenizer)
+        columns, pad = _framed(rows, framed, max_length=max_length, device=device), framed.pad_id
+    else:
+        words = StudentTokenizer.load(tokenizer)
+        columns, pad = _words(rows, words, max_length=max_length, device=device), PAD_ID
+    return Lessons(
+        columns=columns,
+        pad=pad,
+        labels=torch.from_numpy(rows.labels.copy()).to(device),
+        teacher_logits=torch.from_numpy(said).to(device),
+        teacher_features=features,
+    )
+
+
+def _words(rows: Rows, tokenizer: StudentTokenizer, *, max_length: int, device: torch.device) -> dict[str, TokenRows]:
+    def tokens(column: Literal["texts", "pairs"]) -> TokenRows:
+        blocks = (getattr(block, column) for block in rows.slices(ROWS_AT_ONCE))
+        return TokenRows.of((tokenizer.encode(block, max_length=max_length) for block in blocks), device=device)
+
+    found = {"input_ids": tokens("texts")}
+    return {**found, "pair_ids": tokens("pairs")} if rows.is_pair else found
+
+
+def _framed(rows: Rows, tokenizer: FramedTokenizer, *, max_length: int, device: torch.device) -> dict[str, TokenRows]:
+    """One text of ids for each row, also of a pair; and where a pair's second text begins, if the teacher tells so."""
+    blocks = rows.slices(ROWS_AT_ONCE)
+    if not rows.is_pair:
+        ids = (tokenizer.encode(block.texts, max_length=max_length) for block in blocks)
+        return {"input_ids": TokenRows.of(ids, device=device)}
+    pairs = [tokenizer.encode_pairs(block.texts, block.pairs or [], max_length=max_length) for block in blocks]
+    found = {"input_ids": TokenRows.of((ids for ids, _ in pairs), device=device)}
+    if tokenizer.has_types:
+        found["token_type_ids"] = TokenRows.of((types for _, types in pairs), device=device)
+    return found

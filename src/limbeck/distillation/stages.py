@@ -1,0 +1,42 @@
+"""The trainings that a student goes through, one after the other: most often a single one."""
+
+from dataclasses import dataclass
+
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.losses import HardLabels, Loss, needs_of
+
+
+@dataclass(frozen=True)
+class Training:
+    """One of them: the settings that the loop goes by, and the objective."""
+
+    settings: Distillation
+    losses: list[Loss]
+    folder: str  # of its checkpoints, in the work folder
+    title: str  # what stands behind the student's name while it runs
+
+    @property
+    def judged_by_dev(self) -> bool:
+        """Whether dev can tell a good epoch: a stage on inner layers alone leaves the classes unlearned."""
+        return any({"labels", "logits"} & needs_of(loss) for loss in self.losses)
+
+
+def trainings_of(section: Distillation, *, alone: bool) -> list[Training]:
+    """Those of the recipe; the baseline has one, on the labels."""
+    if alone:
+        return [Training(section, [HardLabels(kind="hard_labels")], folder="", title="")]
+    if not section.stages:
+        return [Training(section, list(section.losses), folder="", title="")]
+    return [
+        Training(
+            section.model_copy(
+                update={
+                    name: value for name, value in stage.model_dump(exclude={"losses"}).items() if value is not None
+                }
+            ),
+            list(stage.losses),
+            folder=f"stage-{number}",
+            title=f", stage {number} of {len(section.stages)}",
+        )
+        for number, stage in enumerate(section.stages, start=1)
+    ]

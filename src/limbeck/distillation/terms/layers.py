@@ -1,0 +1,247 @@
+"""Terms on inner layers of a teacher that reads every batch along."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from limbeck.distillation.layer_maps import layer_pairs
+from limbeck.distillation.losses.attention_kl import attention_kl
+from limbeck.distillation.losses.attention_mse import attention_mse
+from limbeck.distillation.losses.attention_scores import attention_scores
+from limbeck.distillation.losses.fsp import fsp
+from limbeck.distillation.losses.hidden_cosine import hidden_cosine
+from limbeck.distillation.losses.hidden_mse import hidden_mse
+from limbeck.distillation.losses.minilm import minilm
+from limbeck.distillation.losses.minilm_v2 import minilm_v2
+from limbeck.distillation.losses.nst import nst
+from limbeck.distillation.losses.pkd import pkd
+from limbeck.distillation.terms.batch import Batch
+from limbeck.distillation.terms.shapes import LayerShape, Shapes
+from limbeck.distillation.terms.term import Term, projection
+from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
+from limbeck.models.layer_states import LayerStates
+from limbeck.recipe.losses import (
+    AttentionKl,
+    AttentionMse,
+    EmbeddingMse,
+    Fsp,
+    HiddenCosine,
+    HiddenMse,
+    LayerLosses,
+    MappedLosses,
+    MiniLm,
+    MiniLmV2,
+    Nst,
+    Pkd,
+)
+
+
+def layer_term(loss: LayerLosses, shapes: Shapes) -> Term:
+    """The term of a loss on layers; refuses what the two models cannot give."""
+    student, teacher = shapes.student_layers, shapes.teacher_layers
+    assert student is not None
+    assert teacher is not None
+    term: Term = TERMS[type(loss)](loss, student, teacher)
+    return term
+
+
+def pairs_of(loss: MappedLosses, student: LayerShape, teacher: LayerShape) -> list[tuple[int, int]]:
+    """The layers that go together, from 1."""
+    return layer_pairs(loss.layers, student_layers=student.layers, teacher_layers=teacher.layers, every=loss.every)
+
+
+class HiddenStates(Term):
+    """The mean over pairs of layers; states of a narrower student are projected first."""
+
+    def __init__(self, loss: HiddenMse | HiddenCosine, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        self._formula = hidden_mse if isinstance(loss, HiddenMse) else hidden_cosine
+        self._pairs = pairs_of(loss, student, teacher)
+        shared = loss.projection == "shared"
+        self.projections = nn.ModuleList(
+            projection(student.width, teacher.width) for _ in (self._pairs[:1] if shared else self._pairs)
+        )
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        terms = [
+            self._formula(
+                self.projections[min(number, len(self.projections) - 1)](student.hidden[lower]),
+                teacher.hidden[upper],
+                batch.mask,
+            )
+            for number, (lower, upper) in enumerate(self._pairs)
+        ]
+        return mean_of(terms)
+
+
+class Attention(Term):
+    """The mean over pairs of layers of a formula on attention scores before the softmax."""
+
+    def __init__(self, loss: AttentionMse | AttentionKl, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        refuse_other_heads(loss.kind, student, teacher)
+        self._formula = attention_mse if isinstance(loss, AttentionMse) else attention_kl
+        self._pairs = pairs_of(loss, student, teacher)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        return mean_of([
+            self._formula(scores_at(student, lower), scores_at(teacher, upper), batch.mask)
+            for lower, upper in self._pairs
+        ])  # fmt: skip
+
+
+class Patience(Term):
+    """Normalised states of the first token."""
+
+    def __init__(self, loss: Pkd, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        self._pairs = pairs_of(loss, student, teacher)
+        self.projection = projection(student.width, teacher.width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        lower = torch.stack([self.projection(student.hidden[layer][:, 0]) for layer, _ in self._pairs])
+        upper = torch.stack([teacher.hidden[layer][:, 0] for _, layer in self._pairs])
+        return pkd(lower, upper)
+
+
+class Selectivity(Term):
+    """Which tokens are alike, in the mean over pairs of layers."""
+
+    def __init__(self, loss: Nst, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        self._pairs = pairs_of(loss, student, teacher)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        return mean_of([nst(student.hidden[lower], teacher.hidden[upper], batch.mask) for lower, upper in self._pairs])
+
+
+class Embeddings(Term):
+    """What stands below the first layer."""
+
+    def __init__(self, _loss: EmbeddingMse, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        self.projection = projection(student.width, teacher.width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        return hidden_mse(self.projection(student.hidden[0]), teacher.hidden[0], batch.mask)
+
+
+class LastRelations(Term):
+    """MiniLM's attention and value relations of the last layers."""
+
+    def __init__(self, _loss: MiniLm, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        refuse_other_heads("minilm", student, teacher)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        return minilm(*parts_at(student, -1), *parts_at(teacher, -1), batch.mask)
+
+
+class HeadRelations(Term):
+    """MiniLMv2's relations between the student's last layer and one of the teacher's."""
+
+    def __init__(self, loss: MiniLmV2, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        if loss.teacher_layer and loss.teacher_layer > teacher.layers:
+            raise LayerMapImpossible(
+                asked=f"minilm_v2.teacher_layer = {loss.teacher_layer}",
+                reason="the teacher has fewer layers",
+                student_layers=student.layers,
+                teacher_layers=teacher.layers,
+                to_do=f"Take a layer from 1 to {teacher.layers}, or leave the key out for the last.",
+            )
+        if student.width % loss.relation_heads or teacher.width % loss.relation_heads:
+            raise RelationHeadsImpossible(
+                heads=loss.relation_heads, student_width=student.width, teacher_width=teacher.width
+            )
+        self._heads, self._teacher = loss.relation_heads, (loss.teacher_layer or teacher.layers) - 1
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        parts = parts_at(student, -1), parts_at(teacher, self._teacher)
+        return minilm_v2(*parts, batch.mask, relation_heads=self._heads)
+
+
+class Flow(Term):
+    """How two layers of a model go together."""
+
+    def __init__(self, loss: Fsp, student: LayerShape, teacher: LayerShape) -> None:
+        super().__init__()
+        self._student = loss.student_layers or [1, student.layers]
+        self._teacher = loss.teacher_layers or [
+            1 + round((layer - 1) * (teacher.layers - 1) / max(student.layers - 1, 1)) if layer else 0
+            for layer in self._student
+        ]
+        if max(self._student) > student.layers or max(self._teacher) > teacher.layers:
+            raise LayerMapImpossible(
+                asked=f"fsp between layers {self._student} and {self._teacher}",
+                reason="there are fewer layers",
+                student_layers=student.layers,
+                teacher_layers=teacher.layers,
+                to_do="Name layers that are there, or leave student_layers and teacher_layers out.",
+            )
+        self.projection = projection(student.width, teacher.width)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """One number."""
+        student, teacher = layers_of(batch)
+        below, above = (self.projection(student.hidden[layer]) for layer in self._student)
+        lower, upper = (teacher.hidden[layer] for layer in self._teacher)
+        return fsp(below, above, lower, upper, batch.mask)
+
+
+TERMS: dict[type[LayerLosses], Any] = {
+    HiddenMse: HiddenStates,
+    HiddenCosine: HiddenStates,
+    AttentionMse: Attention,
+    AttentionKl: Attention,
+    Pkd: Patience,
+    Nst: Selectivity,
+    EmbeddingMse: Embeddings,
+    MiniLm: LastRelations,
+    MiniLmV2: HeadRelations,
+    Fsp: Flow,
+}
+
+
+def layers_of(batch: Batch) -> tuple[LayerStates, LayerStates]:
+    """Those of the student and of the teacher."""
+    assert batch.student.layers is not None
+    assert batch.teacher.layers is not None
+    return batch.student.layers, batch.teacher.layers
+
+
+def scores_at(states: LayerStates, layer: int) -> Tensor:
+    """(rows, heads, tokens, tokens) of a layer, from 1."""
+    return attention_scores(states.queries[layer - 1], states.keys[layer - 1])
+
+
+def parts_at(states: LayerStates, place: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values, by place from 0."""
+    return states.queries[place], states.keys[place], states.values[place]
+
+
+def mean_of(terms: Sequence[Tensor]) -> Tensor:
+    """So that a weight means the same for a student of four layers and for one of six."""
+    return torch.stack(list(terms)).mean()
+
+
+def refuse_other_heads(kind: str, student: LayerShape, teacher: LayerShape) -> None:
+    """Attention can only be compared head by head."""
+    if student.heads != teacher.heads:
+        raise HeadsDiffer(loss=kind, student=student.heads, teacher=teacher.heads)

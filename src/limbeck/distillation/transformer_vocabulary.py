@@ -1,0 +1,131 @@
+"""A transformer student's vocabulary: its teacher's tokens, all of them or those that the texts use."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, assert_never
+
+from transformers import AutoConfig
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import TeacherTokensUnsupported
+from limbeck.models.tokenizer import load_tokenizer
+from limbeck.models.transformer import refuse_family, student_family
+from limbeck.progress import Reporter, counted
+from limbeck.recipe.student import Transformer
+from limbeck.text.forms import FormStep
+from limbeck.text.framed_tokenizer import FramedTokenizer
+from limbeck.text.framing import framed_pieces, framed_teacher_tokenizer
+from limbeck.training.modes import quiet_transformers
+
+TEXTS_AT_ONCE = 65_536
+WITH_PADDING_1 = (
+    "roberta",
+    "xlm-roberta",
+    "mpnet",
+)  # they count positions from the id of padding; MPNet knows no other
+TYPES = "token_type_ids"
+
+
+def build_transformer_vocabulary(
+    section: Transformer,
+    *,
+    corpus: Corpus,
+    extra: Sequence[Rows],
+    form: Sequence[FormStep],
+    encoder: TeacherFolder | None,
+    out: Path,
+    key: Key,
+    reporter: Reporter,
+) -> VocabularyFolder:
+    """Write the tokenizer.json of the student, and say for each token which of the teacher's it is.
+
+    `encoder` is the teacher, or of an ensemble the first member, that has word pieces. Raises StudentFamilyUnsupported
+    or TeacherTokensUnsupported: before anything is trained.
+    """
+    assert encoder is not None, "the recipe is refused else"
+    quiet_transformers()
+    config = AutoConfig.from_pretrained(encoder.folder)
+    refuse_family(section, model_type=config.model_type)
+    theirs = load_tokenizer(encoder.folder, config)
+    with written_whole(out, kind="vocabulary", key=key) as scratch:
+        teacher_ids: list[int] | None = None
+        match section.vocabulary.kind:
+            case "teacher":
+                tokenizer = _all_tokens(encoder, theirs, form=form)
+            case "pieces":
+                family = student_family(section, model_type=config.model_type)
+                sources = [corpus.splits["train"], *extra]
+                count = sum(len(rows) * (2 if rows.is_pair else 1) for rows in sources)
+                with reporter.bar("counting pieces", total=count, unit="texts") as bar:
+                    texts = counted(texts_of(sources), bar)
+                    tokenizer, teacher_ids = _pieces(section, encoder, theirs, texts, family=family, form=form)
+            case _:
+                assert_never(section.vocabulary.kind)
+        tokenizer.save(scratch / "tokenizer.json")
+        save_vocabulary(scratch, vectors=None, facts=_facts(section, tokenizer, teacher_ids))
+    reporter.note(f"  vocabulary: {len(tokenizer):,} tokens of the teacher{', all of them' * (teacher_ids is None)}")
+    return VocabularyFolder(out)
+
+
+def _facts(section: Transformer, tokenizer: FramedTokenizer, teacher_ids: list[int] | None) -> dict[str, Any]:
+    return {
+        "kind": section.vocabulary.kind,
+        "tokens": len(tokenizer),
+        "pad_id": tokenizer.pad_id,
+        "has_types": tokenizer.has_types,
+        "teacher_ids": teacher_ids,
+    }
+
+
+def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]) -> FramedTokenizer:
+    """With the types that the teacher reads, also for a student that reads none: the teacher may read along."""
+    if theirs.pad_token_id is None:
+        raise TeacherTokensUnsupported(reason="none of them is for padding", other_kind="pieces")
+    return framed_teacher_tokenizer(
+        encoder.tokenizer_json(),
+        pad_id=theirs.pad_token_id,
+        mask_token=theirs.mask_token,
+        has_types=TYPES in theirs.model_input_names,
+        form=form,
+    )
+
+
+def _pieces(
+    section: Transformer,
+    encoder: TeacherFolder,
+    theirs: Any,
+    texts: Iterable[str],
+    *,
+    family: str,
+    form: Sequence[FormStep],
+) -> tuple[FramedTokenizer, list[int]]:
+    reads_types = family != "distilbert" if section.family != "teacher" else TYPES in theirs.model_input_names
+    return framed_pieces(
+        encoder.tokenizer_json(),
+        texts,
+        max_size=section.vocabulary.max_size,
+        min_count=section.vocabulary.min_count,
+        has_types=reads_types,
+        special_ids={
+            "[PAD]": theirs.pad_token_id,
+            "[UNK]": theirs.unk_token_id,
+            "[MASK]": theirs.mask_token_id,
+            "[CLS]": theirs.cls_token_id,
+            "[SEP]": theirs.sep_token_id,
+        },
+        pad_id=1 if family in WITH_PADDING_1 else 0,
+        form=form,
+    )
+
+
+def texts_of(sources: Sequence[Rows]) -> Iterator[str]:
+    """Every text the student will learn from, second texts included; some in memory at a time."""
+    for rows in sources:
+        for part in rows.slices(TEXTS_AT_ONCE):
+            yield from part.texts
+            yield from part.pairs or []

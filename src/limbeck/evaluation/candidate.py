@@ -1,0 +1,35 @@
+"""What a report is about besides the teacher: students and baselines, each in one precision, once per seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from limbeck.artifacts.manifest import file_digest
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.student_folder import StudentFolder
+
+MAIN_ROLES = ("export", "student")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One line of the report: a student or baseline in one precision, exported once per seed."""
+
+    name: str  # "bilstm", "bilstm-alone", "bilstm-int8"
+    role: str  # "baseline", "student" or "export"
+    exports: dict[int, ModelFolder]  # seed → exported model
+    shipped: ModelFolder  # the copy that ships
+    students: dict[int, StudentFolder]  # seed → trained student, for its training curve
+
+    @cached_property
+    def shipped_place(self) -> int | None:
+        """Which of the exports the copy that ships was made from, counted from 0: told by the file itself."""
+        shipped = file_digest(self.shipped.graph)
+        digests = (file_digest(export.graph) for export in self.exports.values())
+        return next((place for place, digest in enumerate(digests) if digest == shipped), None)
+
+
+def main_place(candidates: Sequence[Candidate]) -> int | None:
+    """The place of the one that people will use: the int8 file, or the student where there is none."""
+    roles = [candidate.role for candidate in candidates]
+    return next((roles.index(role) for role in MAIN_ROLES if role in roles), None)

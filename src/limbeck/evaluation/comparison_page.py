@@ -1,0 +1,22 @@
+"""Several runs on one self-contained page: the picture of all their models, and the tables."""
+
+from collections.abc import Sequence
+
+from limbeck.evaluation.plots.runs import accuracy_of_runs
+from limbeck.evaluation.tables.comparison import models_grid, students_grid
+from limbeck.evaluation.tables.runs import ComparedRun, obstacles
+from limbeck.evaluation.templates import pictures, rendered
+
+TEMPLATE = "comparison.html.jinja"
+
+
+def page_of_runs(runs: Sequence[ComparedRun]) -> str:
+    """The HTML, from nothing but the runs' reports."""
+    return rendered(
+        TEMPLATE,
+        runs=runs,
+        warnings=obstacles(runs),
+        models=models_grid(runs),
+        students=students_grid(runs),
+        plots=pictures([accuracy_of_runs([(run.name, run.report) for run in runs])]),
+    )

@@ -1,0 +1,93 @@
+"""A table before it is written: what each column says to people, and which numbers it holds for programs."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+Entry = Mapping[str, Any]
+ALWAYS = 0  # the rank of columns without which a table says nothing
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of a table as people read it, and the numbers behind it by the names they have in files."""
+
+    heading: str
+    text: Callable[[Entry], str]
+    values: Mapping[str, Callable[[Entry], Any]]
+    rank: int = ALWAYS  # the higher, the sooner a narrow terminal goes without it
+    page_heading: str = ""  # where there is room for more than the heading
+    legend: str = ""  # what has to be said below the table of a heading that does not say it
+    is_words: bool = False  # words stand on the left of their column, numbers on the right
+
+    def knows(self, entries: Iterable[Entry]) -> bool:
+        """Whether any entry has something to put into it."""
+        return any(value(entry) is not None for entry in entries for value in self.values.values())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: a cell for each column, and the numbers behind them."""
+
+    role: str
+    cells: tuple[str, ...]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that can be written in any form."""
+
+    name: str  # "quality"
+    title: str
+    fields: tuple[Field, ...]
+    lines: tuple[Line, ...]
+    caption: str = ""  # what all of it is about
+    notes: tuple[str, ...] = ()  # what it comes to, in sentences
+
+    @property
+    def explained(self) -> str:
+        """The caption, and whatever its columns need said about them."""
+        return "; ".join(filter(None, [self.caption, *(field.legend for field in self.fields)]))
+
+    def at(self, columns: Sequence[int]) -> "Grid":
+        """The same with these columns only."""
+        lines = [Line(line.role, tuple(line.cells[column] for column in columns), line.values) for line in self.lines]
+        return replace(self, fields=tuple(self.fields[column] for column in columns), lines=tuple(lines))
+
+
+def grid_of(
+    name: str,
+    *,
+    title: str,
+    fields: Sequence[Field],
+    entries: Sequence[Entry],
+    caption: str = "",
+    notes: Sequence[str] = (),
+) -> Grid:
+    """The table of these entries. Columns that no entry knows anything of, as in old reports, are left out."""
+    known = [field for field in fields if field.rank == ALWAYS or field.knows(entries)]
+    lines = [
+        Line(
+            role=str(entry.get("role", "")),
+            cells=tuple(field.text(entry) for field in known),
+            values={key: value(entry) for field in known for key, value in field.values.items()},
+        )
+        for entry in entries
+    ]
+    return Grid(name=name, title=title, fields=tuple(known), lines=tuple(lines), caption=caption, notes=tuple(notes))
+
+
+def named(key: str) -> Callable[[Entry], Any]:
+    """What an entry has under this key, or under this path of keys ("macro.f1"); None where it has nothing."""
+    path = key.split(".")
+
+    def look_up(entry: Entry) -> Any:
+        found: Any = entry
+        for step in path:
+            if not isinstance(found, Mapping):
+                return None
+            found = found.get(step)
+        return found
+
+    return look_up

@@ -1,0 +1,210 @@
+"""The weights of a transformer classifier, in one form for every family."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from transformers import (
+    BertForSequenceClassification,
+    DistilBertForSequenceClassification,
+    ElectraForSequenceClassification,
+    MPNetForSequenceClassification,
+    RobertaForSequenceClassification,
+    XLMRobertaForSequenceClassification,
+)
+
+from limbeck.export.graph_parts import numpy_of
+
+Array = npt.NDArray[np.float32]
+
+
+class Linear(NamedTuple):
+    """states @ weight + bias."""
+
+    weight: Array  # (inputs, outputs)
+    bias: Array  # (outputs)
+
+
+class Norm(NamedTuple):
+    """A layer normalisation."""
+
+    scale: Array
+    shift: Array
+    epsilon: float
+
+
+class Layer(NamedTuple):
+    """Attention, then the two linear layers behind it; each adds to the states and is normalised."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    attended: Linear
+    attended_norm: Norm
+    inner: Linear
+    outer: Linear
+    outer_norm: Norm
+
+
+class Head(NamedTuple):
+    """From the first token's state to the logits."""
+
+    dense: Linear
+    activation: str
+    classes: Linear
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A network without dropout. Activations go by the names that transformers has for them."""
+
+    words: Array  # (vocabulary, width)
+    positions: Array  # (positions, width), from that of the first token on; where `unplaced` is set, from one before
+    unplaced: int | None  # the id of tokens that are not counted, and stand in the position before the first
+    types: Array | None  # (types, width)
+    norm: Norm  # of the sum of the three
+    projection: Linear | None  # where the layers are wider or narrower than the word vectors
+    layers: list[Layer]
+    heads: int
+    activation: str
+    distances: Array | None  # (heads, 2 · positions - 1): what is added to scores, by how far the key is behind
+    head: Head
+
+
+def encoder_weights(network: nn.Module) -> Encoder:
+    """The weights of a classifier. Raises TypeError for a family that no graph is known for."""
+    match network:
+        case BertForSequenceClassification():
+            head = Head(_linear(network.bert.pooler.dense), "tanh", _linear(network.classifier))
+            return _bert_like(network.config, network.bert, head)
+        case RobertaForSequenceClassification() | XLMRobertaForSequenceClassification():
+            # Positions are counted from behind the padding's id.
+            return _bert_like(
+                network.config, network.roberta, _own_head(network, "tanh"), skip=network.config.pad_token_id + 1
+            )
+        case ElectraForSequenceClassification():
+            return _bert_like(network.config, network.electra, _own_head(network, "gelu"))
+        case DistilBertForSequenceClassification():
+            return _distilbert(network)
+        case MPNetForSequenceClassification():
+            return _mpnet(network)
+        case _:
+            raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
+
+
+def _bert_like(config: Any, base: Any, head: Head, *, skip: int = 0) -> Encoder:
+    """`skip` is the number of positions before the first token's."""
+    embeddings = base.embeddings
+    return Encoder(
+        words=numpy_of(embeddings.word_embeddings.weight),
+        positions=numpy_of(embeddings.position_embeddings.weight)[skip:],
+        unplaced=None,
+        types=numpy_of(embeddings.token_type_embeddings.weight),
+        norm=_norm(embeddings.LayerNorm),
+        projection=_linear(base.embeddings_project) if hasattr(base, "embeddings_project") else None,
+        layers=[_bert_layer(layer) for layer in base.encoder.layer],
+        heads=config.num_attention_heads,
+        activation=config.hidden_act,
+        distances=None,
+        head=head,
+    )
+
+
+def _bert_layer(layer: Any) -> Layer:
+    attention = layer.attention
+    return Layer(
+        query=_linear(attention.self.query),
+        key=_linear(attention.self.key),
+        value=_linear(attention.self.value),
+        attended=_linear(attention.output.dense),
+        attended_norm=_norm(attention.output.LayerNorm),
+        inner=_linear(layer.intermediate.dense),
+        outer=_linear(layer.output.dense),
+        outer_norm=_norm(layer.output.LayerNorm),
+    )
+
+
+def _distilbert(network: DistilBertForSequenceClassification) -> Encoder:
+    config, embeddings = network.config, network.distilbert.embeddings
+    return Encoder(
+        words=numpy_of(embeddings.word_embeddings.weight),
+        positions=numpy_of(embeddings.position_embeddings.weight),
+        unplaced=None,
+        types=None,
+        norm=_norm(embeddings.LayerNorm),
+        projection=None,
+        layers=[_distilbert_layer(layer) for layer in network.distilbert.transformer.layer],
+        heads=config.n_heads,
+        activation=config.activation,
+        distances=None,
+        head=Head(_linear(network.pre_classifier), "relu", _linear(network.classifier)),
+    )
+
+
+def _distilbert_layer(layer: Any) -> Layer:
+    return Layer(
+        query=_linear(layer.attention.q_lin),
+        key=_linear(layer.attention.k_lin),
+        value=_linear(layer.attention.v_lin),
+        attended=_linear(layer.attention.out_lin),
+        attended_norm=_norm(layer.sa_layer_norm),
+        inner=_linear(layer.ffn.lin1),
+        outer=_linear(layer.ffn.lin2),
+        outer_norm=_norm(layer.output_layer_norm),
+    )
+
+
+def _mpnet(network: MPNetForSequenceClassification) -> Encoder:
+    """transformers' MPNet takes tokens of one fixed id for padding when it counts positions, whatever its config calls
+    padding. In a vocabulary with another token in that place, such tokens stand inside of texts."""
+    config, base, fixed = network.config, network.mpnet, network.mpnet.embeddings.padding_idx
+    unplaced = None if config.pad_token_id == fixed else fixed
+    positions = numpy_of(base.embeddings.position_embeddings.weight)
+    return Encoder(
+        words=numpy_of(base.embeddings.word_embeddings.weight),
+        positions=positions[fixed + 1 if unplaced is None else fixed :],
+        unplaced=unplaced,
+        types=None,
+        norm=_norm(base.embeddings.LayerNorm),
+        projection=None,
+        layers=[_mpnet_layer(layer) for layer in base.encoder.layer],
+        heads=config.num_attention_heads,
+        activation=config.hidden_act,
+        distances=_distances(base.encoder, positions=len(positions)),
+        head=_own_head(network, "tanh"),
+    )
+
+
+def _mpnet_layer(layer: Any) -> Layer:
+    attention = layer.attention.attn
+    return Layer(
+        query=_linear(attention.q),
+        key=_linear(attention.k),
+        value=_linear(attention.v),
+        attended=_linear(attention.o),
+        attended_norm=_norm(layer.attention.LayerNorm),
+        inner=_linear(layer.intermediate.dense),
+        outer=_linear(layer.output.dense),
+        outer_norm=_norm(layer.output.LayerNorm),
+    )
+
+
+def _distances(encoder: Any, *, positions: int) -> Array:
+    """One column for each distance from key to query, the most negative first."""
+    distances = torch.arange(1 - positions, positions)
+    return numpy_of(encoder.relative_attention_bias.weight[encoder.relative_position_bucket(distances)].T)
+
+
+def _own_head(network: Any, activation: str) -> Head:
+    return Head(_linear(network.classifier.dense), activation, _linear(network.classifier.out_proj))
+
+
+def _linear(layer: nn.Linear) -> Linear:
+    return Linear(numpy_of(layer.weight.T), numpy_of(layer.bias))
+
+
+def _norm(layer: nn.LayerNorm) -> Norm:
+    return Norm(numpy_of(layer.weight), numpy_of(layer.bias), layer.eps)

@@ -1,0 +1,63 @@
+"""A text as the mean of its word vectors, each word with a weight that is learned: the quickest student there is."""
+
+from typing import Any, Unpack
+
+import torch
+from torch import Tensor, nn
+
+from limbeck.models.word_student import (
+    WordStudentConfig,
+    WordStudentModel,
+    WordTask,
+    mean_inside,
+    tokens_inside,
+    word_config_values,
+)
+from limbeck.recipe.student import Bag
+
+
+class BagConfig(WordStudentConfig):
+    """The shape of a student that sees a bag of words."""
+
+    model_type = "limbeck_bag"
+
+    def __init__(self, *, word_weights: bool = True, **rest: Any) -> None:
+        self.word_weights = word_weights
+        super().__init__(**rest)
+
+
+class BagForSequenceClassification(WordStudentModel):
+    """Word vectors → their weighted mean, Σ exp(wᵢ)·vᵢ / Σ exp(wᵢ) → ReLU layer → classes.
+
+    Kept are the logarithms w, one a word. They start at 0, where the mean is the plain one.
+    """
+
+    config_class = BagConfig
+    base_model_prefix = "bag"
+
+    def __init__(self, config: BagConfig) -> None:
+        super().__init__(config)
+        self.word_weights = nn.Embedding(config.vocab_size, 1) if config.word_weights else None
+        self._complete(config.vector_size)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Embedding) and module is self.word_weights:
+            nn.init.zeros_(module.weight)
+        else:
+            super()._init_weights(module)
+
+    def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        vectors = self._vectors(ids)  # (rows, tokens, width)
+        if self.word_weights is None:
+            return mean_inside(vectors, lengths)
+        inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
+        logarithms = self.word_weights(ids).squeeze(-1).masked_fill(~inside, float("-inf"))
+        weights = logarithms.softmax(dim=1)  # exp(w) / Σ exp(w), safe for large w too
+        return torch.einsum("rt,rtw->rw", weights, vectors)
+
+
+def bag(section: Bag, **task: Unpack[WordTask]) -> BagForSequenceClassification:
+    """A student with fresh weights, as the recipe asks for it."""
+    return BagForSequenceClassification(
+        BagConfig(word_weights=section.word_weights, **word_config_values(section, **task))
+    )

@@ -1,0 +1,103 @@
+"""What the parts of a transformer are called in each family whose layers are built alike."""
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from torch import nn
+
+# Tables of embeddings, below the base model; every family here calls them so.
+WORDS, POSITIONS, TYPES = (f"embeddings.{kind}_embeddings" for kind in ("word", "position", "token_type"))
+EMBEDDING_NORM = "embeddings.LayerNorm"
+
+
+@dataclass(frozen=True)
+class LayerParts:
+    """The names of a layer's eight parts, below the layer."""
+
+    query: str = "attention.self.query"
+    key: str = "attention.self.key"
+    value: str = "attention.self.value"
+    attended: str = "attention.output.dense"
+    attended_norm: str = "attention.output.LayerNorm"
+    inner: str = "intermediate.dense"
+    outer: str = "output.dense"
+    outer_norm: str = "output.LayerNorm"
+
+    @property
+    def all(self) -> list[str]:
+        """In the same order for every family."""
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where a family keeps its layers and its classifier."""
+
+    layers: str = "encoder.layer"  # below the base model
+    parts: LayerParts = LayerParts()
+    dense: str = "classifier.dense"  # the first layer of the classifier, below the model
+    activation: str = "tanh"  # behind it
+    classes: str = "classifier.out_proj"
+
+
+BERT = Family(dense="bert.pooler.dense", classes="classifier")
+ROBERTA = Family()
+DISTILBERT = Family(
+    layers="transformer.layer",
+    parts=LayerParts(
+        query="attention.q_lin",
+        key="attention.k_lin",
+        value="attention.v_lin",
+        attended="attention.out_lin",
+        attended_norm="sa_layer_norm",
+        inner="ffn.lin1",
+        outer="ffn.lin2",
+        outer_norm="output_layer_norm",
+    ),
+    dense="pre_classifier",
+    activation="relu",
+    classes="classifier",
+)
+MPNET = Family(
+    parts=LayerParts(
+        query="attention.attn.q",
+        key="attention.attn.k",
+        value="attention.attn.v",
+        attended="attention.attn.o",
+        attended_norm="attention.LayerNorm",
+    )
+)
+DEBERTA_V2 = Family(
+    parts=LayerParts(
+        query="attention.self.query_proj", key="attention.self.key_proj", value="attention.self.value_proj"
+    ),
+    dense="pooler.dense",
+    activation="gelu",
+    classes="classifier",
+)
+
+# By the model_type of a config.
+FAMILIES: dict[str, Family] = {
+    "bert": BERT,
+    "roberta": ROBERTA,
+    "xlm-roberta": ROBERTA,
+    "camembert": ROBERTA,
+    "electra": replace(ROBERTA, activation="gelu"),
+    "ernie": replace(BERT, dense="ernie.pooler.dense"),
+    "distilbert": DISTILBERT,
+    "mpnet": MPNET,
+    "deberta-v2": DEBERTA_V2,
+}
+
+
+def layers_of(model: Any) -> list[nn.Module]:
+    """The layers of a model of one of these families, lowest first."""
+    return list(model.base_model.get_submodule(FAMILIES[model.config.model_type].layers))
+
+
+def module_at(model: Any, name: str) -> Any:
+    """The part of this name, or None where the model has none."""
+    part = model
+    for step in name.split("."):
+        part = getattr(part, step, None)
+    return part

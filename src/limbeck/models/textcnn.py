@@ -1,0 +1,74 @@
+"""The convolutional network of Kim 2014 (arXiv:1408.5882): windows of words, the largest value of each filter."""
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import torch
+from torch import Tensor, nn
+
+from limbeck.models.word_student import (
+    WordStudentConfig,
+    WordStudentModel,
+    WordTask,
+    tokens_inside,
+    word_config_values,
+)
+from limbeck.recipe.student import TextCnn
+
+
+class TextCnnConfig(WordStudentConfig):
+    """The shape of a convolutional student."""
+
+    model_type = "limbeck_textcnn"
+
+    def __init__(
+        self,
+        *,
+        windows: Sequence[int] = (3, 4, 5),
+        filters: int = 100,
+        dense_size: int = 0,
+        dropout: float = 0.5,
+        **rest: Any,
+    ) -> None:
+        self.windows = list(windows)
+        self.filters = filters
+        super().__init__(dense_size=dense_size, dropout=dropout, **rest)
+
+
+class TextCnnForSequenceClassification(WordStudentModel):
+    """Word vectors → filters over every window of words → the largest value of each → classes.
+
+    A text stands between window − 1 zeros on either side, so that every filter meets a text of a single word too.
+    """
+
+    config_class = TextCnnConfig
+    base_model_prefix = "textcnn"
+
+    def __init__(self, config: TextCnnConfig) -> None:
+        super().__init__(config)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(config.vector_size, config.filters, window, padding=window - 1) for window in config.windows
+        )
+        self._complete(config.filters * len(config.windows))
+
+    def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
+        # A window at the end of a short row looks into its padding, which must be the same zeros as behind a long one.
+        vectors = self._vectors(ids).masked_fill(~inside[..., None], 0.0).transpose(1, 2)  # (rows, width, tokens)
+        return torch.cat([_largest(layer(vectors), lengths, window) for layer, window in self._filters()], dim=1)
+
+    def _filters(self) -> Sequence[tuple[nn.Module, int]]:
+        return list(zip(self.convolutions, self.config.windows, strict=True))
+
+
+def _largest(values: Tensor, lengths: Tensor, window: int) -> Tensor:
+    """(rows, filters): the largest of (rows, filters, positions), over the windows that hold a word; none below 0."""
+    meets = tokens_inside(lengths + window - 1, values.shape[2])  # (rows, positions)
+    # The largest, then ReLU: the same as ReLU everywhere, then the largest.
+    return values.masked_fill(~meets[:, None, :], float("-inf")).amax(dim=2).relu()
+
+
+def textcnn(section: TextCnn, **task: Unpack[WordTask]) -> TextCnnForSequenceClassification:
+    """A student with fresh weights, as the recipe asks for it."""
+    config = TextCnnConfig(windows=section.windows, filters=section.filters, **word_config_values(section, **task))
+    return TextCnnForSequenceClassification(config)

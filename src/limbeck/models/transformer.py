@@ -1,0 +1,158 @@
+"""Transformer students: models of transformers' own kinds, smaller than their teacher and started from it."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForSequenceClassification,
+    BertConfig,
+    DistilBertConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+
+from limbeck.errors import HeadsUnfit, StudentFamilyUnsupported
+from limbeck.models.positions import position_count
+from limbeck.models.transformer_start import start_from_teacher
+from limbeck.models.word_student import MULTI_LABEL
+from limbeck.recipe.student import Transformer
+
+# Whose layers can be dropped one by one, and which can be exported. ALBERT has one layer that it uses many times.
+STUDENT_FAMILIES = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet")
+COUNTED_FROM_PADDING = ("roberta", "xlm-roberta")  # their positions begin behind the id of padding
+WIDTH, HEADS, INNER_SIZE = 312, 12, 1200  # TinyBERT-4's, where there is no teacher to go by
+HEAD_WIDTH = 64
+POSITIONS = 512
+DROPOUTS = (
+    *("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"),
+    *("dropout", "attention_dropout", "seq_classif_dropout"),  # DistilBERT's
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Sizes of a student's layers."""
+
+    width: int
+    heads: int
+    inner_size: int
+
+
+def transformer_student(
+    section: Transformer,
+    *,
+    teacher: Any | None,
+    vocabulary: Sequence[int] | None,
+    vocabulary_size: int,
+    pad_token_id: int,
+    labels: list[str],
+    multi_label: bool = False,
+) -> PreTrainedModel:
+    """A classifier that plain transformers loads; what does not start from the teacher starts at random.
+
+    `teacher` is a sequence classifier of transformers, or None for a teacher without weights: the family is then
+    BERT's. `vocabulary` says for each of the student's tokens which of the teacher's tokens it is (−1: none of them);
+    None: they are the teacher's own. How many positions it has, it has from the teacher.
+
+    Raises StudentFamilyUnsupported, HeadsUnfit or TeacherLayersMissing.
+    """
+    refuse_family(section, model_type=teacher.config.model_type if teacher is not None else None)
+    config = _config(section, teacher, vocabulary_size=vocabulary_size, pad_token_id=pad_token_id)
+    if vocabulary is not None:
+        config.bos_token_id = config.eos_token_id = None  # they would be numbers of the teacher's tokens
+    config.id2label = dict(enumerate(labels))
+    config.label2id = {label: number for number, label in enumerate(labels)}
+    config.problem_type = MULTI_LABEL if multi_label else None
+    student = AutoModelForSequenceClassification.from_config(config, dtype=torch.float32)
+    if teacher is not None and section.start == "teacher":
+        start_from_teacher(student, teacher, teacher_layers=section.teacher_layers, vocabulary=vocabulary)
+    return student
+
+
+def refuse_family(section: Transformer, *, model_type: str | None) -> None:
+    """A student of the teacher's own family needs one whose layers stand alone; None: the teacher has no layers."""
+    if section.family == "teacher" and model_type is not None and model_type not in STUDENT_FAMILIES:
+        raise StudentFamilyUnsupported(family=model_type, known=STUDENT_FAMILIES)
+
+
+def student_family(section: Transformer, *, model_type: str | None) -> str:
+    """The model_type of the student, given that of the teacher, if it has one."""
+    return section.family if section.family != "teacher" else model_type or "bert"
+
+
+def _config(section: Transformer, teacher: Any | None, *, vocabulary_size: int, pad_token_id: int) -> PreTrainedConfig:
+    theirs = teacher.config if teacher is not None else None
+    shape = shape_for(section, theirs)
+    tokens = {"vocab_size": vocabulary_size, "pad_token_id": pad_token_id}
+    family = student_family(section, model_type=theirs.model_type if theirs is not None else None)
+    if theirs is not None and theirs.model_type == family:
+        return _like_teacher(theirs, section, shape, **tokens)
+    tokens["max_position_embeddings"] = (position_count(teacher) if teacher is not None else None) or POSITIONS
+    activation = getattr(theirs, "hidden_act", getattr(theirs, "activation", "gelu"))
+    if family == "distilbert":
+        return DistilBertConfig(
+            **tokens,
+            dim=shape.width,
+            n_layers=section.layers,
+            n_heads=shape.heads,
+            hidden_dim=shape.inner_size,
+            activation=activation,
+            dropout=section.dropout,
+            attention_dropout=section.dropout,
+            seq_classif_dropout=section.dropout,
+        )
+    return BertConfig(
+        **tokens,
+        hidden_size=shape.width,
+        num_hidden_layers=section.layers,
+        num_attention_heads=shape.heads,
+        intermediate_size=shape.inner_size,
+        hidden_act=activation,
+        hidden_dropout_prob=section.dropout,
+        attention_probs_dropout_prob=section.dropout,
+        layer_norm_eps=getattr(theirs, "layer_norm_eps", 1e-12),
+    )
+
+
+def _like_teacher(
+    theirs: PreTrainedConfig, section: Transformer, shape: Shape, *, vocab_size: int, pad_token_id: int
+) -> PreTrainedConfig:
+    """The teacher's config with other sizes; all else (activations, relative positions …) stays."""
+    config = copy.deepcopy(theirs)
+    config.name_or_path = ""
+    if config.model_type in COUNTED_FROM_PADDING:
+        config.max_position_embeddings += pad_token_id - theirs.pad_token_id
+    if getattr(theirs, "embedding_size", None) == theirs.hidden_size:
+        config.embedding_size = shape.width
+    config.vocab_size, config.pad_token_id = vocab_size, pad_token_id
+    config.num_hidden_layers, config.num_attention_heads = section.layers, shape.heads
+    config.hidden_size = shape.width
+    setattr(config, _name_of_inner(config), shape.inner_size)
+    for name in DROPOUTS:
+        if getattr(config, name, None) is not None:
+            setattr(config, name, section.dropout)
+    return config
+
+
+def shape_for(section: Transformer, theirs: PreTrainedConfig | None) -> Shape:
+    """As the recipe says; where it says nothing the teacher's, as far as that goes with the width."""
+    their_width, their_heads = (theirs.hidden_size, theirs.num_attention_heads) if theirs else (WIDTH, HEADS)
+    width = section.width or their_width
+    heads = section.heads or (their_heads if width % their_heads == 0 else _heads_of(width))
+    if width % heads:
+        raise HeadsUnfit(width=width, heads=heads)
+    their_inner = getattr(theirs, _name_of_inner(theirs), None) if theirs else INNER_SIZE
+    inner_size = section.inner_size or (their_inner if width == their_width else None) or 4 * width
+    return Shape(width, heads, inner_size)
+
+
+def _heads_of(width: int) -> int:
+    """As many heads of 64 as the width holds, or the next fewer that divide it."""
+    return next(heads for heads in range(max(1, width // HEAD_WIDTH), 0, -1) if width % heads == 0)
+
+
+def _name_of_inner(config: PreTrainedConfig) -> str:
+    return "hidden_dim" if config.model_type == "distilbert" else "intermediate_size"

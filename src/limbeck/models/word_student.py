@@ -1,0 +1,182 @@
+"""What students that read word vectors share: the vectors, the two texts of a pair, the head."""
+
+from typing import Any, NotRequired, Self, TypedDict, Unpack
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel
+
+from limbeck.models.outputs import StudentOutput
+from limbeck.recipe.student import WordStudent
+
+PAD = 0  # the token id of padding in every vocabulary that a student does not share with its teacher
+MULTI_LABEL = "multi_label_classification"  # transformers' word for it: its pipeline then takes a sigmoid
+SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch's own, 1, drowns a network's inputs
+
+
+class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
+    """What the shape of every student of words holds."""
+
+    def __init__(
+        self,
+        *,
+        vocab_size: int = 8,
+        embedding_size: int = 300,
+        dense_size: int = 200,
+        dropout: float = 0.3,
+        tune_vectors: bool = True,
+        static_channel: bool = False,
+        pair: bool = False,
+        **rest: Any,
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.embedding_size = embedding_size
+        self.dense_size = dense_size
+        self.dropout = dropout
+        self.tune_vectors = tune_vectors
+        self.static_channel = static_channel
+        self.pair = pair
+        super().__init__(pad_token_id=PAD, **{key: value for key, value in rest.items() if key != "pad_token_id"})
+
+    @property
+    def vector_size(self) -> int:
+        """Width of what the network reads for a word: both channels together."""
+        return self.embedding_size * (2 if self.static_channel else 1)
+
+
+class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
+    """Word vectors → the features of a text, which the kind of student makes → ReLU layer → classes.
+
+    A row of two texts is read twice by the same network and classified from [h1; h2; h1⊙h2; |h1−h2|], as Tang et al.
+    2019 (arXiv:1903.12136) do. A kind of student makes its own layers, then calls `_complete` with the width of its
+    features of a text, and gives `_read`.
+    """
+
+    def _complete(self, features: int) -> None:
+        """Add the word vectors and the head, which reads so many features of a text; then give all weights a start."""
+        config = self.config
+        self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=PAD)
+        self.static_embeddings: nn.Embedding | None = None
+        if config.static_channel:
+            self.static_embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=PAD)
+        self.dropout = nn.Dropout(config.dropout)
+        self.features = features * (4 if config.pair else 1)
+        self.dense = nn.Linear(self.features, config.dense_size) if config.dense_size else None
+        self.classifier = nn.Linear(config.dense_size or self.features, config.num_labels)
+        self.post_init()
+        self._hold_still()
+
+    @classmethod
+    def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
+        """As transformers does it; but vectors that stand still do so again, where it lets all loaded weights learn."""
+        found = super().from_pretrained(*arguments, **options)
+        network: Self = found[0] if isinstance(found, tuple) else found  # with information on the loading, if asked for
+        network._hold_still()
+        return found
+
+    def _hold_still(self) -> None:
+        self.embeddings.weight.requires_grad_(self.config.tune_vectors)
+        if self.static_embeddings is not None:
+            self.static_embeddings.weight.requires_grad_(False)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """PyTorch's own initial values for all but the word vectors."""
+        if isinstance(module, nn.Embedding):
+            with torch.no_grad():
+                module.weight.normal_(0.0, SPREAD)
+                module.weight[PAD] = 0.0
+
+    def start_vectors(self, vectors: Tensor | None) -> None:
+        """Let the word vectors begin with these (words, width), in both channels; None: with one random table."""
+        with torch.no_grad():
+            if vectors is not None:
+                self.embeddings.weight.copy_(vectors)
+            if self.static_embeddings is not None:
+                self.static_embeddings.weight.copy_(self.embeddings.weight)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        pair_ids: Tensor | None = None,
+        pair_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        **_ignored: Any,
+    ) -> StudentOutput:
+        """Logits of shape (rows, classes); ids are (rows, tokens), masks are 1 on tokens and 0 on padding.
+
+        Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1.
+        """
+        features = self._read(input_ids, _lengths(input_ids, attention_mask))
+        if self.config.pair:
+            if pair_ids is None:
+                raise ValueError("this student reads two texts: pair_ids are missing")
+            other = self._read(pair_ids, _lengths(pair_ids, pair_mask))
+            features = torch.cat([features, other, features * other, (features - other).abs()], dim=-1)
+        active = self.dropout(features)
+        if self.dense is not None:
+            active = torch.relu(self.dense(active))
+        logits = self.classifier(active)
+        loss = None if labels is None else self._loss(logits, labels)
+        return StudentOutput(loss=loss, logits=logits, features=features)
+
+    def _vectors(self, ids: Tensor) -> Tensor:
+        """(rows, tokens, vector_size): the vectors of all channels, after dropout."""
+        vectors: Tensor = self.embeddings(ids)
+        if self.static_embeddings is not None:
+            vectors = torch.cat([vectors, self.static_embeddings(ids)], dim=-1)
+        dropped: Tensor = self.dropout(vectors)
+        return dropped
+
+    def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(rows, features) of one text per row; ids (rows, tokens) behind a row's length must not change them."""
+        raise NotImplementedError
+
+    def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        if self.config.problem_type == MULTI_LABEL:
+            return nn.functional.binary_cross_entropy_with_logits(logits, labels.to(logits.dtype))
+        return nn.functional.cross_entropy(logits, labels)
+
+
+def tokens_inside(lengths: Tensor, tokens: int) -> Tensor:
+    """(rows, tokens): whether a place holds a token of its row, and not the padding behind it."""
+    return torch.arange(tokens, device=lengths.device)[None, :] < lengths[:, None]
+
+
+def mean_inside(values: Tensor, lengths: Tensor) -> Tensor:
+    """(rows, width): the mean of (rows, tokens, width) over each row's own tokens."""
+    inside = tokens_inside(lengths, values.shape[1])
+    return values.masked_fill(~inside[..., None], 0.0).sum(dim=1) / lengths[:, None]
+
+
+def _lengths(ids: Tensor, mask: Tensor | None) -> Tensor:
+    """(rows): how many tokens a row has. One that has none is read as one token of padding."""
+    real = ids != PAD if mask is None else mask
+    return real.sum(dim=1).clamp(min=1)
+
+
+class WordTask(TypedDict):
+    """What a student has to read and to answer; all of its shape that no recipe can know."""
+
+    vocabulary_size: int
+    embedding_size: int
+    labels: list[str]
+    pair: bool
+    multi_label: NotRequired[bool]
+
+
+def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[str, Any]:
+    """What the config of every student of words takes from its section and its task."""
+    labels = task["labels"]
+    return {
+        "vocab_size": task["vocabulary_size"],
+        "embedding_size": task["embedding_size"],
+        "dense_size": section.dense_size,
+        "dropout": section.dropout,
+        "tune_vectors": section.tune_vectors,
+        "static_channel": section.static_channel,
+        "pair": task["pair"],
+        "id2label": dict(enumerate(labels)),
+        "label2id": {label: number for number, label in enumerate(labels)},
+        "problem_type": MULTI_LABEL if task.get("multi_label", False) else None,
+    }

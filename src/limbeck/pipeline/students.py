@@ -1,0 +1,196 @@
+"""The students of a run: their vocabulary, and one training for each role and seed."""
+
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.run import Origins, Role, train_student
+from limbeck.distillation.terms.custom import custom_files
+from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
+from limbeck.distillation.vocabulary import build_vocabulary
+from limbeck.pipeline.extra_text import Lessons
+from limbeck.pipeline.keys import lessons, settings
+from limbeck.pipeline.teachers import Staff, encoder_section, untaught, untaught_fingerprint
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import AnyStudent, AnyWordStudent, Transformer
+from limbeck.training.tracks import Tracks
+
+# What the tokens, and the vectors they start with, do not follow from.
+NOT_OF_WORDS = ("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")
+
+Students = dict[Role, dict[int, StudentFolder]]
+
+
+def vocabulary_of(recipe: Recipe, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
+    """The student's tokens, counted in all it will read."""
+    if isinstance(recipe.student, Transformer):
+        return _pieces(recipe.student, corpus, taught, staff, work)
+    return _words(recipe.student, corpus, taught, staff, work)
+
+
+def _words(section: AnyWordStudent, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
+    vectors = section.word_vectors
+    if vectors not in ("teacher", "random"):
+        vectors = file_digest(Path(vectors))
+    return work.step(
+        "vocabulary",
+        kind="vocabulary",
+        key=Key(
+            section={**settings(section, without=NOT_OF_WORDS), "form": taught.form},
+            inputs={**_read_by(corpus, taught, staff), "word_vectors": vectors},
+        ),
+        load=VocabularyFolder,
+        make=lambda out, key: build_vocabulary(
+            section,
+            corpus=corpus,
+            extra=taught.rows,
+            form=taught.form,
+            teacher=staff.teacher,
+            encoder=staff.encoder.folder if staff.encoder else None,
+            open_encoder=staff.encoder,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _pieces(section: Transformer, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
+    return work.step(
+        "vocabulary",
+        kind="vocabulary",
+        key=Key(
+            section={"family": section.family, **settings(section.vocabulary), "form": taught.form},
+            inputs=_read_by(corpus, taught, staff),
+        ),
+        load=VocabularyFolder,
+        make=lambda out, key: build_transformer_vocabulary(
+            section,
+            corpus=corpus,
+            extra=taught.rows,
+            form=taught.form,
+            encoder=staff.encoder.folder if staff.encoder else None,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+        ),
+    )
+
+
+def _read_by(corpus: Corpus, taught: Lessons, staff: Staff) -> dict[str, str]:
+    return {"teacher": staff.teacher.fingerprint, **lessons(corpus, taught.parts), **taught.fingerprints}
+
+
+def students_of(
+    recipe: Recipe,
+    corpus: Corpus,
+    taught: Lessons,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    staff: Staff,
+    work: RunFolder,
+    *,
+    tracks: Tracks,
+) -> Students:
+    """The baseline and the distilled student, each once per seed."""
+    roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
+    return {
+        role: {
+            seed: _student(recipe, role, seed, corpus, taught, labels, vocabulary, staff, work, tracks=tracks)
+            for seed in recipe.distillation.seeds
+        }
+        for role in roles
+    }
+
+
+def _student(
+    recipe: Recipe,
+    role: Role,
+    seed: int,
+    corpus: Corpus,
+    taught: Lessons,
+    labels: TeacherLabels,
+    vocabulary: VocabularyFolder,
+    staff: Staff,
+    work: RunFolder,
+    *,
+    tracks: Tracks,
+) -> StudentFolder:
+    section, alone = recipe.distillation, role == "baseline"
+    student, origins = _beginning(recipe, corpus, staff, alone=alone)
+    left_out = ("seeds", "baseline", "losses", "stages") if alone else ("seeds", "baseline")
+    return work.step(
+        f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
+        kind="student",
+        key=Key(
+            section={"student": _settings(student), "distillation": settings(section, without=left_out)},
+            inputs={
+                "corpus": corpus.lessons_fingerprint,
+                "vocabulary": vocabulary.fingerprint,
+                **(_known_to_anyone(recipe) if alone else _said(recipe, corpus, taught, labels)),
+            },
+        ),
+        load=StudentFolder,
+        make=lambda out, key: train_student(
+            section,
+            student=student,
+            role=role,
+            seed=seed,
+            corpus=corpus,
+            extra=[] if alone else taught.rows,
+            labels=None if alone else labels,
+            vocabulary=vocabulary,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+            tracks=tracks,
+            origins=origins,
+        ),
+    )
+
+
+def _said(recipe: Recipe, corpus: Corpus, taught: Lessons, labels: TeacherLabels) -> dict[str, str]:
+    """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
+    files = custom_files(recipe.distillation.every_loss)
+    return {
+        "teacher": labels.facts["teacher"],
+        **lessons(corpus, taught.parts),
+        **taught.fingerprints,
+        **({"features": recipe.features} if "features" in recipe.distillation.needs else {}),
+        **{f"loss {call}": file_digest(file) if file else "" for call, file in files.items()},
+    }
+
+
+def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
+    """What a baseline starts from: the checkpoint that the teacher was before."""
+    is_transformer = isinstance(recipe.student, Transformer)
+    return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if is_transformer else {}
+
+
+def _settings(student: AnyStudent) -> dict[str, Any]:
+    if isinstance(student, Transformer):
+        return settings(student)
+    start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
+    return {**settings(student), "word_vectors": start}
+
+
+def _beginning(recipe: Recipe, corpus: Corpus, staff: Staff, *, alone: bool) -> tuple[AnyStudent, Origins]:
+    """The student, and what it may start from.
+
+    A baseline starts only from what anyone has, the checkpoint before it was taught. Where that is the teacher itself,
+    it has the teacher's shape alone, and starts at random.
+    """
+    student, encoder = recipe.student, staff.encoder
+    if not isinstance(student, Transformer) or encoder is None:
+        return student, Origins()
+    if not alone:
+        return student, Origins(start_from=lambda: encoder().model, teacher=encoder)
+    before = untaught(encoder_section(recipe), corpus)
+    if before is None:
+        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder().model)
+    return student, Origins(start_from=before)

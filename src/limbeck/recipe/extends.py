@@ -1,0 +1,72 @@
+"""`extends`: a recipe that says only how it differs from others."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from limbeck.errors import RecipeInvalid, did_you_mean
+from limbeck.recipe.builtin import builtin_methods, builtin_recipes
+
+Raw = dict[str, Any]
+KINDS = {"student": "bilstm", "teacher": "encoder"}  # of a table that does not say
+
+
+def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
+    """The tables of a recipe file, on top of those of the recipes that it extends."""
+    if path in inside:
+        chain = " → ".join(step.name for step in (*inside, path))
+        raise RecipeInvalid(recipe=str(path), problems=[f"extends: it goes round in a circle: {chain}"])
+    raw = _read(path)
+    bases = raw.pop("extends", [])
+    if isinstance(bases, str):
+        bases = [bases]
+    if not isinstance(bases, list) or not all(isinstance(base, str) for base in bases):
+        problem = f"extends: should be the name of a recipe, or a list of names (found {bases!r})"
+        raise RecipeInvalid(recipe=str(path), problems=[problem])
+    below: Raw = {}
+    for base in bases:
+        below = merged(below, read_recipe(_base_path(base, beside=path), inside=(*inside, path)))
+    return merged(below, raw)
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Raw:
+    """Tables are merged key by key; anything else is what `above` says, if it says something.
+
+    A table of another `kind` takes the place of the one below: a transformer has no use for a Bi-LSTM's keys. So do
+    losses and stages, which are two ways to say one thing.
+    """
+    kept = dict(below)
+    if {"losses", "stages"} & set(above):
+        kept = {key: value for key, value in kept.items() if key not in ("losses", "stages")}
+    for key, value in above.items():
+        lower = kept.get(key)
+        if isinstance(value, Mapping) and isinstance(lower, Mapping) and _same_kind(key, lower, value):
+            kept[key] = merged(lower, value)
+        else:
+            kept[key] = value
+    return kept
+
+
+def _same_kind(key: str, lower: Mapping[str, Any], upper: Mapping[str, Any]) -> bool:
+    return "kind" not in upper or lower.get("kind", KINDS.get(key, upper["kind"])) == upper["kind"]
+
+
+def _base_path(name: str, *, beside: Path) -> Path:
+    known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
+    for path in (beside.parent / name, Path(name).expanduser()):
+        if path.is_file():
+            return path
+    if name not in known:
+        hint = did_you_mean(name, list(known)) or f"; methods: {', '.join(method.name for method in builtin_methods())}"
+        raise RecipeInvalid(recipe=str(beside), problems=[f"extends: no recipe or method '{name}'{hint}"])
+    return known[name]
+
+
+def _read(path: Path) -> Raw:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeInvalid(recipe=str(path), problems=[f"not valid TOML: {error}"]) from None
+    except UnicodeDecodeError as error:
+        raise RecipeInvalid(recipe=str(path), problems=[f"not UTF-8 text: {error.reason}"]) from None

@@ -1,0 +1,345 @@
+"""`[[distillation.losses]]`: what the student is to come close to, one section for each kind of loss."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from limbeck.recipe.base import Section
+from limbeck.recipe.schedule import Number, PositiveNumber
+
+Need = Literal["labels", "logits", "features", "layers"]
+Weight = Number
+Temperature = PositiveNumber
+TwoLayers = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
+LayerMap = Literal["uniform", "last", "top", "skip", "every"] | list[TwoLayers]
+Projection = Literal["shared", "each"]
+
+
+class AnyLoss(Section):
+    """What every loss has."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # of the corpus, the kept labels, or the teacher itself
+    exclusive: ClassVar[bool] = False  # whether it takes a row to have one label only
+
+    weight: Weight = 1.0
+    """Factor of this loss in the sum: a number, or a schedule, as { kind = "linear", start = 1.0, end = 0.0 }."""
+
+    @property
+    def name(self) -> str:
+        """What its term is called in curves and in the report."""
+        kind: str = getattr(self, "kind", "loss")
+        return kind
+
+
+class HardLabels(AnyLoss):
+    """Cross-entropy to the labels of the corpus (binary, for each class, with several labels a row); rows without a
+    label add nothing."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"labels"})
+
+    kind: Literal["hard_labels"]
+    """The kind of loss."""
+    smoothing: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the belief that is spread over all classes."""
+
+
+class LogitMse(AnyLoss):
+    """Mean squared error between the student's and the teacher's logits (Ba & Caruana 2014; Tang et al. 2019)."""
+
+    kind: Literal["logit_mse"]
+    """The kind of loss."""
+
+
+class SoftTargets(AnyLoss):
+    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels a row,
+    that of each class by itself."""
+
+    kind: Literal["soft_targets"]
+    """The kind of loss."""
+    temperature: Temperature = 2.0
+    """Both distributions are softened by it; the T² keeps the gradient's size."""
+
+
+class JensenShannon(AnyLoss):
+    """Jensen-Shannon divergence between the softened distributions, times T²: bounded, and the same both ways."""
+
+    exclusive: ClassVar[bool] = True
+
+    kind: Literal["jensen_shannon"]
+    """The kind of loss."""
+    temperature: Temperature = 2.0
+    """Both distributions are softened by it."""
+
+
+class Dkd(AnyLoss):
+    """Decoupled distillation (Zhao et al. 2022): the target class and the others weighted apart, times T²."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"labels", "logits"})
+    exclusive: ClassVar[bool] = True
+
+    kind: Literal["dkd"]
+    """The kind of loss."""
+    temperature: Temperature = 4.0
+    """Both distributions are softened by it."""
+    target_weight: float = Field(default=1.0, ge=0)
+    """Weight of the target class's part (α in the paper). Rows without a label take the teacher's best class."""
+    other_weight: float = Field(default=8.0, ge=0)
+    """Weight of the other classes' part (β in the paper); with two classes it is always zero."""
+
+
+class Dist(AnyLoss):
+    """DIST (Huang et al. 2022): correlation with the teacher over each row's classes and over each class's rows."""
+
+    exclusive: ClassVar[bool] = True
+
+    kind: Literal["dist"]
+    """The kind of loss."""
+    temperature: Temperature = 1.0
+    """Both distributions are softened by it."""
+    between_classes: float = Field(default=1.0, ge=0)
+    """Weight of the part over each row's classes; with two classes it knows no more than which is larger."""
+    within_classes: float = Field(default=1.0, ge=0)
+    """Weight of the part over the rows of a batch."""
+
+
+class StandardisedLogits(AnyLoss):
+    """Soft targets on logits that are standardised in each row (Sun et al. 2024); with two classes only the sign of
+    their difference is left."""
+
+    exclusive: ClassVar[bool] = True
+
+    kind: Literal["standardised_logits"]
+    """The kind of loss."""
+    temperature: Temperature = 2.0
+    """Both distributions are softened by it."""
+
+
+class FeatureLoss(AnyLoss):
+    """A loss on one vector a text, which is kept with the teacher's labels."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"features"})
+
+
+class Hint(FeatureLoss):
+    """Mean squared error between the student's features, through a learned projection, and the teacher's (FitNets,
+    Romero et al. 2015)."""
+
+    kind: Literal["hint"]
+    """The kind of loss."""
+    weight: Weight = 1.0
+    """Factor of this loss in the sum."""
+
+
+class FeatureCosine(FeatureLoss):
+    """One minus the cosine between the student's features, through a learned projection, and the teacher's."""
+
+    kind: Literal["feature_cosine"]
+    """The kind of loss."""
+
+
+class Spkd(FeatureLoss):
+    """Similarity-preserving distillation (Tung & Mori 2019): which rows of a batch are alike for the teacher are to be
+    alike for the student. Free of widths. It depends on the batch size."""
+
+    kind: Literal["spkd"]
+    """The kind of loss."""
+    weight: Weight = 3000.0
+    """Factor of this loss in the sum (γ in the paper)."""
+
+
+class Rkd(FeatureLoss):
+    """Relational distillation (Park et al. 2019): distances between two rows, and angles between three."""
+
+    kind: Literal["rkd"]
+    """The kind of loss."""
+    distance_weight: float = Field(default=25.0, ge=0)
+    """Weight of the distances."""
+    angle_weight: float = Field(default=50.0, ge=0)
+    """Weight of the angles; they take memory with the third power of the batch size."""
+
+
+class FactorTransfer(FeatureLoss):
+    """Factor transfer (Kim et al. 2018): a paraphraser learns the teacher's features in few numbers, and the student's
+    features, translated, are to say the same."""
+
+    kind: Literal["factor_transfer"]
+    """The kind of loss."""
+    weight: Weight = 1.0
+    """Factor of this loss in the sum. It is summed over factors: with a mean over them, as others take it, it would
+    need a weight of hundreds."""
+    factor_share: float = Field(default=0.5, gt=0, le=1)
+    """Width of the factors as a share of the teacher's width (k in the paper)."""
+    power: Literal[1, 2] = 1
+    """1 for absolute differences (the paper's choice), 2 for squared ones."""
+    paraphraser_epochs: int = Field(default=10, ge=1)
+    """Passes over the teacher's features in which the paraphraser learns."""
+
+
+class Pkt(FeatureLoss):
+    """Probabilistic knowledge transfer (Passalis & Tefas 2018): how likely rows of a batch are neighbours."""
+
+    kind: Literal["pkt"]
+    """The kind of loss."""
+
+
+class Vid(FeatureLoss):
+    """Variational information distillation (Ahn et al. 2019): the teacher's features as a Gaussian around the projected
+    student's, with a learned variance for each."""
+
+    kind: Literal["vid"]
+    """The kind of loss."""
+
+
+class LayerLoss(AnyLoss):
+    """A loss on inner layers: the teacher reads every batch along with the student."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"layers"})
+    reads_attention: ClassVar[bool] = False  # queries, keys and values besides the states
+
+
+class MappedLoss(LayerLoss):
+    """A loss between pairs of layers."""
+
+    layers: LayerMap = "uniform"
+    """Which layers go together: "uniform" (layer m of M with m·N/M of N), "last" (the last ones only), "top" (with the
+    teacher's topmost layers), "skip" (as uniform, without the last), "every" (with m·k, `every` says k), or a list of
+    pairs [[student, teacher], …], from 1."""
+    every: int | None = Field(default=None, ge=1)
+    """With layers = "every": how many of the teacher's layers make one of the student's."""
+
+
+class HiddenMse(MappedLoss):
+    """Mean squared error between hidden states, through a learned projection where widths differ (TinyBERT)."""
+
+    kind: Literal["hidden_mse"]
+    """The kind of loss."""
+    projection: Projection = "shared"
+    """One projection for all layers, as TinyBERT's, or one for each."""
+
+
+class HiddenCosine(MappedLoss):
+    """One minus the cosine between hidden states, through a learned projection where widths differ (DistilBERT)."""
+
+    kind: Literal["hidden_cosine"]
+    """The kind of loss."""
+    layers: LayerMap = "last"
+    """Which layers go together; as for hidden_mse."""
+    projection: Projection = "shared"
+    """One projection for all layers, or one for each."""
+
+
+class EmbeddingMse(LayerLoss):
+    """Mean squared error between the embeddings, through a learned projection where widths differ (TinyBERT)."""
+
+    kind: Literal["embedding_mse"]
+    """The kind of loss."""
+
+
+class AttentionMse(MappedLoss):
+    """Mean squared error between attention scores before the softmax (TinyBERT); as many heads on both sides."""
+
+    reads_attention: ClassVar[bool] = True
+
+    kind: Literal["attention_mse"]
+    """The kind of loss."""
+
+
+class AttentionKl(MappedLoss):
+    """KL divergence between attention distributions; as many heads on both sides."""
+
+    reads_attention: ClassVar[bool] = True
+
+    kind: Literal["attention_kl"]
+    """The kind of loss."""
+    layers: LayerMap = "last"
+    """Which layers go together; as for hidden_mse."""
+
+
+class Pkd(MappedLoss):
+    """Patient distillation (Sun et al. 2019): normalised states of the first token, through a learned projection where
+    widths differ."""
+
+    kind: Literal["pkd"]
+    """The kind of loss."""
+    weight: Weight = 1.0
+    """Factor of this loss in the sum. The authors' code takes the mean over the width too: their β of 768 is 1."""
+    layers: LayerMap = "skip"
+    """Which layers go together; as for hidden_mse."""
+
+
+class MiniLm(LayerLoss):
+    """MiniLM (Wang et al. 2020): attention and value relations of the last layer; as many heads on both sides."""
+
+    reads_attention: ClassVar[bool] = True
+
+    kind: Literal["minilm"]
+    """The kind of loss."""
+
+
+class MiniLmV2(LayerLoss):
+    """MiniLMv2 (Wang et al. 2021): relations of queries, of keys and of values, in heads of their own; the numbers of
+    attention heads may differ."""
+
+    reads_attention: ClassVar[bool] = True
+
+    kind: Literal["minilm_v2"]
+    """The kind of loss."""
+    relation_heads: int = Field(default=48, ge=1)
+    """Heads that the vectors are split into; it must divide both widths."""
+    teacher_layer: int | None = Field(default=None, ge=1)
+    """Layer of the teacher, from 1; left out: its last. For large teachers an upper middle one is better."""
+
+
+class Nst(MappedLoss):
+    """Neuron selectivity transfer (Huang & Wang 2017): which tokens of a text are alike. Free of widths."""
+
+    kind: Literal["nst"]
+    """The kind of loss."""
+
+
+class Fsp(LayerLoss):
+    """Flow of solution procedure (Yim et al. 2017): how two layers of a model go together, through a learned projection
+    where widths differ."""
+
+    kind: Literal["fsp"]
+    """The kind of loss."""
+    student_layers: TwoLayers | None = None
+    """Two layers of the student, 0 being the embeddings; left out: the first and the last."""
+    teacher_layers: TwoLayers | None = None
+    """Two layers of the teacher; left out: its first and its last, or as far up as the student's."""
+
+
+class Custom(AnyLoss):
+    """A function of your own: `call = "my_package.losses:focal"`.
+
+    It is called with `student_logits`, `teacher_logits` and `labels` (-1 where a row has none), and with `options`, and
+    gives back one number as a tensor. With `features` it also gets `student_features` and `teacher_features`.
+    """
+
+    kind: Literal["custom"]
+    """The kind of loss."""
+    call: str = Field(pattern=r"^[\w.]+:[\w.]+$")
+    """Module and function."""
+    features: bool = False
+    """Whether it is also given the features of student and teacher."""
+    options: dict[str, Any] = {}
+    """Further arguments of the function."""
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.call.rpartition(":")[2]
+
+
+LogitLosses = HardLabels | LogitMse | SoftTargets | JensenShannon | Dkd | Dist | StandardisedLogits
+FeatureLosses = Hint | FeatureCosine | Spkd | Rkd | FactorTransfer | Pkt | Vid
+MappedLosses = HiddenMse | HiddenCosine | AttentionMse | AttentionKl | Pkd | Nst
+LayerLosses = MappedLosses | EmbeddingMse | MiniLm | MiniLmV2 | Fsp
+Loss = Annotated[LogitLosses | FeatureLosses | LayerLosses | Custom, Field(discriminator="kind")]
+
+
+def needs_of(loss: AnyLoss) -> frozenset[Need]:
+    """What a loss asks of the corpus, of the kept labels or of the teacher itself."""
+    if isinstance(loss, Custom):
+        return frozenset({"logits", "features"}) if loss.features else frozenset({"logits"})
+    return loss.needs

@@ -1,0 +1,162 @@
+"""Asking a trained student what its own student will learn: in PyTorch, or in the form that ships."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from transformers import AutoModelForSequenceClassification
+
+from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFolder
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.errors import CheckpointDamaged, FeaturesMissing, some
+from limbeck.models.checkpoint import damage_told
+from limbeck.progress import Bar
+from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.row import Row
+from limbeck.teacher.encoder import TOKENS_PER_BATCH, Pooling, mean_state
+from limbeck.text.student_reader import ReadRows, StudentReader, has_token_types
+from limbeck.training.batches import token_budget_batches
+from limbeck.training.device import sent, training_device
+from limbeck.training.modes import evaluating, quiet_transformers
+
+ROWS_PER_CALL = 2048  # of an exported model, so that the bar moves
+
+Logits = npt.NDArray[np.float32]
+Features = npt.NDArray[np.float16]
+
+
+class TorchStudent:
+    """A student as it was trained, in fp32; its classes are put into the order of the corpus's."""
+
+    def __init__(self, network: Any, reader: StudentReader, *, order: Sequence[int]) -> None:
+        self._network, self._reader, self._order = network, reader, list(order)
+        self._device: torch.device = next(iter(network.parameters())).device
+
+    def logits(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Logits:
+        """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
+        found = torch.zeros((len(texts), len(self._order)), device=self._device)
+        with evaluating(self._network):
+            for places, batch in self._batches(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
+                found[places] = self._network(**batch).logits.float()
+        return found[:, self._order].cpu().numpy()
+
+    def logits_and_features(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        pooling: Pooling,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> tuple[Logits, Features]:
+        """The logits as `logits` gives them, and (rows, width): what its head has read of each row.
+
+        A student of words has one such vector, whatever the pooling. A transformer's comes from its last states: "cls"
+        is that of the first token, "mean" the mean over all tokens but padding.
+        """
+        found = torch.zeros((len(texts), len(self._order)), device=self._device)
+        features = torch.zeros((len(texts), 0), dtype=torch.float16, device=self._device)
+        with evaluating(self._network):
+            for places, batch in self._batches(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
+                answer = self._network(**batch, output_hidden_states=True)
+                read = _features(answer, batch["attention_mask"], pooling=pooling)
+                if not features.shape[1]:
+                    features = features.new_zeros((len(texts), read.shape[1]))
+                found[places], features[places] = answer.logits.float(), read.half()
+        return found[:, self._order].cpu().numpy(), features.cpu().numpy()
+
+    def _batches(
+        self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int | None, bar: Bar | None
+    ) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+        """The places of rows of similar length, and these rows padded to one length; what is done moves the bar."""
+        budget = tokens_per_batch or TOKENS_PER_BATCH.get(self._device.type, TOKENS_PER_BATCH["cpu"])
+        rows = self._reader.read(texts, pairs)
+        for places in token_budget_batches(rows.lengths, tokens_per_batch=budget):
+            yield sent(torch.from_numpy(places), self._device), self._batch(rows, places)
+            if bar:
+                bar.advance(len(places))
+
+    def _batch(self, rows: ReadRows, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        return {
+            name: sent(torch.from_numpy(array), self._device)
+            for name, array in rows.batch(places, with_types=has_token_types(self._network.config)).items()
+        }
+
+
+class ExportedStudent:
+    """An exported model, asked as it ships."""
+
+    def __init__(self, model: Classifier, *, order: Sequence[int]) -> None:
+        self._model, self._order = model, list(order)
+
+    def logits(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Logits:
+        """(rows, classes) in the order of the texts."""
+        del tokens_per_batch  # the runtime has batches of its own
+        rows: list[Row] = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
+        blocks = [np.zeros((0, len(self._order)), dtype=np.float32)]
+        for start in range(0, len(rows), ROWS_PER_CALL):
+            blocks.append(self._model.logits(rows[start : start + ROWS_PER_CALL])[:, self._order])
+            if bar:
+                bar.advance(len(blocks[-1]))
+        return np.concatenate(blocks)
+
+    def logits_and_features(self, *_: object, **__: object) -> tuple[Logits, Features]:
+        """It has none to give: raises FeaturesMissing."""
+        raise FeaturesMissing(model=self._model.facts.name)
+
+
+def open_student(folder: Path, *, labels: Sequence[str]) -> TorchStudent | ExportedStudent:
+    """The student in this folder, trained or exported, with its classes in the order of the labels."""
+    if (folder / GRAPH).is_file():
+        model = Classifier(ModelFolder(folder))
+        return ExportedStudent(model, order=[model.labels.index(label) for label in labels])
+    facts = StudentFolder(folder).facts
+    reader = StudentReader.load(folder / TOKENIZER, is_framed=facts.tokenizer == "framed", max_length=facts.max_length)
+    return TorchStudent(_network(folder), reader, order=[facts.labels.index(label) for label in labels])
+
+
+def open_student_teacher(teacher: TeacherFolder) -> TorchStudent | ExportedStudent:
+    """The student that is the teacher of a run, on the GPU if there is one."""
+    return open_student(teacher.folder, labels=teacher.facts.labels)
+
+
+def _network(folder: Path) -> Any:
+    """Raises if a weight is missing: transformers would start it at random."""
+    quiet_transformers()
+    with damage_told(folder):
+        network, loading = AutoModelForSequenceClassification.from_pretrained(
+            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
+        )
+    strange = sorted({str(key) for name in ("missing_keys", "mismatched_keys") for key in loading[name]})
+    if strange:
+        reason = f"weights that are missing, or of another shape than its config.json says: {some(strange)}"
+        raise CheckpointDamaged(path=folder, reason=reason, advice="Train the student anew with this version.")
+    return network.to(training_device()).eval()
+
+
+def _features(answer: Any, mask: Tensor, *, pooling: Pooling) -> Tensor:
+    """(rows, width)"""
+    own: Tensor | None = getattr(answer, "features", None)
+    if own is not None:
+        return own
+    states: Tensor = answer.hidden_states[-1].float()
+    return states[:, 0] if pooling == "cls" else mean_state(states, mask.bool())

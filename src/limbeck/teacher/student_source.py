@@ -1,0 +1,124 @@
+"""Finding the student that is to be a teacher: in its folder, among its seeds, or exported."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import MANIFEST, faults_of, fingerprint_of, read_manifest
+from limbeck.artifacts.model_folder import GRAPH, ModelFacts, ModelFolder
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.errors import ArtifactDamaged, ArtifactMissing, some
+
+BESIDE = ("history.json", "losses.json", "teacher.json")  # how it came about, not what it answers
+ADVICE = (
+    "Give the folder of a trained student (runs/NAME/students/bilstm/0), of its seeds (runs/NAME/students/bilstm), "
+    "or of an exported model (runs/NAME/models/bilstm-int8)."
+)
+ENCODER = 'Give an encoder in [teacher] by its own key: checkpoint = "{}"'
+
+
+@dataclass(frozen=True)
+class FoundStudent:
+    """A trained student, or an exported one, on disk and undamaged."""
+
+    folder: Path
+    name: str  # run and variant: "big/bilstm"
+    facts: StudentFacts | ModelFacts
+    files: Mapping[str, str]  # name → blake2b, of those that decide about its answers
+    seeds: int = 1  # among which it was the best by dev
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its contents, wherever it lies."""
+        return fingerprint_of("\n".join(f"{name} {digest}" for name, digest in self.files.items()))
+
+
+def find_student(path: str) -> FoundStudent:
+    """The student at this path; of several seeds the best by dev, the first of equals.
+
+    Raises ArtifactMissing where there is none, and ArtifactDamaged where its files are not what its manifest says.
+    """
+    place = Path(path).expanduser().resolve()
+    seeds = {} if _kind(place) else _seeds(place)
+    if len({facts.name for facts in seeds.values()}) == 1:
+        best = max(seeds, key=lambda folder: (seeds[folder].chosen_by, -seeds[folder].seed))
+        return _found(best, seeds[best], kind="student", seeds=len(seeds))
+    match _kind(place):
+        case "student":
+            return _found(place, _facts(place), kind="student")
+        case "model":
+            return _found(place, _model_facts(place), kind="model")
+        case "teacher" if TeacherFolder(place).facts.kind == "student":  # the copy that a run has made of one
+            exported = (place / GRAPH).is_file()
+            return _found(place, _model_facts(place) if exported else _facts(place), kind="teacher")
+    raise _missing(place)
+
+
+def _found(folder: Path, facts: StudentFacts | ModelFacts, *, kind: str, seeds: int = 1) -> FoundStudent:
+    manifest = read_manifest(folder, kind=kind, advice=ADVICE)
+    if faults := faults_of(folder, manifest):
+        raise ArtifactDamaged(folder=folder, faults=faults)
+    files = {name: str(entry["blake2b"]) for name, entry in manifest.files.items() if name not in BESIDE}
+    name = TeacherFolder(folder).facts.name if kind == "teacher" else _called(folder, facts.name)
+    return FoundStudent(folder=folder, name=name, facts=facts, files=files, seeds=seeds)
+
+
+def _called(folder: Path, variant: str) -> str:
+    """With the name of its run in front, where it still lies in one: runs have students of the same names."""
+    run = next((parent for parent in list(folder.parents)[:3] if (parent / "run.json").is_file()), None)
+    return f"{run.name}/{variant}" if run else variant
+
+
+def _seeds(place: Path) -> dict[Path, StudentFacts]:
+    """The students right below a folder; those being written have an ending to their names."""
+    below = sorted(path.parent for path in place.glob(f"*/{MANIFEST}")) if place.is_dir() else []
+    return {folder: _facts(folder) for folder in below if not folder.suffix and _kind(folder) == "student"}
+
+
+def _kind(folder: Path) -> str | None:
+    """What its manifest calls itself; None where there is none."""
+    try:
+        kind: Any = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["kind"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return str(kind)
+
+
+def _facts(folder: Path) -> StudentFacts:
+    try:
+        return StudentFolder(folder).facts
+    except (OSError, ValueError, TypeError) as error:
+        raise ArtifactDamaged(folder=folder, faults=[f"student.json cannot be read: {error}"]) from None
+
+
+def _model_facts(folder: Path) -> ModelFacts:
+    try:
+        return ModelFolder(folder).facts()
+    except (OSError, ValueError, TypeError) as error:
+        raise ArtifactDamaged(folder=folder, faults=[f"model.json cannot be read: {error}"]) from None
+
+
+def _missing(place: Path) -> ArtifactMissing:
+    """What is there instead, and what may have been meant."""
+    kind, inside = _kind(place), _students_below(place)
+    reason = "there is no student in it"
+    advice = f"Give one of these: {some(inside, most=6)}" if inside else ADVICE
+    if not place.is_dir():
+        reason = "it is a file, not a folder" if place.exists() else "there is no such folder"
+    elif (place / "config.json").is_file():
+        reason, advice = "it holds an encoder, or another model of transformers", ENCODER.format(place)
+    elif kind is not None:
+        reason = f"it is a {kind}"
+    elif inside:
+        reason = "it holds several"
+    return ArtifactMissing(folder=place, kind="student", reason=reason, advice=advice)
+
+
+def _students_below(place: Path) -> list[str]:
+    """The students and exported models of a run, of several runs, or of a folder of either; seeds count once."""
+    places = ("*", "students/*", "models/*", "*/students/*", "*/models/*")
+    below = sorted({folder for pattern in places for folder in place.glob(pattern) if not folder.suffix})
+    return [str(folder) for folder in below if _kind(folder) in ("student", "model") or _seeds(folder)]

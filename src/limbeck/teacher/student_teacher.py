@@ -1,0 +1,91 @@
+"""A student of another run as the teacher: checked against the corpus, judged on dev, and copied with all its files."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.markup import escape
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import StudentUnfit
+from limbeck.progress import Reporter
+from limbeck.recipe.teacher import StudentTeacher
+from limbeck.teacher.student_asking import ExportedStudent, TorchStudent, open_student
+from limbeck.teacher.student_source import FoundStudent, find_student
+from limbeck.training.skill import judged, skill
+
+
+def prepare_student_teacher(
+    section: StudentTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
+) -> TeacherFolder:
+    """Copy the student, so that its run may be deleted. Raises if it was trained for another task than the corpus's."""
+    found = find_student(section.path)
+    refuse_other_task(found, corpus)
+    with written_whole(out, kind="teacher", key=key) as scratch:
+        for name in found.files:
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(found.folder / name, scratch / name)
+        facts = TeacherFacts(
+            name=found.name,
+            kind="student",
+            labels=corpus.labels,
+            multi_label=corpus.is_multi_label,
+            max_length=found.facts.max_length,
+            precision=found.facts.precision if isinstance(found.facts, ModelFacts) else "fp32",
+            parameters=found.facts.parameters,
+            parameters_without_embeddings=found.facts.parameters_without_embeddings,
+            **_judged(open_student(scratch, labels=corpus.labels), corpus.splits["dev"]),
+        )
+        save_teacher_facts(scratch, facts)
+    _tell(found, facts, reporter=reporter)
+    return TeacherFolder(out)
+
+
+def refuse_other_task(found: FoundStudent, corpus: Corpus) -> None:
+    """Raise unless the student reads as many texts, gives as many labels, and knows the corpus's classes by name.
+
+    The order of the classes may be another: columns are put in their places by name.
+    """
+    facts, differences = found.facts, []
+    if facts.pair != corpus.is_pair:
+        differences.append(f"it reads {_texts(facts.pair)} in a row; the corpus has {_texts(corpus.is_pair)}")
+    if facts.multi_label != corpus.is_multi_label:
+        given, needed = _labels(facts.multi_label), _labels(corpus.is_multi_label)
+        differences.append(f"it gives a row {given}; in the corpus a row has {needed}")
+    if sorted(facts.labels) != sorted(corpus.labels):
+        differences.append(
+            f"it knows {len(facts.labels)} classes, the corpus has {len(corpus.labels)}, not the same ones"
+        )
+    if differences:
+        raise StudentUnfit(path=found.folder, differences=differences, theirs=facts.labels, ours=corpus.labels)
+
+
+def _texts(pair: bool) -> str:
+    return "two texts" if pair else "one text"
+
+
+def _labels(multi_label: bool) -> str:
+    return "any number of labels" if multi_label else "one label"
+
+
+def _judged(student: TorchStudent | ExportedStudent, dev: Rows) -> dict[str, Any]:
+    """The facts about dev, by its rows that have a label."""
+    rows = dev.select(np.flatnonzero(dev.is_labelled))
+    if not len(rows):
+        return {"dev_accuracy": None, "dev_skill": None, "dev_rows": 0}
+    logits = student.logits(rows.texts, rows.pairs)
+    accuracy = judged(logits, rows.labels)["dev_accuracy"]
+    return {"dev_accuracy": accuracy, "dev_skill": skill(logits, rows.labels), "dev_rows": len(rows)}
+
+
+def _tell(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> None:
+    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "how good it is on dev is not known"
+    best = f"; the best of {found.seeds} seeds by its own dev rows" if found.seeds > 1 else ""
+    size = (facts.parameters or 0) / 1e6
+    reporter.note(f"  teacher {escape(facts.name)}: {accuracy}, {size:.2f}M parameters{best}")

@@ -1,0 +1,197 @@
+"""The tokenizer of students that read special tokens around a text: training, export and serving all read it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from limbeck.text.readable import readable
+from limbeck.text.student_tokenizer import CHARACTERS_PER_TOKEN, LEAST_CHARACTERS, MASK, TEXTS_AT_ONCE
+
+Ids = list[int]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The special tokens before, between and behind texts, and the type of each token.
+
+    One text has two gaps around it, two texts have three; a gap is a list of (id, type).
+    """
+
+    gaps: tuple[tuple[tuple[int, int], ...], ...]
+    text_types: tuple[int, ...]
+
+    @classmethod
+    def read_off(cls, tokenizer: Tokenizer, *, texts: int) -> Self:
+        """What the tokenizer's post-processor puts around one text or two."""
+        probe = Tokenizer(WordLevel({"a": 0}, unk_token="a"))  # a text that is one token, whatever the tokenizer knows
+        if tokenizer.post_processor is not None:
+            probe.post_processor = tokenizer.post_processor
+        row = probe.encode("a", "a" if texts == 2 else None)
+        gaps: list[list[tuple[int, int]]] = [[]]
+        text_types = []
+        for number, kind, text in zip(row.ids, row.type_ids, row.sequence_ids, strict=True):
+            if text is None:
+                gaps[-1].append((number, kind))
+            else:
+                gaps.append([])
+                text_types.append(kind)
+        return cls(tuple(map(tuple, gaps)), tuple(text_types))
+
+    @property
+    def size(self) -> int:
+        """How many special tokens it adds."""
+        return sum(map(len, self.gaps))
+
+    @cached_property
+    def _ids(self) -> list[Ids]:
+        return [[number for number, _ in gap] for gap in self.gaps]
+
+    @cached_property
+    def _types(self) -> list[Ids]:
+        return [[kind for _, kind in gap] for gap in self.gaps]
+
+    def around(self, *texts: Ids) -> Ids:
+        """The ids of a row."""
+        row = list(self._ids[0])
+        for text, gap in zip(texts, self._ids[1:], strict=True):
+            row += text
+            row += gap
+        return row
+
+    def types_around(self, *texts: Ids) -> Ids:
+        """The types of a row's tokens."""
+        row = list(self._types[0])
+        for text, kind, gap in zip(texts, self.text_types, self._types[1:], strict=True):
+            row += [kind] * len(text)
+            row += gap
+        return row
+
+
+class FramedTokenizer:
+    """Texts and pairs of texts to ids, between the special tokens that the post-processor of its tokenizer.json says.
+
+    "[MASK]" in a text is the mask where the vocabulary has one, else an unknown token; no text spells padding. The id
+    of padding stands in the "padding" entry of tokenizer.json; truncation and padding are not done by the tokenizers
+    library: its settings are state of the tokenizer, and changing them while another thread encodes is an error.
+    """
+
+    def __init__(self, json_text: str) -> None:
+        self._json = json_text  # kept because the library changes the last digits of scores, see StudentTokenizer
+        state = json.loads(json_text)
+        if not state.get("padding"):
+            raise ValueError("a framed tokenizer.json says in its padding entry which token pads")
+        self.pad_id: int = state["padding"]["pad_id"]
+        self._tokenizer = Tokenizer.from_str(json_text)
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._one, self._two = (Frame.read_off(self._tokenizer, texts=texts) for texts in (1, 2))
+        if not self._one.size:
+            raise ValueError("a framed tokenizer.json has a post-processor that puts special tokens around a text")
+        self._ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        self._unknown = _unknown_token(state["model"], self._ids)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """From the contents of a tokenizer.json."""
+        return cls(text)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """From a tokenizer.json."""
+        return cls.from_json(path.read_text(encoding="utf-8"))
+
+    def to_json(self) -> str:
+        """The contents of its tokenizer.json."""
+        return self._json
+
+    def save(self, path: Path) -> None:
+        """Write its tokenizer.json."""
+        path.write_text(self.to_json(), encoding="utf-8")
+
+    @cached_property
+    def vocabulary(self) -> list[str]:
+        """The token of each id; "" for an id that no token has."""
+        tokens = [""] * len(self)
+        for token, number in self._ids.items():
+            tokens[number] = token
+        return tokens
+
+    def __len__(self) -> int:
+        """The highest id and one: how many rows a table of its tokens has."""
+        return max(self._ids.values()) + 1
+
+    @property
+    def has_types(self) -> bool:
+        """Whether the tokens of second texts have another type (1) than those of first ones (0)."""
+        return any(self._two.text_types)
+
+    def encode(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
+        """The ids of each text with its special tokens, at most `max_length`; all of them are of type 0."""
+        room = max(0, max_length - self._one.size)
+        rows: list[Ids] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            block = self._bare(texts[start : start + TEXTS_AT_ONCE], max_length=max_length)
+            rows += [self._one.around(ids[:room]) for ids in block]
+        return rows
+
+    def encode_pairs(
+        self, texts: Sequence[str], pairs: Sequence[str], *, max_length: int
+    ) -> tuple[list[Ids], list[Ids]]:
+        """The ids of each pair with its special tokens, and the types of these tokens.
+
+        At most `max_length` of them: the longer text is cut first, as "longest_first" of transformers does.
+        """
+        room = max(0, max_length - self._two.size)
+        rows: list[Ids] = []
+        types: list[Ids] = []
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            of_block = slice(start, start + TEXTS_AT_ONCE)
+            firsts, seconds = (self._bare(column[of_block], max_length=max_length) for column in (texts, pairs))
+            for first, second in zip(firsts, seconds, strict=True):
+                kept = kept_lengths(len(first), len(second), room=room)
+                cut = first[: kept[0]], second[: kept[1]]
+                rows.append(self._two.around(*cut))
+                types.append(self._two.types_around(*cut))
+        return rows, types
+
+    def _bare(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
+        """All ids of each text, without special tokens around them."""
+        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN)
+        read = [readable(text, most_characters=most_characters) for text in texts]
+        if MASK not in self._ids and self._unknown is not None:
+            read = [text.replace(MASK, self._unknown) for text in read]
+        encodings = self._tokenizer.encode_batch_fast(read, add_special_tokens=False)
+        return [self._without_padding(encoding.ids) for encoding in encodings]
+
+    def _without_padding(self, ids: Ids) -> Ids:
+        """Where a text spells the padding token, an unknown one: padding inside a text is wrong."""
+        if self.pad_id not in ids:
+            return ids
+        instead = [] if self._unknown is None else [self._ids[self._unknown]]
+        return [number for found in ids for number in (instead if found == self.pad_id else [found])]
+
+
+def kept_lengths(first: int, second: int, *, room: int) -> tuple[int, int]:
+    """How much stays of two texts that have room together: the longer one is cut until both are alike, then both.
+
+    Of an odd room, the longer text gets the one token more; of two alike, the second.
+    """
+    if first + second <= room:
+        return first, second
+    shorter = min(first, second)
+    if 2 * shorter > room:
+        shorter = room // 2
+    return (room - shorter, shorter) if first > second else (shorter, room - shorter)
+
+
+def _unknown_token(model: dict[str, Any], ids: dict[str, int]) -> str | None:
+    """The model's own, or what RoBERTa's byte pairs, which need none, call theirs."""
+    if model.get("unk_id") is not None:
+        return str(model["vocab"][model["unk_id"]][0])
+    return next((name for name in (model.get("unk_token"), "<unk>", "[UNK]") if name in ids), None)

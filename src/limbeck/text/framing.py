@@ -1,0 +1,159 @@
+"""The tokenizers of transformer students: all of the teacher's tokens, or the pieces that the texts use, in a frame."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+
+from limbeck.errors import TeacherTokensUnsupported, TokenizerUnsupported
+from limbeck.text.forms import FormStep, as_normalizer
+from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
+from limbeck.text.piece_models import PIECE_MODELS, Json
+from limbeck.text.piece_tokenizer import cut_down_pieces
+from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK
+
+CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")
+ORDERS = {0: (*SPECIAL_TOKENS, CLS, SEP), 1: (CLS, PAD, SEP, UNK, MASK)}  # by the id of padding
+NO_TEACHER_TOKEN = -1
+
+Frames = tuple[Frame, Frame]  # around one text, around two
+
+
+def framed_teacher_tokenizer(
+    tokenizer_json: str,
+    *,
+    pad_id: int,
+    mask_token: str | None,
+    has_types: bool,
+    form: Sequence[FormStep] = (),
+) -> FramedTokenizer:
+    """A teacher's tokenizer with all of its tokens, each under its own id, and its own frame around texts.
+
+    Second texts are of type 1 where the frame has it so and `has_types` is true. The mask is called "[MASK]" whatever
+    the teacher calls it. Every text is brought to the `form` before the normaliser sees it.
+
+    Raises TeacherTokensUnsupported where nothing stands before a text that a classifier could read.
+    """
+    tokenizer = _read(tokenizer_json)
+    frames = Frame.read_off(tokenizer, texts=1), Frame.read_off(tokenizer, texts=2)
+    if not frames[0].gaps[0]:
+        raise TeacherTokensUnsupported(reason="it puts no special token before a text", other_kind="pieces")
+    state: Json = json.loads(tokenizer_json)
+    if mask_token is not None:
+        _rename(state, mask_token, MASK)
+    if form:
+        state["normalizer"] = _in_form(state.get("normalizer"), form)
+    ids = tokenizer.get_vocab(with_added_tokens=True)
+    tokens = {number: token for token, number in ids.items()}
+    return _framed(state, tokens, frames=frames, pad_id=pad_id, has_types=has_types)
+
+
+def framed_pieces(
+    tokenizer_json: str,
+    texts: Iterable[str],
+    *,
+    max_size: int,
+    min_count: int,
+    has_types: bool,
+    special_ids: Mapping[str, int | None],
+    pad_id: Literal[0, 1] = 0,
+    form: Sequence[FormStep] = (),
+) -> tuple[FramedTokenizer, list[int]]:
+    """The teacher's pieces that the texts use, in BERT's frame; and for each token the teacher's id, −1 for none.
+
+    [PAD], [UNK], [MASK], [CLS] and [SEP] come first, with a `pad_id` of 1 in the order of RoBERTa and MPNet, who count
+    positions from it. `special_ids` says which of the teacher's tokens each of them stands for.
+    """
+    most = max_size - len(FRAME_TOKENS)
+    try:
+        cut = cut_down_pieces(tokenizer_json, texts, max_size=most, min_count=min_count, form=form)
+    except TokenizerUnsupported as error:
+        reason = f"they cannot be cut down, their model is {error.found}"
+        raise TeacherTokensUnsupported(reason=reason, other_kind="teacher") from None
+    kept = cut.vocabulary[len(SPECIAL_TOKENS) :]
+    pieces = [*ORDERS[pad_id], *(piece for piece in kept if piece not in FRAME_TOKENS)]
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    state: Json = json.loads(cut.to_json())
+    model = PIECE_MODELS[state["model"]["type"]](state["model"]).smaller(pieces)
+    state["model"] = {**model, "unk_id": numbers[UNK]} if "unk_id" in model else model
+    state["added_tokens"] = [{**token, "id": numbers[token["content"]]} for token in state["added_tokens"]]
+    frames = bert_frames(numbers[CLS], numbers[SEP])
+    tokenizer = _framed(state, dict(enumerate(pieces)), frames=frames, pad_id=pad_id, has_types=has_types)
+    theirs = {**Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=True), **special_ids}
+    found = (theirs.get(piece) for piece in pieces)
+    return tokenizer, [NO_TEACHER_TOKEN if number is None else number for number in found]
+
+
+def bert_frames(first: int, last: int) -> Frames:
+    """[CLS] a [SEP], and [CLS] a [SEP] b [SEP] with the second text of type 1."""
+    one = Frame((((first, 0),), ((last, 0),)), (0,))
+    return one, Frame((*one.gaps, ((last, 1),)), (0, 1))
+
+
+def _framed(state: Json, tokens: Mapping[int, str], *, frames: Frames, pad_id: int, has_types: bool) -> FramedTokenizer:
+    one, two = frames
+    used = {number for frame in frames for gap in frame.gaps for number, _ in gap}
+    template = {
+        "type": "TemplateProcessing",
+        "single": _template(one, tokens, has_types=False),
+        "pair": _template(two, tokens, has_types=has_types),
+        "special_tokens": {
+            tokens[number]: {"id": tokens[number], "ids": [number], "tokens": [tokens[number]]}
+            for number in sorted(used)
+        },
+    }
+    padding = {
+        "strategy": "BatchLongest",
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": pad_id,
+        "pad_type_id": 0,
+        "pad_token": tokens[pad_id],
+    }
+    state = {**state, "truncation": None, "padding": padding, "post_processor": template}
+    return FramedTokenizer.from_json(json.dumps(state, ensure_ascii=False))
+
+
+def _template(frame: Frame, tokens: Mapping[int, str], *, has_types: bool) -> list[Json]:
+    parts = [_special(gap, tokens, has_types=has_types) for gap in frame.gaps]
+    row = parts[0]
+    for name, kind, behind in zip("AB", frame.text_types, parts[1:], strict=False):
+        row = [*row, {"Sequence": {"id": name, "type_id": kind if has_types else 0}}, *behind]
+    return row
+
+
+def _special(gap: Sequence[tuple[int, int]], tokens: Mapping[int, str], *, has_types: bool) -> list[Json]:
+    return [{"SpecialToken": {"id": tokens[number], "type_id": kind if has_types else 0}} for number, kind in gap]
+
+
+def _read(tokenizer_json: str) -> Tokenizer:
+    try:
+        return Tokenizer.from_str(tokenizer_json)
+    except Exception as error:  # the library raises nothing more precise
+        reason = f"its tokenizer.json cannot be read ({error})"
+        raise TeacherTokensUnsupported(reason=reason, other_kind="pieces") from None
+
+
+def _rename(state: Json, old: str, new: str) -> None:
+    """Call a token by another name, under its own id; not where another token has that name."""
+    vocabulary = state["model"]["vocab"]
+    is_scored = isinstance(vocabulary, list)  # [piece, score] in the order of the ids, else piece: id
+    known = {piece for piece, _ in vocabulary} if is_scored else set(vocabulary)
+    if new in known | {token["content"] for token in state["added_tokens"]}:
+        return
+    if is_scored:
+        state["model"]["vocab"] = [[new if piece == old else piece, score] for piece, score in vocabulary]
+    else:
+        state["model"]["vocab"] = {new if piece == old else piece: number for piece, number in vocabulary.items()}
+    for token in state["added_tokens"]:
+        token["content"] = new if token["content"] == old else token["content"]
+
+
+def _in_form(own: Json | None, form: Sequence[FormStep]) -> Json:
+    """A normaliser that takes the steps of the form before those it takes now."""
+    carrier = Tokenizer(WordLevel({"a": 0}, unk_token="a"))
+    carrier.normalizer = as_normalizer(form)
+    steps: Json = json.loads(carrier.to_str())["normalizer"]
+    return {"type": "Sequence", "normalizers": [steps] if own is None else [steps, own]}

@@ -1,0 +1,47 @@
+"""A student that outgrows its teacher is found, by itself or by its words."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from limbeck.checks.doctor.known import NotThere
+from limbeck.checks.doctor.size import size
+
+Make = Callable[..., Any]
+WORDS = {"tokens": 1_000, "width": 100, "budget": 30_000}
+
+
+def test_a_smaller_student_is_fine(make_known: Make, make_student_of: Make) -> None:
+    student = make_student_of([], parameters=150_000)
+
+    assert size(make_known(teacher_parameters=200_000, students=[student], vocabulary=WORDS)) == []
+
+
+def test_a_student_as_big_as_its_teacher_is_found(make_known: Make, make_student_of: Make) -> None:
+    student = make_student_of([], parameters=200_000)
+
+    (finding,) = size(make_known(teacher_parameters=200_000, students=[student], vocabulary=WORDS))
+
+    assert finding.level == "warning"
+    assert finding.evidence == "200,000 parameters, the teacher has 200,000"
+
+
+def test_word_vectors_alone_can_be_too_many(make_known: Make) -> None:
+    (finding,) = size(make_known(teacher_parameters=100_000, vocabulary={"tokens": 1_000, "width": 100}))
+
+    assert finding.evidence.startswith("1,000 words × 100 = 100,000 numbers, the teacher has 100,000 parameters")
+
+
+@pytest.mark.parametrize(("tokens", "levels"), [(500, ["note"]), (499, [])])
+def test_a_vocabulary_that_was_cut_is_told(make_known: Make, tokens: int, levels: list[str]) -> None:
+    words = {"tokens": tokens, "width": 100, "budget": 500}
+
+    findings = size(make_known(teacher_parameters=100_000, vocabulary=words))
+
+    assert [finding.level for finding in findings] == levels
+
+
+def test_a_teacher_without_a_size_cannot_be_compared(make_known: Make) -> None:
+    with pytest.raises(NotThere):
+        size(make_known(vocabulary=WORDS))

@@ -1,0 +1,123 @@
+"""What holds for every loss on logits and on features: full precision, and gradients that training can use."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from limbeck.distillation.losses.dist import dist
+from limbeck.distillation.losses.dkd import dkd
+from limbeck.distillation.losses.factor_transfer import factor_transfer
+from limbeck.distillation.losses.feature_cosine import feature_cosine
+from limbeck.distillation.losses.hard_label_sets import hard_label_sets
+from limbeck.distillation.losses.hard_labels import hard_labels
+from limbeck.distillation.losses.hint import hint
+from limbeck.distillation.losses.jensen_shannon import jensen_shannon
+from limbeck.distillation.losses.logit_mse import logit_mse
+from limbeck.distillation.losses.pkt import pkt
+from limbeck.distillation.losses.precision import in_full_precision
+from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
+from limbeck.distillation.losses.soft_target_sets import soft_target_sets
+from limbeck.distillation.losses.soft_targets import soft_targets
+from limbeck.distillation.losses.spkd import spkd
+from limbeck.distillation.losses.standardised_logits import standardised_logits
+from limbeck.distillation.losses.vid import vid
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+LOSSES: dict[str, Loss] = {
+    "hard_labels": lambda student, teacher: hard_labels(
+        student, teacher.argmax(dim=1), class_weights=torch.ones(student.shape[1]), smoothing=0.1
+    ),
+    "hard_label_sets": lambda student, teacher: hard_label_sets(student, (teacher > 0).long(), smoothing=0.1),
+    "logit_mse": logit_mse,
+    "soft_targets": lambda student, teacher: soft_targets(student, teacher, temperature=2.0),
+    "soft_target_sets": lambda student, teacher: soft_target_sets(student, teacher, temperature=2.0),
+    "jensen_shannon": lambda student, teacher: jensen_shannon(student, teacher, temperature=2.0),
+    "dkd": lambda student, teacher: dkd(student, teacher, torch.full((len(student),), -1)),
+    "dist": dist,
+    "standardised_logits": standardised_logits,
+    "spkd": spkd,
+    "rkd_distance": rkd_distance,
+    "rkd_angle": rkd_angle,
+    "factor_transfer": factor_transfer,
+    "hint": hint,
+    "feature_cosine": feature_cosine,
+    "pkt": pkt,
+    "vid": lambda student, teacher: vid(student, teacher, log_variance=torch.zeros(student.shape[1])),
+}
+EVERY_LOSS = pytest.mark.parametrize("loss", [pytest.param(loss, id=name) for name, loss in LOSSES.items()])
+
+
+@EVERY_LOSS
+def test_bfloat16_is_widened_before_anything_is_computed(loss: Loss) -> None:
+    student, teacher = torch.randn(6, 4).bfloat16(), torch.randn(6, 4).bfloat16()
+
+    found = loss(student, teacher)
+
+    assert found.dtype == torch.float32
+    assert found.item() == loss(student.float(), teacher.float()).item()
+
+
+@EVERY_LOSS
+def test_autocast_changes_nothing(loss: Loss) -> None:
+    student, teacher = torch.randn(6, 4), torch.randn(6, 4)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = loss(student, teacher)
+
+    assert found.item() == loss(student, teacher).item()
+
+
+@EVERY_LOSS
+@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize(("student", "teacher"), [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.3, 0.3), (1e4, -1e4)], ids=str)
+def test_rows_without_any_difference_give_finite_losses_and_gradients(
+    loss: Loss, rows: int, student: float, teacher: float
+) -> None:
+    logits = torch.full((rows, 3), student, requires_grad=True)
+
+    found = loss(logits, torch.full((rows, 3), teacher))
+    (gradient,) = torch.autograd.grad(found, logits)
+
+    assert found.ndim == 0
+    assert torch.isfinite(found)
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().max().item() < 1e5
+
+
+@EVERY_LOSS
+def test_student_and_teacher_that_agree_give_a_finite_gradient(loss: Loss) -> None:
+    student = torch.randn(5, 4, requires_grad=True)
+
+    (gradient,) = torch.autograd.grad(loss(student, student.detach().clone()), student)
+
+    assert torch.isfinite(gradient).all()
+    assert gradient.abs().max().item() < 10
+
+
+@EVERY_LOSS
+def test_a_step_downhill_makes_the_loss_smaller(loss: Loss) -> None:
+    student, teacher = torch.randn(6, 4, requires_grad=True), torch.randn(6, 4)
+
+    before = loss(student, teacher)
+    (gradient,) = torch.autograd.grad(before, student)
+    after = loss(student - 1e-2 * gradient / gradient.norm(), teacher)
+
+    assert after.item() < before.item()
+
+
+def test_float64_stays_float64_and_labels_stay_whole_numbers() -> None:
+    @in_full_precision
+    def first(logits: Tensor, labels: Tensor) -> Tensor:
+        assert labels.dtype == torch.int64
+        return logits.sum()
+
+    assert first(torch.zeros(2, dtype=torch.float64), labels=torch.tensor([1])).dtype == torch.float64
+    assert first(torch.zeros(2, dtype=torch.float16), labels=torch.tensor([1])).dtype == torch.float32
+
+
+def test_a_loss_keeps_its_name_and_its_formula() -> None:
+    assert spkd.__name__ == "spkd"
+    assert "‖ G_teacher - G_student ‖²_F" in str(spkd.__doc__)

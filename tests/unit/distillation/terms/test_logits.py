@@ -1,0 +1,69 @@
+"""Terms on labels and logits: each the formula it names, with the settings of the recipe."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from limbeck.distillation.losses.dist import dist
+from limbeck.distillation.losses.dkd import dkd
+from limbeck.distillation.losses.hard_labels import hard_labels
+from limbeck.distillation.losses.jensen_shannon import jensen_shannon
+from limbeck.distillation.losses.logit_mse import logit_mse
+from limbeck.distillation.losses.soft_targets import soft_targets
+from limbeck.distillation.losses.standardised_logits import standardised_logits
+from limbeck.distillation.terms.batch import Batch
+from limbeck.distillation.terms.logits import LogitTerm
+from limbeck.distillation.terms.shapes import Shapes
+from limbeck.recipe.losses import Dist, Dkd, HardLabels, JensenShannon, LogitMse, SoftTargets, StandardisedLogits
+
+Formula = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+@pytest.mark.parametrize(
+    ("loss", "formula"),
+    [
+        (LogitMse(kind="logit_mse"), lambda student, teacher, _labels: logit_mse(student, teacher)),
+        (
+            HardLabels(kind="hard_labels", smoothing=0.3),
+            lambda student, _teacher, labels: hard_labels(student, labels, smoothing=0.3),
+        ),
+        (
+            SoftTargets(kind="soft_targets", temperature=3.0),
+            lambda student, teacher, _labels: soft_targets(student, teacher, temperature=3.0),
+        ),
+        (
+            JensenShannon(kind="jensen_shannon", temperature=3.0),
+            lambda student, teacher, _labels: jensen_shannon(student, teacher, temperature=3.0),
+        ),
+        (
+            StandardisedLogits(kind="standardised_logits", temperature=3.0),
+            lambda student, teacher, _labels: standardised_logits(student, teacher, temperature=3.0),
+        ),
+        (
+            Dkd(kind="dkd", temperature=3.0, target_weight=0.5, other_weight=2.0),
+            lambda student, teacher, labels: dkd(
+                student, teacher, labels, temperature=3.0, target_weight=0.5, other_weight=2.0
+            ),
+        ),
+        (
+            Dist(kind="dist", temperature=3.0, between_classes=0.5, within_classes=2.0),
+            lambda student, teacher, _labels: dist(
+                student, teacher, temperature=3.0, between_classes=0.5, within_classes=2.0
+            ),
+        ),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_it_is_its_formula_with_the_settings_of_the_recipe(
+    loss: Any, formula: Formula, make_batch: Callable[..., Batch]
+) -> None:
+    batch = make_batch(Shapes())
+
+    found = LogitTerm(loss, Shapes())(batch)
+
+    expected = formula(batch.student.logits, batch.teacher.logits, batch.labels)
+    torch.testing.assert_close(found, expected)
+    assert not list(LogitTerm(loss, Shapes()).parameters())

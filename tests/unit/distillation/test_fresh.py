@@ -1,0 +1,94 @@
+"""A student before its first lesson: what it has of the teacher, and that a baseline has nothing of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from pydantic import TypeAdapter
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.fresh import fresh_student
+from limbeck.recipe.student import Student
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def make(toy_corpus: Corpus, vocabulary: VocabularyFolder, teacher_tokens: VocabularyFolder) -> Make:
+    """make(kind=…, alone=False, start_from=None, …): a fresh student of the toy corpus."""
+
+    def make(*, alone: bool = False, start_from: Any = None, **section: Any) -> Any:
+        tokens = teacher_tokens if section.get("kind") == "transformer" else vocabulary
+        asked = TypeAdapter(Student).validate_python(section)
+        return fresh_student(asked, alone=alone, vocabulary=tokens, corpus=toy_corpus, start_from=start_from)
+
+    return make
+
+
+@pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
+def test_each_kind_of_words_gets_the_vectors_of_the_vocabulary(make: Make, kind: str) -> None:
+    student = make(kind=kind)
+
+    assert student.config.model_type == f"limbeck_{kind}"
+    assert student.embeddings.weight[1:].abs().eq(0.25).all()
+    assert student.config.id2label == {0: "negative", 1: "positive"}
+
+
+def test_both_channels_of_vectors_start_alike(make: Make) -> None:
+    student = make(kind="textcnn", static_channel=True)
+
+    assert torch.equal(student.embeddings.weight, student.static_embeddings.weight)
+    assert not student.static_embeddings.weight.requires_grad
+
+
+@pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
+def test_a_baseline_has_no_vectors_of_the_teacher_and_learns_its_own(make: Make, kind: str) -> None:
+    student = make(kind=kind, alone=True, tune_vectors=False)
+
+    assert not student.embeddings.weight.abs().eq(0.25).any()
+    assert student.embeddings.weight.requires_grad
+    assert student.embeddings.weight[0].tolist() == [0.0] * 8
+
+
+def test_a_baseline_keeps_vectors_of_a_file_and_that_they_stand_still(make: Make) -> None:
+    student = make(kind="bilstm", alone=True, tune_vectors=False, word_vectors="glove.txt")
+
+    assert student.embeddings.weight[1:].abs().eq(0.25).all()
+    assert not student.embeddings.weight.requires_grad
+
+
+def test_the_random_start_is_drawn_from_torchs_own_state(make: Make) -> None:
+    weights = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        weights.append(make(kind="bilstm").classifier.weight)
+
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_transformer_starts_from_the_classifier_it_is_given(make: Make, tiny_encoder: Any, alone: bool) -> None:
+    student = make(kind="transformer", layers=2, alone=alone, start_from=tiny_encoder.model)
+
+    theirs = tiny_encoder.model.state_dict()
+    assert all(torch.equal(weight, theirs[name]) for name, weight in student.state_dict().items())
+    assert student.config.num_labels == 2
+    assert {weight.requires_grad for weight in student.parameters()} == {True}
+
+
+def test_a_transformer_at_random_has_the_shape_of_the_classifier_and_none_of_its_weights(
+    make: Make, tiny_encoder: Any
+) -> None:
+    torch.manual_seed(1)  # the tiny teacher was drawn with 0
+
+    student = make(kind="transformer", layers=2, start="random", start_from=tiny_encoder.model)
+
+    theirs = tiny_encoder.model.state_dict()
+    assert {name: weight.shape for name, weight in student.state_dict().items()} == {
+        name: weight.shape for name, weight in theirs.items()
+    }
+    name = "bert.encoder.layer.0.output.dense.weight"
+    assert not torch.equal(student.state_dict()[name], theirs[name])

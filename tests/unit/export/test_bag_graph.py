@@ -1,0 +1,56 @@
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from limbeck.export.bag_graph import bag_graph
+from limbeck.recipe.student import Bag
+
+
+def section(*, word_weights: bool = True, dense_size: int = 16) -> Bag:
+    return Bag(kind="bag", word_weights=word_weights, dense_size=dense_size)
+
+
+@pytest.mark.parametrize("word_weights", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
+def test_the_graph_says_what_the_student_says(
+    word_weights: bool, pair: bool, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
+) -> None:
+    network, feed = strong_student(section(word_weights=word_weights), pair=pair), ragged(pair=pair)
+
+    logits = onnx_logits(bag_graph(network), feed)
+
+    np.testing.assert_allclose(logits, torch_logits(network, feed), atol=1e-5)
+
+
+@pytest.mark.parametrize("shift", [-500.0, 500.0])
+def test_only_how_weights_differ_within_a_text_counts(
+    shift: float, strong_student: Any, ragged: Any, onnx_logits: Any
+) -> None:
+    """The exponential of 500 is no float32, that of -500 is 0."""
+    network = strong_student(section())
+    before = onnx_logits(bag_graph(network), ragged())
+    with torch.no_grad():
+        network.word_weights.weight.add_(shift)
+
+    after = onnx_logits(bag_graph(network), ragged())
+
+    np.testing.assert_allclose(after, before, atol=1e-3)  # weights near 500 have 4 digits behind the point
+
+
+def test_hand_worked_means(strong_student: Any, onnx_logits: Any) -> None:
+    """Word 3 counts three times as much as word 4: (3 · 1 + 1 · 5) / 4 = 2."""
+    network = strong_student(section(dense_size=0))
+    with torch.no_grad():
+        network.embeddings.weight[3], network.embeddings.weight[4] = 1.0, 5.0
+        network.word_weights.weight[3], network.word_weights.weight[4] = float(np.log(3)), 0.0
+        network.classifier.weight.zero_()
+        network.classifier.weight[0, 0] = 1.0
+        network.classifier.bias.zero_()
+
+    logits = onnx_logits(
+        bag_graph(network), {"input_ids": np.array([[3, 4, 9]]), "lengths": np.array([2], dtype=np.int32)}
+    )
+
+    assert logits[0].tolist() == pytest.approx([2.0, 0.0, 0.0])

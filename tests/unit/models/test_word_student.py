@@ -1,0 +1,111 @@
+"""What students of words share: channels, the pair, the head, the loss; shown with the plainest kind."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+from transformers import AutoModelForSequenceClassification
+
+from limbeck.models.bag import BagForSequenceClassification, bag
+from limbeck.models.word_student import PAD, tokens_inside
+from limbeck.recipe.student import Bag
+from limbeck.training.modes import quiet_transformers
+
+IDS = torch.tensor([[1, 2, 3], [4, 5, 0]])
+
+
+def network(*, pair: bool = False, multi_label: bool = False, **values: Any) -> BagForSequenceClassification:
+    torch.manual_seed(0)
+    section = Bag.model_validate({"kind": "bag", "dense_size": 7, "word_weights": False, **values})
+    model = bag(section, vocabulary_size=11, embedding_size=3, labels=["a", "b"], pair=pair, multi_label=multi_label)
+    model.eval()
+    return model
+
+
+def test_one_label_a_row_is_learned_by_cross_entropy() -> None:
+    labels = torch.tensor([0, 1])
+
+    said = network()(input_ids=IDS, labels=labels)
+
+    torch.testing.assert_close(said.loss, F.cross_entropy(said.logits, labels))
+
+
+def test_several_labels_a_row_are_learned_each_by_itself() -> None:
+    labels = torch.tensor([[1, 1], [0, 0]])
+
+    said = network(multi_label=True)(input_ids=IDS, labels=labels)
+
+    right = torch.sigmoid(said.logits[0]), 1 - torch.sigmoid(said.logits[1])
+    torch.testing.assert_close(said.loss, -torch.cat(right).log().mean())
+
+
+def test_logits_are_read_off_the_features() -> None:
+    model = network()
+
+    said = model(IDS)
+
+    assert model.dense is not None
+    torch.testing.assert_close(said.logits, model.classifier(torch.relu(model.dense(said.features))))
+
+
+def test_without_a_dense_layer_classes_are_read_off_the_features_directly() -> None:
+    model = network(dense_size=0)
+
+    said = model(IDS)
+
+    assert model.dense is None
+    torch.testing.assert_close(said.logits, model.classifier(said.features))
+
+
+def test_a_pair_is_both_texts_their_product_and_their_distance() -> None:
+    model = network(pair=True)
+    others = torch.tensor([[6, 0], [7, 8]])
+
+    features = model(IDS, pair_ids=others).features
+
+    one = model.embeddings(IDS[0]).mean(dim=0)
+    other = model.embeddings(others[0, 0])
+    torch.testing.assert_close(features[0], torch.cat([one, other, one * other, (one - other).abs()]))
+
+
+def test_a_second_text_that_is_missing_is_said() -> None:
+    with pytest.raises(ValueError, match="pair_ids"):
+        network(pair=True)(IDS)
+
+
+def test_the_second_channel_starts_as_the_first_and_stands_behind_it() -> None:
+    model = network(static_channel=True)
+    model.start_vectors(torch.arange(33.0).reshape(11, 3))
+
+    features = model(torch.tensor([[1, 2]])).features
+
+    assert features.tolist() == [[4.5, 5.5, 6.5, 4.5, 5.5, 6.5]]
+
+
+def test_random_vectors_are_the_same_in_both_channels() -> None:
+    model = network(static_channel=True)
+
+    model.start_vectors(None)
+
+    assert model.static_embeddings is not None
+    assert torch.equal(model.static_embeddings.weight, model.embeddings.weight)
+    assert model.embeddings.weight[1:].std().item() == pytest.approx(0.1, rel=0.3)
+    assert model.embeddings.weight[PAD].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_vectors_that_stand_still_do_so_after_loading_too(tmp_path: Path) -> None:
+    quiet_transformers()
+    network(tune_vectors=False).save_pretrained(tmp_path)
+
+    loaded, _ = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
+
+    assert not loaded.embeddings.weight.requires_grad
+    assert loaded.classifier.weight.requires_grad
+
+
+def test_only_places_before_the_length_are_inside() -> None:
+    inside = tokens_inside(torch.tensor([0, 2, 3]), 3)
+
+    assert inside.long().tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 1]]

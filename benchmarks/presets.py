@@ -39,6 +39,11 @@ max_length = 64
 
 [export]
 precisions = ["fp32"]
+
+[evaluation]                    # accuracy is the matter here, not time
+latency_rows = 10
+latency_rounds = 1
+throughput_rows = 16
 """
 WORDS = ["student.embedding_size=100", "distillation.batch_size=64"]
 # The offline teacher has 6 layers of 384: half of them for students that have half of BERT's.
@@ -57,6 +62,7 @@ def main() -> None:
     options.add_argument("--only", nargs="*", help="these methods only")
     options.add_argument("--go-on", action="store_true", help="keep the lines that an earlier, stopped run has written")
     options.add_argument("--runs", type=Path, default=Path("runs"))
+    options.add_argument("--out", type=Path, default=RESULTS)
     options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
     if asked.write_page:
@@ -69,8 +75,8 @@ def measure(asked: argparse.Namespace) -> None:
     """Run every method, and write down its numbers as soon as they are there."""
     asked.runs.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"recipe": DATA, "lines": []}
-    if asked.go_on and RESULTS.is_file():
-        found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    if asked.go_on and asked.out.is_file():
+        found = json.loads(asked.out.read_text(encoding="utf-8"))
     done = {line["method"] for line in found["lines"]}
     for method in builtin_methods():
         if method.name in done or (asked.only and method.name not in asked.only):
@@ -81,8 +87,8 @@ def measure(asked: argparse.Namespace) -> None:
         overrides = [f"distillation.seeds={list(range(asked.seeds))}", *OVERRIDES.get(method.name, WORDS)]
         finished = run(recipe, overrides=overrides, out=asked.runs / "presets", reporter=TerminalReporter())
         found["lines"].append(line_of(method.name, finished.report, overrides))
-        found |= {"machine": finished.report["machine"], "rows": finished.report["corpus"]["rows"]}
-        RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        found["rows"] = finished.report["corpus"]["rows"]
+        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def line_of(method: str, report: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
@@ -93,6 +99,7 @@ def line_of(method: str, report: Mapping[str, Any], overrides: Sequence[str]) ->
     return {
         "method": method,
         "overrides": list(overrides),
+        "machine": f"{report['machine']['cpu']}, {report['machine']['cores']} cores",
         "student": student["kind"],
         "parameters": student["parameters"],
         "teacher": by_role["teacher"]["accuracy"],
@@ -115,11 +122,11 @@ def page(text: str) -> str:
 
 def table(found: Mapping[str, Any]) -> str:
     """The results as Markdown."""
-    machine, rows = found["machine"], found["rows"]
+    rows, machines = found["rows"], dict.fromkeys(line["machine"] for line in found["lines"])
     lines = [
         f"SST-2, {rows['train']:,} rows of train, accuracy on dev ({rows['dev']:,} rows), which also chose the epoch; "
         f"mean ± spread over seeds; teacher all-MiniLM-L6-v2, {100 * found['lines'][0]['teacher']:.1f}; "
-        f"{machine['cpu']}, {machine['cores']} cores.",
+        f"{' and '.join(machines)}; no GPU.",
         "",
         "| method | student | parameters | seeds | alone | distilled | gain (95 %) |",
         "|---|---|---:|---:|---:|---:|---:|",

@@ -160,7 +160,7 @@ def _student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_la
             parameter.mul_(6)
         network.embeddings.weight.mul_(10)
         if multi_label:
-            network.classifier.bias += 2  # so that some rows have no label, some one and some several
+            network.classifier.bias.add_(2)  # so that some rows have no label, some one and some several
     sizes: dict[str, Any] = {"max_length": 32, "parameters": 1_000, "parameters_without_embeddings": 500}
     facts = StudentFacts(
         name="bilstm", kind="bilstm", role="student", seed=0, labels=labels, language="en", pair=pair,

@@ -40,6 +40,8 @@ learning_rate = 1e-2
 latency_rows = 10
 latency_rounds = 1
 throughput_rows = 16
+throughput_batches = []
+teacher_int8 = false
 """
 
 WriteRecipe = Callable[[Path], Path]

@@ -32,7 +32,13 @@ POINTS = (
     "manifest:models/bilstm-int8",
     "manifest:report",
 )
-NOISY = {"latency_ms", "rows_per_second", "speedup_over_teacher"}
+NOISY = {
+    "latency_ms",
+    "rows_per_second",
+    "throughput",
+    "speedup_over_teacher",
+    "speedup_over_teacher_int8",
+}
 
 
 def limbeck(*arguments: str, point: str | None = None) -> int:

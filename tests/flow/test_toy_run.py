@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import limbeck
-from limbeck.artifacts.manifest import MANIFEST
+from limbeck.artifacts.manifest import MANIFEST, read_manifest
+from limbeck.artifacts.model_folder import README, open_model
 from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.pipeline import run
@@ -40,7 +41,8 @@ class Notes(SilentReporter):
 def finished(write_recipe: Callable[[Path], Path], tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("toy-run")
     recipe = write_recipe(folder / "data")
-    return run(recipe, overrides=["distillation.seeds=[0,1]"], out=folder / "runs" / "toy", reporter=SilentReporter())
+    overrides = ["distillation.seeds=[0,1]", "evaluation.throughput_batches=[4]", "evaluation.teacher_int8=true"]
+    return run(recipe, overrides=overrides, out=folder / "runs" / "toy", reporter=SilentReporter())
 
 
 def test_the_report_keeps_its_contract(finished: Run) -> None:
@@ -59,6 +61,26 @@ def test_the_report_keeps_its_contract(finished: Run) -> None:
         assert model["latency_ms"]["p50"] <= model["latency_ms"]["p95"]
     assert report["corpus"]["labels"] == ["negative", "positive"]
     assert report["models"][2]["seed_count"] == 2
+
+
+def test_the_report_tells_what_everything_costs(finished: Run) -> None:
+    teacher, *others = finished.report["models"]
+    int8 = finished.report["teacher_int8"]
+
+    assert int8["agreement"] >= 0.9
+    assert int8["size_mb"] > 0
+    assert int8["latency_ms"]["p50"] > 0
+    assert not (finished.folder / "exports" / "teacher-int8").exists()
+    for model in (teacher, *others):
+        assert {(entry["threads"], entry["batch"], entry.get("length")) for entry in model["throughput"]} >= {
+            (1, 1, None),
+            (1, 4, None),
+            (1, 4, "short"),
+            (1, 4, "long"),
+        }
+        assert model["latency_ms"]["p95"] <= model["latency_ms"]["p99"]
+        assert model["speedup_over_teacher_int8"] > 0
+    assert all(0 < model["multiply_adds"] < teacher["multiply_adds"] for model in others)
 
 
 def test_held_out_rows_are_kept_out_of_the_transfer_text_and_the_report_says_so(finished: Run) -> None:
@@ -101,16 +123,28 @@ def test_the_shipped_file_says_what_the_trained_student_says(finished: Run) -> N
     assert shipped.predict(texts[:2]) == ["positive", "negative"]
 
 
+def test_every_shipped_model_has_a_card_with_its_numbers(finished: Run) -> None:
+    for name, folder in finished.models.items():
+        card = (folder / README).read_text(encoding="utf-8")
+        entry = next(model for model in finished.report["models"] if model["name"] == name)
+
+        assert f"value: {entry['accuracy']:.4f}" in card
+        assert README not in read_manifest(folder, kind="model").files
+        assert open_model(folder).size_mb() == entry["size_mb"]
+
+
 def test_a_second_run_reuses_everything_and_changes_no_file(finished: Run) -> None:
-    before = {path: path.stat().st_mtime_ns for path in finished.folder.rglob(MANIFEST)}
+    files = [*finished.folder.rglob(MANIFEST), *finished.folder.glob(f"models/*/{README}")]
+    before = {path: path.stat().st_mtime_ns for path in files}
     notes = Notes()
 
     recipe = finished.folder / "recipe.toml"  # the resolved recipe runs as well as the one it came from
     run(recipe, out=finished.folder, reporter=notes)
 
     assert notes.steps("▸") == []
-    assert len(notes.steps("✓")) == len(before) == 20
-    assert {path: path.stat().st_mtime_ns for path in finished.folder.rglob(MANIFEST)} == before
+    assert len(notes.steps("✓")) == len(list(finished.folder.rglob(MANIFEST))) == 20
+    assert {path: path.stat().st_mtime_ns for path in files} == before
+    assert len(before) == 20 + 3  # and the cards
 
 
 def test_another_run_never_asks_the_teacher_again(finished: Run) -> None:

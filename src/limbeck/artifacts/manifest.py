@@ -24,7 +24,7 @@ FORMATS = {  # raise a number when a reader of the old format could misread the 
     "vocabulary": 1,
     "student": 3,
     "export": 1,
-    "model": 2,
+    "model": 3,
     "report": 1,
 }
 

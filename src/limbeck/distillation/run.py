@@ -82,9 +82,7 @@ def train_student(
     quiet_transformers()
     device = training_device()
     alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
-    start_from = origins.start_from() if origins.start_from else None
-    torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets a seed of its own
-    model = fresh_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
+    model = _seeded(student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
         lessons_of,
@@ -120,6 +118,15 @@ def train_student(
     for note in [] if alone else drowned_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
+
+
+def _seeded(
+    student: AnyStudent, seed: int, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus, origins: Origins
+) -> Any:
+    """The fresh student; all that is random from here on follows from the seed."""
+    start_from = origins.start_from() if origins.start_from else None
+    torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets a seed of its own
+    return fresh_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
 
 
 @dataclass(frozen=True)

@@ -1,30 +1,24 @@
 """Times models side by side: each in a process of its own, all of the same layout, taking turns."""
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 
+from limbeck.evaluation.clock_process import WORKER, Worker
+from limbeck.evaluation.machine import usable_cores
+from limbeck.evaluation.throughput import Case, Rates, cases_by_length, cases_of_all_cores, taken, time_cases, turned
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.runtime.row import Row
 
-WORKER = (sys.executable, "-m", "limbeck.evaluation.clock_worker")
-SECONDS_PER_TURN = 2.5  # a slow teacher is given fewer texts, so that a whole report is timed in half a minute
+SECONDS_PER_TURN = 1.5  # a slow teacher is given fewer texts, so that a whole report is timed in half a minute
 LEAST_SAMPLES = 10
 WARM_UP_ROWS = 16
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-SECONDS_TO_LEAVE = 5.0
-STDERR_TAIL_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -43,6 +37,8 @@ class Timing:
 
     samples_ms: list[float]  # one text at a time
     rates: list[float]  # rows per second of each round, in batches
+    threads: int = 1  # that these two were measured on
+    by_case: Rates = field(default_factory=dict)
 
     @cached_property
     def p50_ms(self) -> float:
@@ -54,84 +50,24 @@ class Timing:
         """Nineteen texts of twenty take no longer."""
         return float(np.percentile(self.samples_ms, 95))
 
+    @cached_property
+    def p99_ms(self) -> float:
+        """Ninety-nine texts of a hundred take no longer; of fewer samples it is about the slowest."""
+        return float(np.percentile(self.samples_ms, 99))
+
     @property
     def rows_per_second(self) -> float:
         """The median over the rounds."""
         return float(np.median(self.rates))
 
-
-class Worker:
-    """A process that holds one model and answers one JSON line with another; `with` makes sure that it ends."""
-
-    def __init__(self, name: str, *, threads: int, command: Sequence[str] = WORKER) -> None:
-        self.name = name
-        self._command, self._threads = list(command), threads
-
-    def __enter__(self) -> Self:
-        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # closed in __exit__; a pipe could fill up
-        self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            env=pinned_environment(self._threads),
-            encoding="utf-8",
-        )
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        """A worker leaves when its input ends; after an error, or if it will not, it is killed."""
-        for pipe in (self._process.stdin, self._process.stdout):
-            try:
-                assert pipe is not None
-                pipe.close()
-            except BrokenPipeError:
-                pass  # it is gone already
-        try:
-            if kind is not None:
-                self._process.kill()
-            self._process.wait(SECONDS_TO_LEAVE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        finally:
-            self._stderr.close()
-
-    def send(self, **request: Any) -> None:
-        """Hand over a request without waiting for the answer."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            raise self._died() from None
-
-    def receive(self) -> dict[str, Any]:
-        """The answer to the oldest request that has none yet. Raises if the worker died over it."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line.endswith("\n"):
-            raise self._died()
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """Request and answer."""
-        self.send(**request)
-        return self.receive()
-
-    def _died(self) -> RuntimeError:
-        status = self._process.wait()
-        self._stderr.seek(0)
-        tail = self._stderr.read().decode("utf-8", "replace").strip()[-STDERR_TAIL_CHARACTERS:]
-        return RuntimeError(f"the process that times '{self.name}' ended with status {status}:\n{tail}")
-
-
-def pinned_environment(threads: int) -> dict[str, str]:
-    """This process's environment, with every thread pool of a worker set to so many threads, and no network."""
-    pins = {variable: str(threads) for variable in THREAD_VARIABLES}
-    quiet = {"TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false", "HF_HUB_OFFLINE": "1"}
-    return {**os.environ, **pins, **quiet, "PYTHONIOENCODING": "utf-8"}
+    @cached_property
+    def throughput(self) -> dict[Case, float]:
+        """Rows per second of every case, the median over the rounds; of one text a call over all samples."""
+        alone = 1000 * len(self.samples_ms) / sum(self.samples_ms)
+        return {
+            Case(self.threads, 1): alone,
+            **{case: float(np.median(rates)) for case, rates in self.by_case.items()},
+        }
 
 
 def time_models(
@@ -141,30 +77,47 @@ def time_models(
     rows: Sequence[Row],
     reporter: Reporter,
     command: Sequence[str] = WORKER,
+    cores: int | None = None,
 ) -> list[Timing]:
     """One timing per subject, in their order, over the same texts.
 
     The subjects take turns, round by round, so that a busy minute of the machine hits all of them alike; only
     one of them works at any moment. Texts are taken from `rows` in their order, from the start again if need be.
+    Throughput on all cores is measured at the end, in processes of their own.
     """
-    steps = len(subjects) * (1 + 2 * section.latency_rounds)
-    with ExitStack() as stack, reporter.bar("timing", total=steps, unit="turns") as bar:
-        workers = [
-            stack.enter_context(Worker(subject.name, threads=section.threads, command=command)) for subject in subjects
-        ]
+    batches, threads, rounds = section.throughput_batches, section.threads, section.latency_rounds
+    timings = [Timing(samples_ms=[], rates=[], threads=threads) for _ in subjects]
+    own = cases_by_length(batches, threads=threads, rows=len(rows))
+    wide = cases_of_all_cores(batches, threads=threads, cores=cores or usable_cores())
+    steps = 1 + (2 + len(own)) * rounds + (1 + len(wide) * rounds if wide else 0)
+    with reporter.bar("timing", total=len(subjects) * steps, unit="turns") as bar:
+        with _ready(subjects, threads=threads, rows=rows, command=command, bar=bar) as workers:
+            for turn in range(rounds):
+                texts = turned(taken(rows, section.latency_rows), turn, of=rounds)
+                batch = turned(taken(rows, section.throughput_rows), turn, of=rounds)
+                _one_round(workers, timings, texts=texts, batch=batch, bar=bar)
+            _add(timings, time_cases(workers, cases=own, rows=rows, rounds=rounds, bar=bar))
+        if wide:
+            with _ready(subjects, threads=wide[0].threads, rows=rows, command=command, bar=bar) as workers:
+                _add(timings, time_cases(workers, cases=wide, rows=rows, rounds=rounds, bar=bar))
+    return timings
+
+
+@contextmanager
+def _ready(
+    subjects: Sequence[Subject], *, threads: int, rows: Sequence[Row], command: Sequence[str], bar: Bar
+) -> Iterator[list[Worker]]:
+    """A fresh process for every subject, with the model loaded and warm."""
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(subject.name, threads=threads, command=command)) for subject in subjects]
         for worker, subject in zip(workers, subjects, strict=True):
-            worker.send(**_load_request(subject, threads=section.threads))
+            worker.send(**_load_request(subject, threads=threads))
         for worker in workers:
             worker.receive()
             bar.advance(note=f"{worker.name} loaded")
         for worker in workers:  # only now: while others load, a warm-up would be misled about its own speed
             worker.ask(do="warm_up", rows=taken(rows, WARM_UP_ROWS))
-        timings = [Timing(samples_ms=[], rates=[]) for _ in workers]
-        for turn in range(section.latency_rounds):
-            texts = _turned(taken(rows, section.latency_rows), turn, of=section.latency_rounds)
-            batch = _turned(taken(rows, section.throughput_rows), turn, of=section.latency_rounds)
-            _one_round(workers, timings, texts=texts, batch=batch, bar=bar)
-    return timings
+        yield workers
 
 
 def _one_round(
@@ -181,15 +134,9 @@ def _one_round(
         bar.advance(note=worker.name)
 
 
-def taken(rows: Sequence[Row], how_many: int) -> list[Row]:
-    """The first so many rows, beginning again where there are not enough."""
-    return [rows[position % len(rows)] for position in range(how_many)]
-
-
-def _turned(rows: list[Row], turn: int, *, of: int) -> list[Row]:
-    """Begun at another place in every round: a subject that runs out of time sees other texts each time."""
-    start = len(rows) * turn // of
-    return rows[start:] + rows[:start]
+def _add(timings: Sequence[Timing], measured: Sequence[Rates]) -> None:
+    for timing, rates in zip(timings, measured, strict=True):
+        timing.by_case.update(rates)
 
 
 def _load_request(subject: Subject, *, threads: int) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import IO, Any
 
@@ -47,6 +48,10 @@ def serve(requests: IO[str], replies: IO[str], *, opened: Callable[[dict[str, An
         elif request["do"] == "throughput":
             fitting = int(request["seconds"] / seconds_per_row) if seconds_per_row > 0 else len(rows)
             reply = throughput(predict, rows[: max(fitting, request["least"])])
+        elif request["do"] == "calls":
+            takes_too_long = seconds_per_row * request["batch"] > request["most_seconds"]
+            timed = {} if takes_too_long else calls(predict, rows, batch=request["batch"], seconds=request["seconds"])
+            reply = {"rows_per_second": None, "seconds": 0.0, **timed}
         else:
             raise ValueError(f"unknown request '{request['do']}'")
         replies.write(json.dumps(reply) + "\n")
@@ -87,6 +92,21 @@ def throughput(predict: Predict, rows: Sequence[Row]) -> dict[str, float]:
     started = time.perf_counter()
     predict(rows)
     return {"rows_per_second": len(rows) / (time.perf_counter() - started), "rows": len(rows)}
+
+
+def calls(predict: Predict, rows: Sequence[Row], *, batch: int, seconds: float) -> dict[str, float]:
+    """Rows per second of calls of so many rows, one after the other until the seconds are used up; at least one.
+
+    The rows are begun again where they end; what is left of them that makes no whole call is passed over.
+    """
+    gc.collect()
+    started = time.perf_counter()
+    for done, start in enumerate(cycle(range(0, len(rows) - batch + 1, batch)), start=1):
+        predict(rows[start : start + batch])
+        spent = time.perf_counter() - started
+        if spent >= seconds:
+            return {"rows_per_second": done * batch / spent, "seconds": spent}
+    raise ValueError(f"a call of {batch} rows was asked for, and {len(rows)} rows were given")
 
 
 def opened(request: dict[str, Any]) -> Predict:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.evaluation.clock import Subject, Timing
+from limbeck.evaluation.throughput import Case
 
 Cost = dict[str, Any]
 
@@ -40,18 +41,49 @@ def teacher_size(members: Sequence[TeacherFolder]) -> Cost:
 def seconds(timings: Sequence[Timing]) -> Cost:
     """Time of one model, or of several that are asked one after the other; None where there are none."""
     if not timings:
-        return {"latency_ms": None, "rows_per_second": None}
+        return {"latency_ms": None, "rows_per_second": None, "throughput": None}
     return {
         "latency_ms": {
             "p50": sum(timing.p50_ms for timing in timings),
             "p95": sum(timing.p95_ms for timing in timings),
+            "p99": sum(timing.p99_ms for timing in timings),
             "samples": min(len(timing.samples_ms) for timing in timings),
         },
-        "rows_per_second": 1 / sum(1 / timing.rows_per_second for timing in timings),
+        "rows_per_second": one_after_the_other([timing.rows_per_second for timing in timings]),
+        "throughput": throughput([timing.throughput for timing in timings]),
     }
 
 
-def with_speedup(cost: Cost, *, teacher: Mapping[str, Any]) -> Cost:
-    """The cost, and how many times the teacher's p50 it takes less; None where the teacher has none."""
-    known = teacher["latency_ms"] is not None
-    return {**cost, "speedup_over_teacher": teacher["latency_ms"]["p50"] / cost["latency_ms"]["p50"] if known else None}
+def throughput(measured: Sequence[Mapping[Case, float]]) -> list[Cost]:
+    """The cases that each of the models was timed in: first those of all texts, then those of short and long ones."""
+    shared = [case for case in measured[0] if all(case in rates for rates in measured)]
+    return [
+        {
+            "threads": case.threads,
+            "batch": case.batch,
+            **({"length": case.length} if case.length else {}),
+            "rows_per_second": one_after_the_other([rates[case] for rates in measured]),
+        }
+        for case in sorted(shared, key=lambda case: (case.length is not None, case.threads, case.batch))
+    ]
+
+
+def one_after_the_other(rates: Sequence[float]) -> float:
+    """Rows per second where each row is asked of one model after the other."""
+    return 1 / sum(1 / rate for rate in rates)
+
+
+def with_speedups(cost: Cost, *, teacher: Cost, int8: Cost | None) -> Cost:
+    """The cost, and how many times less than the teacher's p50 its own is, and than that of the teacher's int8 file;
+    None where one of the two is not known."""
+    return {
+        **cost,
+        "speedup_over_teacher": _speedup(cost, over=teacher),
+        "speedup_over_teacher_int8": _speedup(cost, over=int8),
+    }
+
+
+def _speedup(cost: Cost, *, over: Cost | None) -> float | None:
+    if not over or not over["latency_ms"] or not cost["latency_ms"]:
+        return None
+    return float(over["latency_ms"]["p50"] / cost["latency_ms"]["p50"])

@@ -16,12 +16,19 @@ def machine_facts(*, threads: int) -> dict[str, Any]:
     return {
         "cpu": cpu_name(),
         **({"gpu": gpu} if gpu else {}),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": usable_cores(),
         "threads": threads,
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "versions": {package: found for package in PACKAGES if (found := _version(package))},
     }
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def cpu_name(listing: Path = Path("/proc/cpuinfo")) -> str:

@@ -4,30 +4,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import numpy as np
-
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, save_report
-from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.whole import written_whole
-from limbeck.evaluation.answers import judged_rows, runtime_rows
+from limbeck.evaluation.answers import judged_rows
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.cascade import cascade
-from limbeck.evaluation.clock import Subject, time_models
-from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, weighable, with_speedup
+from limbeck.evaluation.cost import teacher_size, weighable
+from limbeck.evaluation.costing import measure_costs
 from limbeck.evaluation.curves import training_curves
 from limbeck.evaluation.html import page
 from limbeck.evaluation.judging import Judgement, judge
 from limbeck.evaluation.machine import machine_facts
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
-from limbeck.runtime.row import Row
 
 ROLES = ("teacher", "baseline", "student", "export")  # the order of the report
-SEED_OF_TIMED_TEXTS = 0
 
 
 def evaluate(
@@ -44,21 +40,31 @@ def evaluate(
     out: Path,
     key: Key,
     reporter: Reporter,
+    teacher_int8: ModelFolder | None = None,
 ) -> Report:
     """Judge everything on the judged split, time what ships, and write report.json and report.html.
 
     `members` are the teachers that are asked whenever the teacher is: those of an ensemble, else itself. Only if each
-    can be run, which a file cannot, has the teacher a size and a speed to compare with.
+    can be run, which a file cannot, has the teacher a size and a speed to compare with. `teacher_int8` is the teacher
+    once more, as an int8 ONNX file.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, weighed = judged_rows(corpus), weighable(members)
     with written_whole(out, kind="report", key=key) as scratch:
         judged = judge(ordered, corpus=corpus, teacher=labels, section=section, reporter=reporter)
-        costs = _costs(ordered, weighed=weighed, rows=rows, section=section, reporter=reporter)
+        costs = measure_costs(
+            ordered,
+            weighed=weighed,
+            teacher_int8=teacher_int8,
+            labels=labels,
+            rows=rows,
+            section=section,
+            reporter=reporter,
+        )
         facts = [_teacher_facts(teacher, weighed), *(_candidate_facts(candidate) for candidate in ordered)]
         models = [
             {**of_model, **of_quality, **of_cost}
-            for of_model, of_quality, of_cost in zip(facts, judged.lines, costs, strict=True)
+            for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
         ]
         data = {
             "run": run_name,
@@ -67,6 +73,7 @@ def evaluate(
             "judged_rows": len(rows),
             "machine": machine_facts(threads=section.threads),
             "models": models,
+            "teacher_int8": costs.teacher_int8,
             "transfer": transfer,
             "augmentation": augmentation,
             "cascade": _cascade(judged, models, split=corpus.judged_split),
@@ -75,12 +82,6 @@ def evaluate(
         }
         save_report(scratch, data=data, page=page(data))
     return Report(out)
-
-
-def timed_rows(rows: Rows) -> list[Row]:
-    """The rows in an order that has nothing to do with their place in the file, the same for every model and run."""
-    texts = runtime_rows(rows)
-    return [texts[place] for place in np.random.default_rng(SEED_OF_TIMED_TEXTS).permutation(len(texts))]
 
 
 def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: str) -> dict[str, Any] | None:
@@ -98,27 +99,6 @@ def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: s
 
 def _p50(entry: Mapping[str, Any]) -> float | None:
     return float(entry["latency_ms"]["p50"]) if entry["latency_ms"] else None
-
-
-def _costs(
-    candidates: Sequence[Candidate],
-    *,
-    weighed: Sequence[TeacherFolder],
-    rows: Rows,
-    section: Evaluation,
-    reporter: Reporter,
-) -> list[dict[str, Any]]:
-    """The time of the teacher, which is that of all its members, then of every candidate."""
-    subjects = [*map(teacher_subject, weighed), *map(_subject, candidates)]
-    timings = time_models(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
-    teacher = seconds(timings[: len(weighed)])
-    costs = [teacher, *(seconds([timing]) for timing in timings[len(weighed) :])]
-    return [with_speedup(cost, teacher=teacher) for cost in costs]
-
-
-def _subject(candidate: Candidate) -> Subject:
-    folder, facts = candidate.shipped.folder, candidate.shipped.facts()
-    return Subject(name=candidate.name, kind="model", folder=folder, max_length=facts.max_length)
 
 
 def _teacher_facts(teacher: TeacherFolder, weighed: Sequence[TeacherFolder]) -> dict[str, Any]:

@@ -83,6 +83,8 @@ def calibration(report: Mapping[str, Any]) -> str | None:
     model = wording.main_model(report)
     if model is None or model.get("temperature") is None or model.get("ece_calibrated") is None:
         return None
+    if round(model["temperature"], 2) == 1:
+        return f"{model['name']} needs no temperature: its calibration error is {wording.percent(model['ece'])} %."
     before, after = wording.percent(model["ece"]), wording.percent(model["ece_calibrated"])
     return (
         f"{model['name']} divides its logits by {model['temperature']:.2f}, a temperature fitted on dev: its "

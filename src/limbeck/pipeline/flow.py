@@ -17,13 +17,13 @@ from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.run import input_fingerprints, read_corpus
 from limbeck.distillation.empty_losses import empty_losses
 from limbeck.distillation.foreseen import refuse_the_impossible
-from limbeck.distillation.terms.custom import custom_files
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import evaluate
 from limbeck.export.run import export_student
 from limbeck.pipeline.cards import write_cards
 from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
+from limbeck.pipeline.int8_teacher import int8_teacher
 from limbeck.pipeline.keys import settings, texts
 from limbeck.pipeline.students import Students, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, staff_of
@@ -50,7 +50,6 @@ def run(
     reporter = reporter or TerminalReporter()
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     refuse_the_impossible(loaded.recipe)
-    custom_files(loaded.recipe.distillation.every_loss)  # refuses those that cannot be found
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
@@ -189,6 +188,24 @@ def _report(
     candidates: list[Candidate],
     work: RunFolder,
 ) -> Report:
+    def make(out: Path, key: Key) -> None:
+        with int8_teacher(recipe.evaluation, teacher, corpus, work) as file:
+            evaluate(
+                recipe.evaluation,
+                corpus=corpus,
+                transfer=taught.quality("transfer"),
+                augmentation=taught.quality("augmented"),
+                teacher=teacher,
+                members=members,
+                labels=labels,
+                candidates=candidates,
+                run_name=name,
+                out=out,
+                key=key,
+                reporter=work.reporter,
+                teacher_int8=file,
+            )
+
     models = {
         f"{candidate.name}/{seed}": read_manifest(export.folder, kind="model").fingerprint
         for candidate in candidates
@@ -207,18 +224,5 @@ def _report(
             },
         ),
         load=Report,
-        make=lambda out, key: evaluate(
-            recipe.evaluation,
-            corpus=corpus,
-            transfer=taught.quality("transfer"),
-            augmentation=taught.quality("augmented"),
-            teacher=teacher,
-            members=members,
-            labels=labels,
-            candidates=candidates,
-            run_name=name,
-            out=out,
-            key=key,
-            reporter=work.reporter,
-        ),
+        make=make,
     )

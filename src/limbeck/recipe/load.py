@@ -72,7 +72,7 @@ def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
 
 def _refuse_bare_method(source: Path, name: str) -> None:
     if source.parent.name == METHODS and source in [method.path for method in builtin_methods()]:
-        advice = f"Put extends = \"{name}\" at the top of your recipe, or run a data set's: limbeck run sst2-{name}"
+        advice = f'Put extends = "{name}" at the top of your recipe, or run a data set\'s: limbeck run sst2-{name}'
         raise RecipeInvalid(recipe=name, problems=["it is a method, and has no data"], advice=advice)
 
 

@@ -59,7 +59,7 @@ def limbeck() -> Limbeck:
 @pytest.fixture(scope="session", autouse=True)
 def quick_clock() -> Iterator[None]:
     """Nothing is timed: the processes that do it take seconds to start, and no mistake is made in them."""
-    from limbeck.evaluation import run as evaluation
+    from limbeck.evaluation import costing
     from limbeck.evaluation.clock import Timing
 
     def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[Timing]:
@@ -67,7 +67,7 @@ def quick_clock() -> Iterator[None]:
         return [Timing(samples_ms=[1.0], rates=[1000.0]) for _ in subjects]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "time_models", made_up)
+        patch.setattr(costing, "time_models", made_up)
         yield
 
 

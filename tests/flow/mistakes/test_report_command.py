@@ -18,6 +18,27 @@ def test_a_finished_run_is_shown_with_its_models(toy: Any, limbeck: Command) -> 
     assert f"limbeck predict {toy.run / 'models' / 'bilstm-int8'}\n" in answer.out
 
 
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        (["--markdown"], "### Quality\n"),
+        (["--format", "markdown", "--table", "quality"], "| model | accuracy |"),
+        (["--format", "csv", "--table", "cost"], "model,role,parameters,"),
+        (["--format", "latex", "--table", "relative"], "% Relative change;"),
+        (["--format", "json"], '{\n "quality": ['),
+        (["--table", "classes"], "Class by class: bilstm\n"),
+    ],
+)
+def test_tables_are_printed_in_the_form_that_was_asked_for(
+    toy: Any, limbeck: Command, options: list[str], start: str
+) -> None:
+    answer = limbeck("report", toy.run, *options)
+
+    assert answer.code == 0
+    assert answer.out.startswith(start)
+    assert "report.html" not in answer.out
+
+
 @pytest.mark.parametrize("options", [[], ["--markdown"]])
 def test_a_folder_that_is_no_run_is_called_so(tmp_path: Path, limbeck: Command, options: list[str]) -> None:
     assert limbeck("report", "nowhere", *options).refused_with(

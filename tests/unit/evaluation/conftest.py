@@ -137,6 +137,7 @@ def filled(report: dict[str, Any]) -> dict[str, Any]:
             "latency_ms": {"p50": 31.2, "p95": 40.1, "p99": 52.0},
             "rows_per_second": 70.0,
             "agreement": 0.991,
+            "agreement_rows": 256,
         },
         "cascade": _cascade(),
         "worst_errors": _worst_errors(),
@@ -209,6 +210,7 @@ def _cascade() -> dict[str, Any]:
     ]
     return {
         "student": "bilstm",
+        "chosen_on": "dev",
         "points": points,
         "cheapest": points[3],
         "teacher_accuracy": 0.942,

@@ -1,7 +1,5 @@
-"""Timing in processes of their own: who works when, how a worker ends, and what a real one loads."""
+"""Timing in processes of their own: who works when, on how many threads, and what a teacher takes."""
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.evaluation.clock import Subject, Timing, Worker, pinned_environment, taken, time_models
+from limbeck.evaluation.clock import Subject, Timing, time_models
+from limbeck.evaluation.throughput import Case
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 
@@ -20,25 +19,13 @@ from limbeck.evaluation.clock_worker import serve
 def opened(request):
     def predict(rows):
         with open(sys.argv[1], "a") as log:
-            log.write(f"{request['folder']} {len(rows)}\\n")
+            log.write(f"{request['folder']} {len(rows)} {request['threads']}\\n")
         return ["yes"] * len(rows)
     return predict
 
 serve(sys.stdin, sys.stdout, opened=opened)
 """
-CHATTY_WORKER = """
-import os
-from limbeck.evaluation import clock_worker
-
-def opened(request):
-    print("hello")
-    os.system("echo hello")
-    return lambda rows: ["yes"] * len(rows)
-
-clock_worker.opened = opened
-clock_worker.main()
-"""
-SECTION = Evaluation(latency_rows=2, latency_rounds=2, throughput_rows=30)
+SECTION = Evaluation(latency_rows=2, latency_rounds=2, throughput_rows=30, throughput_batches=[])
 
 
 def fake_command(tmp_path: Path) -> list[str]:
@@ -62,12 +49,41 @@ def test_models_take_turns_over_the_same_texts(tmp_path: Path) -> None:
         command=fake_command(tmp_path),
     )
 
-    calls = [line.split() for line in (tmp_path / "calls").read_text().splitlines()]
+    calls = [line.split()[:2] for line in (tmp_path / "calls").read_text().splitlines()]
     warm_up = [["slow", "1"]] * 16 + [["slow", "16"]] * 2 + [["fast", "1"]] * 16 + [["fast", "16"]] * 2
     one_round = [["slow", "1"]] * 2 + [["fast", "1"]] * 2 + [["slow", "30"], ["fast", "30"]]
     assert calls == warm_up + one_round * 2
     assert [len(timing.samples_ms) for timing in timings] == [4, 4]
     assert [len(timing.rates) for timing in timings] == [2, 2]
+    assert [list(timing.throughput) for timing in timings] == [[Case(1, 1)]] * 2
+
+
+def test_batches_are_timed_on_the_threads_asked_for_and_then_on_all_cores(tmp_path: Path) -> None:
+    section = SECTION.model_copy(update={"throughput_batches": [5, 7], "latency_rounds": 1})
+
+    (timing,) = time_models(
+        section,
+        subjects=[subject("only")],
+        rows=["one", "two", "three"],
+        reporter=SilentReporter(),
+        command=fake_command(tmp_path),
+        cores=3,
+    )
+
+    calls = [line.split()[1:] for line in (tmp_path / "calls").read_text().splitlines()]
+    by_threads = {threads: {int(rows) for rows, its in calls if its == threads} for threads in ("1", "3")}
+    assert by_threads == {"1": {1, 16, 30, 5, 7}, "3": {1, 16, 5, 7}}  # 16 rows are a warm-up
+    assert list(timing.throughput) == [
+        Case(1, 1),
+        Case(1, 5),
+        Case(1, 7),
+        Case(1, 5, "short"),
+        Case(1, 5, "long"),
+        Case(3, 1),
+        Case(3, 5),
+        Case(3, 7),
+    ]
+    assert all(rate > 0 for rate in timing.throughput.values())
 
 
 def test_percentiles_are_over_all_samples_and_throughput_is_the_median() -> None:
@@ -75,21 +91,15 @@ def test_percentiles_are_over_all_samples_and_throughput_is_the_median() -> None
 
     assert timing.p50_ms == 51.0
     assert timing.p95_ms == 96.0
+    assert timing.p99_ms == 100.0
     assert timing.rows_per_second == 30.0
 
 
-def test_rows_begin_again_where_there_are_not_enough() -> None:
-    assert taken(["a", "b"], 5) == ["a", "b", "a", "b", "a"]
+def test_throughput_of_one_text_a_call_is_that_of_all_samples_and_of_a_case_the_median() -> None:
+    by_case = {Case(4, 32): [100.0, 500.0, 200.0]}
+    timing = Timing(samples_ms=[10.0, 30.0], rates=[1.0], threads=4, by_case=by_case)
 
-
-def test_a_worker_that_dies_is_an_error_with_its_last_words() -> None:
-    command = [sys.executable, "-c", "raise SystemExit('the weights are gone')"]
-
-    with (
-        pytest.raises(RuntimeError, match="times 'bilstm' ended with status 1:\nthe weights are gone"),
-        Worker("bilstm", threads=1, command=command) as worker,
-    ):
-        worker.ask(do="load")
+    assert timing.throughput == {Case(4, 1): 50.0, Case(4, 32): 200.0}
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_with_the_reason(tmp_path: Path) -> None:
@@ -97,60 +107,6 @@ def test_a_model_that_cannot_be_loaded_is_an_error_with_the_reason(tmp_path: Pat
 
     with pytest.raises(RuntimeError, match="nowhere' is not a model"):
         time_models(SECTION, subjects=[missing], rows=["a"], reporter=SilentReporter())
-
-
-@pytest.mark.parametrize("stopped_by", [ValueError, KeyboardInterrupt])
-def test_workers_end_when_the_timing_is_broken_off(stopped_by: type[BaseException]) -> None:
-    forever = [sys.executable, "-c", "import time\nwhile True: time.sleep(60)"]
-
-    worker = Worker("stubborn", threads=1, command=forever)
-
-    def broken_off() -> None:
-        with worker:
-            raise stopped_by
-
-    with pytest.raises(stopped_by):
-        broken_off()
-    assert worker._process.returncode == -9
-
-
-def test_a_worker_leaves_by_itself_when_it_is_no_longer_needed(tmp_path: Path) -> None:
-    with Worker("fake", threads=1, command=fake_command(tmp_path)) as worker:
-        process = worker._process
-        assert process.poll() is None
-
-    assert process.returncode == 0
-
-
-def test_thread_pools_are_pinned_and_the_rest_of_the_environment_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    monkeypatch.setenv("SOMETHING_ELSE", "kept")
-
-    environment = pinned_environment(2)
-
-    assert {environment[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")} == {"2"}
-    assert environment["SOMETHING_ELSE"] == "kept"
-    assert os.environ["OMP_NUM_THREADS"] == "64"
-
-
-def test_a_students_worker_never_loads_torch(make_model: Callable[..., ModelFolder]) -> None:
-    model = make_model("bilstm")
-
-    with Worker("bilstm", threads=1) as worker:
-        loaded = worker.ask(do="load", kind="model", folder=str(model.folder), max_length=16, threads=1)
-        samples = worker.ask(do="latency", rows=["a gorgeous film"], seconds=1, least=1)["samples_ms"]
-
-    assert loaded["heavy_modules"] == []
-    assert 0 < samples[0] < 1000
-
-
-def test_what_a_library_prints_does_not_break_the_protocol(tmp_path: Path) -> None:
-    """A chatty runtime stands in for the real one: its greeting must not reach the parent as an answer."""
-    chatty = tmp_path / "limbeck_chatty.py"
-    chatty.write_text(CHATTY_WORKER)
-
-    with Worker("chatty", threads=1, command=[sys.executable, str(chatty)]) as worker:
-        assert worker.ask(do="load") == {"heavy_modules": []}
 
 
 def test_the_teacher_is_timed_like_the_others(
@@ -166,13 +122,3 @@ def test_the_teacher_is_timed_like_the_others(
 
     assert teacher.p50_ms > student.p50_ms > 0
     assert student.rows_per_second > teacher.rows_per_second > 0
-
-
-def test_the_worker_ends_when_its_parent_is_gone() -> None:
-    """Whoever kills the parent closes the pipe, and that is all a worker waits for."""
-    command = [sys.executable, "-m", "limbeck.evaluation.clock_worker"]
-
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
-
-    assert done.returncode == 0
-    assert done.stdout == b""

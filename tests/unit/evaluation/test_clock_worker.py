@@ -12,6 +12,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.evaluation.clock_worker import (
     Predict,
+    calls,
     latency,
     open_exported,
     open_student,
@@ -113,6 +114,43 @@ def test_a_batch_that_fits_is_one_call() -> None:
     throughput(model, ["a"] * 300)
 
     assert model.calls == [300]
+
+
+def test_calls_go_on_through_the_rows_and_begin_again() -> None:
+    model = Recorder()
+
+    reply = calls(model, list("abcdefg"), batch=3, seconds=0.002)
+
+    assert set(model.calls) == {3}
+    assert len(model.calls) > 2
+    assert model.rows[:9] == list("abcdefabc")  # the last row is no whole call
+    assert reply["seconds"] >= 0.002
+    assert reply["rows_per_second"] == pytest.approx(len(model.rows) / reply["seconds"])
+
+
+def test_one_call_is_made_even_when_there_is_no_time() -> None:
+    model = Recorder()
+
+    calls(model, ["a"] * 10, batch=5, seconds=0)
+
+    assert model.calls == [5]
+
+
+def test_a_call_that_would_take_too_long_is_left_out() -> None:
+    model = Recorder()
+    asked = {"do": "calls", "rows": ["a"] * 9, "batch": 9, "seconds": 0}
+    requests = [LOAD, {"do": "warm_up", "rows": ["a"]}, {**asked, "most_seconds": 1e-12}, {**asked, "most_seconds": 60}]
+
+    *_, refused, timed = replies_to(requests, model)
+
+    assert refused == {"rows_per_second": None, "seconds": 0.0}
+    assert timed["rows_per_second"] > 0
+    assert model.calls.count(9) == 1
+
+
+def test_a_call_of_more_rows_than_there_are_is_an_error() -> None:
+    with pytest.raises(ValueError, match="a call of 3 rows was asked for, and 2 rows were given"):
+        calls(Recorder(), ["a", "b"], batch=3, seconds=0)
 
 
 def test_warming_up_runs_single_rows_and_batches() -> None:

@@ -8,7 +8,8 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.whole import written_whole
 from limbeck.evaluation.clock import Timing
-from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, weighable, with_speedup
+from limbeck.evaluation.cost import seconds, teacher_size, teacher_subject, throughput, weighable, with_speedups
+from limbeck.evaluation.throughput import Case
 
 FAST = Timing(samples_ms=[10.0, 10.0, 10.0], rates=[200.0])
 SLOW = Timing(samples_ms=[30.0, 30.0], rates=[50.0])
@@ -77,24 +78,48 @@ def test_a_teacher_without_weights_has_no_size() -> None:
 def test_members_are_asked_one_after_the_other() -> None:
     cost = seconds([FAST, SLOW])
 
-    assert cost["latency_ms"] == {"p50": 40.0, "p95": 40.0, "samples": 2}
+    assert cost["latency_ms"] == {"p50": 40.0, "p95": 40.0, "p99": 40.0, "samples": 2}
     assert cost["rows_per_second"] == pytest.approx(40.0)  # 1/200 s and 1/50 s for a row
+    assert cost["throughput"] == [{"threads": 1, "batch": 1, "rows_per_second": pytest.approx(25.0)}]
 
 
-def test_speed_is_told_against_the_teacher_or_not_at_all() -> None:
-    student = seconds([FAST])
+def test_throughput_stands_in_one_order_and_those_of_lengths_behind() -> None:
+    rates = {Case(1, 32, "short"): 9.0, Case(2, 1): 4.0, Case(1, 256): 3.0, Case(1, 32): 2.0, Case(1, 1): 1.0}
 
-    assert with_speedup(student, teacher=seconds([FAST, SLOW]))["speedup_over_teacher"] == 4.0
-    assert with_speedup(student, teacher=seconds([])) == {**student, "speedup_over_teacher": None}
+    assert throughput([rates]) == [
+        {"threads": 1, "batch": 1, "rows_per_second": 1.0},
+        {"threads": 1, "batch": 32, "rows_per_second": 2.0},
+        {"threads": 1, "batch": 256, "rows_per_second": 3.0},
+        {"threads": 2, "batch": 1, "rows_per_second": 4.0},
+        {"threads": 1, "batch": 32, "length": "short", "rows_per_second": 9.0},
+    ]
+
+
+def test_members_have_a_throughput_together_only_where_each_was_timed() -> None:
+    together = throughput([{Case(1, 1): 10.0, Case(1, 32): 60.0}, {Case(1, 32): 30.0}])
+
+    assert together == [{"threads": 1, "batch": 32, "rows_per_second": pytest.approx(20.0)}]
+
+
+def test_speed_is_told_against_the_teacher_and_its_int8_file_or_not_at_all() -> None:
+    student, teacher = seconds([FAST]), seconds([FAST, SLOW])
+
+    both = with_speedups(student, teacher=teacher, int8={"size_mb": 1.0, **seconds([SLOW])})
+    neither = with_speedups(student, teacher=seconds([]), int8=None)
+
+    assert (both["speedup_over_teacher"], both["speedup_over_teacher_int8"]) == (4.0, 3.0)
+    assert neither == {**student, "speedup_over_teacher": None, "speedup_over_teacher_int8": None}
 
 
 def test_nothing_that_was_not_timed_has_a_speed() -> None:
     unknown = seconds([])
 
-    assert with_speedup(unknown, teacher=unknown) == {
+    assert with_speedups(unknown, teacher=unknown, int8=seconds([FAST])) == {
         "latency_ms": None,
         "rows_per_second": None,
+        "throughput": None,
         "speedup_over_teacher": None,
+        "speedup_over_teacher_int8": None,
     }
 
 

@@ -78,3 +78,12 @@ def test_several_labels_made_of_columns_are_noted_as_such(report: dict[str, Any]
 
     assert note.startswith("a row's labels are all of its columns that hold 0.5 or more")
     assert "exact match here means" in note
+
+
+def test_the_numbers_of_every_method_go_by_its_kind(report: dict[str, Any]) -> None:
+    report["augmentation"] = {
+        "kept": 900,
+        "methods": [{"kind": "masking", "kept": 500}, {"kind": "ngram", "kept": 400}],
+    }
+
+    assert findings.augmentation_facts(report) == [("kept", "900"), ("masking kept", "500"), ("ngram kept", "400")]

@@ -19,10 +19,10 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.whole import why_redo, written_whole
-from limbeck.evaluation import run
+from limbeck.evaluation import costing
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.clock import Subject, Timing
-from limbeck.evaluation.run import evaluate, timed_rows
+from limbeck.evaluation.run import evaluate
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 
@@ -30,7 +30,10 @@ KEY = Key(section={"threads": 1}, inputs={"corpus": "abc"})
 SECTION = Evaluation(bootstrap_samples=100)
 TEXTS = ["gorgeous film", "gorgeous story", "dreadful film", "dreadful story", "gorgeous", "dreadful"]
 LABELS = [1, 1, 0, 0, 1, 1]  # the last row is not what its word says
-COST = ("parameters", "parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second")
+COST = (
+    *("parameters", "parameters_without_embeddings", "size_mb", "multiply_adds"),
+    *("latency_ms", "rows_per_second", "throughput"),
+)
 CONTRACT = {
     "name",
     "role",
@@ -48,6 +51,10 @@ CONTRACT = {
     "latency_ms",
     "rows_per_second",
     "speedup_over_teacher",
+    "speedup_over_teacher_int8",
+    "throughput",
+    "multiply_adds",
+    "median_tokens",
     "mcc",
     "roc_auc",
     "macro",
@@ -153,14 +160,15 @@ def make_candidates(folder: Path, make_model: Callable[..., ModelFolder]) -> lis
 def make_report(
     tmp_path: Path, make_model: Callable[..., ModelFolder], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Report]:
-    """Makes reports; a teacher takes 50 ms, and the models 1 ms, 2 ms and 4 ms. Arguments take the place of ours."""
+    """Makes reports; a teacher takes 50 ms, the models 1 ms, 2 ms and 4 ms, and the fourth, the teacher's int8 file, 20
+    ms. Arguments take the place of ours."""
 
     def set_by_hand(section: Evaluation, *, subjects: Sequence[Subject], **rest: Any) -> list[Timing]:
         assert section is SECTION
         assert set(rest) == {"rows", "reporter"}
         kinds = [subject.kind for subject in subjects]
         assert kinds == sorted(kinds, reverse=True)  # teachers first
-        milliseconds = [50.0] * kinds.count("teacher") + [1.0, 2.0, 4.0][: kinds.count("model")]
+        milliseconds = [50.0] * kinds.count("teacher") + [1.0, 2.0, 4.0, 20.0][: kinds.count("model")]
         return [Timing(samples_ms=[time], rates=[1000 / time]) for time in milliseconds]
 
     def make(**given: Any) -> Report:
@@ -186,7 +194,7 @@ def make_report(
             **given,
         )
 
-    monkeypatch.setattr(run, "time_models", set_by_hand)
+    monkeypatch.setattr(costing, "time_models", set_by_hand)
     return make
 
 
@@ -199,7 +207,7 @@ def made(make_report: Callable[..., Report]) -> Report:
 def test_every_entry_keeps_the_contract(made: Report) -> None:
     for entry in made.data["models"]:
         assert set(entry) >= CONTRACT
-        assert set(entry["latency_ms"]) >= {"p50", "p95"}
+        assert set(entry["latency_ms"]) >= {"p50", "p95", "p99"}
         assert len(entry["accuracy_ci95"]) == 2
     assert set(made.data) >= {"run", "corpus", "machine", "judged_split", "models", "transfer", "curves"}
 
@@ -309,6 +317,23 @@ def test_cost_is_told_against_the_teacher(made: Report) -> None:
     assert speedups == [1.0, 50.0, 25.0, 12.5]
     assert made.data["models"][0]["size_mb"] == pytest.approx(4.0)  # weights alone
     assert made.data["models"][1]["rows_per_second"] == 1000.0
+
+
+def test_without_an_int8_file_of_the_teacher_nothing_is_told_against_it(made: Report) -> None:
+    assert made.data["teacher_int8"] is None
+    assert {entry["speedup_over_teacher_int8"] for entry in made.data["models"]} == {None}
+
+
+def test_the_teachers_int8_file_is_no_line_of_its_own_and_speed_is_told_against_it_too(
+    make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
+) -> None:
+    data = make_report(teacher_int8=make_model("teacher-int8", weight=3.0)).data
+
+    assert [entry["role"] for entry in data["models"]] == ["teacher", "baseline", "student", "export"]
+    assert [entry["speedup_over_teacher_int8"] for entry in data["models"]] == [0.4, 20.0, 10.0, 5.0]
+    assert data["teacher_int8"]["latency_ms"]["p50"] == 20.0
+    assert data["teacher_int8"]["rows_per_second"] == 50.0
+    assert data["teacher_int8"]["agreement"] == pytest.approx(5 / 6)
 
 
 def test_curves_hold_every_student_once(made: Report) -> None:
@@ -458,16 +483,6 @@ def test_pairs_of_two_classes_have_the_f1_of_the_second(tmp_path: Path, make_rep
 
 def test_single_texts_have_no_f1_of_the_second_class(made: Report) -> None:
     assert not any("f1_positive" in entry for entry in made.data["models"])
-
-
-def test_timed_rows_are_all_rows_in_an_order_of_their_own() -> None:
-    rows = Rows.of(ids=[str(n) for n in range(50)], texts=[str(n) for n in range(50)])
-
-    order = timed_rows(rows)
-
-    assert order != rows.texts
-    assert sorted(map(str, order)) == sorted(rows.texts)
-    assert order == timed_rows(rows)
 
 
 def test_the_room_hands_out_its_stage_and_nothing_else() -> None:

@@ -131,3 +131,26 @@ def test_where_a_row_may_have_several_labels_exact_matches_are_told(report: dict
 
     assert wording.measure(report) == "exact match"
     assert wording.verdict(report).startswith("bilstm keeps 98.5 % of the teacher's exact matches, is 120× faster")
+
+
+@pytest.mark.parametrize(("p", "text"), [(0.312, "0.31"), (0.0421, "0.042"), (0.0009, "<0.001"), (None, "–")])
+def test_chances_are_written_as_they_are_read(p: float | None, text: str) -> None:
+    assert wording.p_value(p) == text
+
+
+@pytest.mark.parametrize(("fraction", "text"), [(0.013, "+1.3"), (-0.006, "−0.6"), (0.0, "+0.0"), (None, "–")])
+def test_changes_have_a_sign(fraction: float | None, text: str) -> None:
+    assert wording.signed(fraction) == text
+
+
+def test_a_percentile_that_an_old_report_lacks_is_a_dash(report: dict[str, Any]) -> None:
+    assert wording.milliseconds(report["models"][2], "p99") == "–"
+    assert wording.decimal(-0.1234) == "−0.123"
+
+
+def test_the_baseline_is_found_where_there_is_one(report: dict[str, Any]) -> None:
+    assert (wording.baseline_of(report) or {})["name"] == "bilstm-alone"
+
+    del report["models"][1]
+
+    assert wording.baseline_of(report) is None

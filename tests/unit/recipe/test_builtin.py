@@ -6,17 +6,20 @@ from pathlib import Path
 import pytest
 
 import limbeck
-from limbeck.recipe.builtin import builtin_recipes
-from limbeck.recipe.load import load_recipe, recipe_source
+from limbeck.recipe.builtin import builtin_methods, builtin_recipes
+from limbeck.recipe.load import load_recipe, parse_recipe, recipe_source
+from limbeck.recipe.toml import to_toml
 
-FILES = sorted((Path(str(limbeck.__file__)).parent / "recipe").rglob("*.toml"))
+ALL = sorted((Path(str(limbeck.__file__)).parent / "recipe").rglob("*.toml"))
+METHODS = [path for path in ALL if path.parent.name == "methods"]
+FILES = [path for path in ALL if path not in METHODS]
 
 
 def test_every_recipe_file_of_the_package_is_listed() -> None:
-    recipes = builtin_recipes()
-
     assert FILES
-    assert [recipe.path for recipe in recipes] == FILES
+    assert METHODS
+    assert [recipe.path for recipe in builtin_recipes()] == FILES
+    assert [method.path for method in builtin_methods()] == METHODS
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -40,3 +43,17 @@ def test_it_writes_no_path_of_one_machine(path: Path) -> None:
     corpus = tomllib.loads(path.read_text(encoding="utf-8"))["corpus"]
 
     assert not [value for value in corpus.values() if isinstance(value, str) and value.startswith(("/", "~"))]
+
+
+@pytest.mark.parametrize("path", METHODS, ids=lambda path: path.stem)
+def test_a_method_says_what_it_is_and_runs_on_a_data_set(path: Path) -> None:
+    (method,) = (method for method in builtin_methods() if method.path == path)
+
+    loaded = load_recipe(f"sst2-{path.stem}", locate=False)
+
+    assert len(method.summary) > 10
+    assert method.command == f'extends = "{path.stem}"'
+    assert loaded.name == f"sst2-{path.stem}"
+    written = tomllib.loads(to_toml(loaded.recipe))
+    assert parse_recipe(written, recipe="again") == loaded.recipe
+    assert "corpus" not in tomllib.loads(path.read_text(encoding="utf-8"))

@@ -8,6 +8,7 @@ from limbeck.errors import RecipeInvalid, RecipeNotFound
 from limbeck.recipe import load
 from limbeck.recipe.builtin import BuiltinRecipe
 from limbeck.recipe.load import load_recipe, recipe_source
+from limbeck.recipe.student import BiLstm
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.recipe.toml import to_toml
 
@@ -114,6 +115,7 @@ def test_a_checkpoint_that_is_no_folder_is_left_to_the_hub(folder: Path) -> None
 def test_word_vectors_by_a_key_word_are_no_file(folder: Path, word: str) -> None:
     loaded = load_recipe(folder / "toy.toml", overrides=[f"student.word_vectors={word}"])
 
+    assert isinstance(loaded.recipe.student, BiLstm)
     assert loaded.recipe.student.word_vectors == word
 
 

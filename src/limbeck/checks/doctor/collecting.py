@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from limbeck.checks.doctor.finding import Finding
-from limbeck.checks.doctor.known import NotThere
+from limbeck.checks.doctor.known import NotThere, Stale
 from limbeck.errors import LimbeckError
 
 
@@ -15,6 +15,7 @@ class Collected:
 
     parts: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)  # of the absent: why those are left out that belong to others
     found: list[Finding] = field(default_factory=list)
 
     def add(self, name: str, make: Callable[[], Any], *, check: str = "recipe") -> None:
@@ -23,6 +24,7 @@ class Collected:
             self.parts[name] = make()
         except NotThere as reason:
             self.absent[name] = str(reason)
+            self.stale += [str(reason)] if isinstance(reason, Stale) else []
         except LimbeckError as error:
             finding = refusal(check, error)
             self.absent[name] = finding.what

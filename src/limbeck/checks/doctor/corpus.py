@@ -31,7 +31,7 @@ def overlap(known: Known) -> list[Finding]:
 
 def _in_train(split: str, found: Mapping[str, int], *, mode: str, removed: int) -> Finding:
     rows = f"{found['found']:,} of {found['rows']:,} {split} rows"
-    evidence = f"{found['verbatim']:,} verbatim, {found['found'] - found['verbatim']:,} but for case, width and spaces"
+    evidence = how_alike(found)
     if mode == "remove":
         evidence += f"; {removed:,} training rows were removed"
         return Finding("overlap", "note", f"{rows} stood in train", evidence, "Nothing to do: they are kept out.")
@@ -42,6 +42,16 @@ def _in_train(split: str, found: Mapping[str, int], *, mode: str, removed: int) 
         evidence,
         'Results look better than they are: set overlap = "remove" in [corpus].',
     )
+
+
+def how_alike(found: Mapping[str, int]) -> str:
+    """How many rows are the same to the letter, and how many but for something."""
+    counts = {
+        "verbatim": found["verbatim"],
+        "but for case, width and spaces": found["found"] - found["verbatim"],
+        "more nearly": found.get("near", 0),
+    }
+    return ", ".join(f"{count:,} {how}" for how, count in counts.items() if count)
 
 
 def level_of_leak(share: float) -> Level:

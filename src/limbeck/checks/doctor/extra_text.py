@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limbeck.checks.doctor.corpus import level_of_leak
+from limbeck.checks.doctor.corpus import how_alike, level_of_leak
 from limbeck.checks.doctor.finding import Finding
 from limbeck.checks.doctor.known import Known
 from limbeck.corpus.domain import FAR
@@ -25,10 +25,7 @@ def transfer_overlap(known: Known) -> list[Finding]:
 
 def _met(split: str, counts: Mapping[str, int], *, mode: str) -> Finding:
     rows = f"{counts['found']:,} of {counts['rows']:,} {split} rows"
-    other = counts["found"] - counts["verbatim"]
-    evidence = (
-        f"{counts['verbatim']:,} verbatim, {other:,} but for case, width and spaces; {counts['near']:,} more nearly do"
-    )
+    evidence = how_alike(counts)
     if mode == "remove":
         what, advice = f"{rows} stood in the transfer text", "Nothing to do: they are kept out."
         return Finding("transfer-overlap", "note", what, evidence, advice)

@@ -24,6 +24,10 @@ class NotThere(Exception):
     """A check asked for something that is not there; its text says why."""
 
 
+class Stale(NotThere):
+    """It is there, but was made from something that has been made anew since; its text says what."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """What a teacher said of dev rows."""
@@ -59,7 +63,7 @@ class Known:
     def part(self, name: str) -> Any:
         """The part of this name."""
         if self.parts.get(name) is None:
-            raise NotThere(self.absent.get(name, f"there is no {name.replace('_', ' ')} yet"))
+            raise NotThere(self.absent.get(name, "it is not there yet"))
         return self.parts[name]
 
     def has(self, *names: str) -> bool:

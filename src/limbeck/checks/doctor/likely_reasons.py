@@ -11,6 +11,7 @@ from limbeck.checks.doctor.tokens import sample
 from limbeck.checks.doctor.training import rising_students
 
 HARDLY_BETTER = 0.01  # a teacher must be that much more accurate than the student alone
+NOTHING_LEFT = 0.99  # accuracy of the student alone
 HOT = 8.0  # a temperature that leaves hardly a difference between classes
 
 
@@ -35,7 +36,9 @@ def likely_reasons(known: Known) -> list[str]:
 def _weak_teacher(report: Mapping[str, Any]) -> Iterator[str]:
     baseline, teacher = model_of(report, "baseline"), model_of(report, "teacher").get("accuracy")
     alone = baseline.get("accuracy_on_teacher_rows", baseline.get("accuracy"))  # on the rows that the teacher knows
-    if teacher is not None and alone is not None and teacher < alone + HARDLY_BETTER:
+    if alone is not None and alone > NOTHING_LEFT:
+        yield f"the student alone is right on {alone:.1%} of the rows: there is next to nothing left to gain"
+    elif teacher is not None and alone is not None and teacher < alone + HARDLY_BETTER:
         beside = "worse itself" if teacher < alone else "hardly better itself"
         accuracies = f"{teacher:.1%} against {alone:.1%} alone"
         yield f"the teacher is {beside}: {accuracies}; fine-tune it longer, or take a stronger one"

@@ -26,7 +26,9 @@ from limbeck.text.word_vectors import vector_width
 from limbeck.training.tracks import refuse_unknown_trackers
 
 NO_KEY = Key(section={}, inputs={})
-COUNTED_ROWS = 20_000  # of the transfer text, for the student's words: with all of them there would be more
+# Rows of the transfer text in which the student's words are counted: with all of them it may know some more. Finding
+# the words takes far longer in Chinese, where every character seen is known anyway.
+COUNTED_ROWS = {"en": 200_000, "zh": 20_000}
 NO_RUN = "that takes a run"
 
 
@@ -72,7 +74,7 @@ def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teac
 
 
 def _texts(corpus: Corpus, gathered: TransferText | None) -> Iterator[str]:
-    extra = [sample(gathered.rows, most=COUNTED_ROWS)] if gathered else []
+    extra = [sample(gathered.rows, most=COUNTED_ROWS[corpus.language])] if gathered else []
     return texts_of([corpus.splits["train"], *extra])
 
 

@@ -16,14 +16,14 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.checks.doctor.collecting import Collected
-from limbeck.checks.doctor.folders import Artifacts, find_artifacts
-from limbeck.checks.doctor.known import Asked, AskedTwice, Known, NotThere
+from limbeck.checks.doctor.finding import Finding
+from limbeck.checks.doctor.folders import CHECK, Artifacts, find_artifacts
+from limbeck.checks.doctor.known import Asked, AskedTwice, Known, NotThere, Stale
 from limbeck.checks.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.checks.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.errors import ArtifactMissing
 from limbeck.labeling.source import Source
 from limbeck.labeling.verification import TOLERANCES
-from limbeck.pipeline import teacher_sources
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Transformer
@@ -54,9 +54,15 @@ def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[Source] |
         "models": run.models,
         "report": run.report,
     }.items():
-        collected.add(name, make, check="manifest")
-    found = (*artifacts.findings, *collected.found)
+        collected.add(name, make, check=CHECK)
+    stale = [_earlier(reason, folder) for reason in dict.fromkeys(collected.stale)]
+    found = (*artifacts.findings, *stale, *collected.found)
     return Known(recipe, collected.parts, collected.absent, folder=folder, found=found)
+
+
+def _earlier(reason: str, folder: Path) -> Finding:
+    evidence = "what it was made from has been made anew since; it is left out here"
+    return Finding(CHECK, "warning", reason, evidence, f"Bring the run to its end: limbeck run {folder}")
 
 
 @dataclass(frozen=True)
@@ -74,7 +80,7 @@ class _Run:
         inputs: Mapping[str, str] = self.artifacts.whole[place].key.inputs
         earlier = [name for name, fingerprint in made_from.items() if inputs.get(name, fingerprint) != fingerprint]
         if earlier:
-            raise NotThere(f"{place} belongs to an earlier {' and '.join(earlier)}")
+            raise Stale(f"{place} belongs to an earlier {' and '.join(earlier)}")
         return self.folder / place
 
     def corpus(self) -> Corpus:
@@ -129,7 +135,7 @@ class _Run:
         try:
             return labelled_run(self.folder)
         except ArtifactMissing as error:
-            raise NotThere(error.reason) from None
+            raise Stale(error.reason.removeprefix("its ")) from None
 
     def asked(self) -> list[Asked]:
         labelled, facts = self.labelled(), self.teacher().facts
@@ -144,7 +150,7 @@ class _Run:
         if all(member.facts.kind == "file" for member in self.members().values()):
             raise NotThere("the teacher is a file, which always says the same")
         rows = sample(labelled.splits["train"], most=ROWS_ASKED)
-        asking = teacher_sources(self.folder) if sources is None else sources
+        asking = _sources(self.folder) if sources is None else sources
         between = max(_difference(source.open(), rows.texts, rows.pairs) for source in asking)
         from_kept = labelled.verified(asking, sample=ROWS_ASKED).largest_difference
         return [AskedTwice(name, len(rows), between, from_kept, tolerance=TOLERANCES[labelled.precision])]
@@ -179,6 +185,12 @@ class _Run:
     def report(self) -> dict[str, Any]:
         corpus, labels = self.corpus().fingerprint, self.labelled().labels.fingerprint
         return Report(self._at("report", corpus=corpus, labels=labels)).data
+
+
+def _sources(folder: Path) -> list[Source]:
+    from limbeck.pipeline import teacher_sources  # loads every stage there is
+
+    return teacher_sources(folder)
 
 
 def _difference(teacher: Any, texts: Sequence[str], pairs: Sequence[str] | None) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from limbeck.evaluation import wording
-from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, canvas, drawing, legend, svg
+from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, canvas, drawing, end_at_all, legend, short, svg
 
 
 def cascade(report: Mapping[str, Any]) -> str | None:
@@ -16,7 +16,7 @@ def cascade(report: Mapping[str, Any]) -> str | None:
     with drawing():
         figure, axes = canvas(xlabel="texts that the teacher is asked (%)", ylabel=f"{wording.measure(report)} (%)")
         shares, accuracies = ([100 * point[key] for point in points] for key in ("asked_share", "accuracy"))
-        name = f"{found['student']}, then teacher"
+        name = f"{short(found['student'])}, then teacher"
         axes.plot(shares, accuracies, color=COLOURS["student"], linewidth=1.5, label=name)
         axes.axhline(
             100 * found["teacher_accuracy"], color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.2, label="teacher"
@@ -25,8 +25,9 @@ def cascade(report: Mapping[str, Any]) -> str | None:
             _mark(axes, found["cheapest"])
         axes.set_xlim(-2, 102)
         axes.margins(y=0.18)  # room for what is written above the ring
+        end_at_all(axes)
         legend(axes, loc="lower right")
-        return svg(figure, name="cascade", title="accuracy of student and teacher together, by how often it is asked")
+        return svg(figure, name="cascade", title="student and teacher together, by how often the teacher is asked")
 
 
 def _mark(axes: Any, point: Mapping[str, Any]) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from limbeck.evaluation.plots.drawing import COLOURS, INK, canvas, drawing, svg
+from limbeck.evaluation.plots.drawing import COLOURS, INK, canvas, drawing, short, svg
 
 MOST_WITH_NUMBERS = 10  # more classes are drawn in colour alone
 MOST_CLASSES = 30  # more are not drawn
 DARKEST = 0.7  # so that numbers stay legible on every cell, in light and in dark
-LONGEST_NAME = 14  # characters of a class on the axes
+LONGEST_LABEL = 14  # characters of a class on the axes
 
 
 def confusion(entry: Mapping[str, Any], *, labels: Sequence[str], name: str) -> str | None:
@@ -21,13 +21,13 @@ def confusion(entry: Mapping[str, Any], *, labels: Sequence[str], name: str) -> 
         return None
     classes = len(labels)
     with drawing():
-        figure, axes = canvas(xlabel=f"what {entry['name']} says", ylabel="true class", height=3.4)
+        figure, axes = canvas(xlabel=f"what {short(entry['name'])} says", ylabel="true class", height=3.4)
         axes.grid(visible=False)
         axes.set(xlim=(-0.5, classes - 0.5), ylim=(classes - 0.5, -0.5), aspect="equal")
         _draw_cells(axes, counts, colour=COLOURS[entry["role"]])
-        shown = [_short(label) for label in labels]
+        shown = [short(label, most=LONGEST_LABEL) for label in labels]
         size = 8 if classes <= MOST_WITH_NUMBERS else 5.5
-        steep = max(len(label) for label in shown) * classes > LONGEST_NAME * 2
+        steep = max(len(label) for label in shown) * classes > LONGEST_LABEL * 2
         axes.set_xticks(range(classes), shown, fontsize=size, rotation=90 if steep else 0)
         axes.set_yticks(range(classes), shown, fontsize=size, rotation=0 if steep else 90, va="center")
         axes.tick_params(length=0)
@@ -59,7 +59,3 @@ def _draw_cells(axes: Axes, counts: Sequence[Sequence[int]], *, colour: str) -> 
             if len(counts) <= MOST_WITH_NUMBERS:
                 size = 9 if len(counts) <= 5 else 6
                 axes.text(said, true, f"{rows:,}", ha="center", va="center", color=INK, fontsize=size)
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_NAME else label[: LONGEST_NAME - 1] + "…"

@@ -18,6 +18,8 @@ MARKERS = {"teacher": "*", "baseline": "o", "student": "o", "export": "D"}
 PALETTE = ("#3b82d6", "#d9822b", "#2fa36b", "#b565c9", "#c9485b", "#8a8f98", "#a88f22", "#2aa5b5")
 DASHED = (0, (6, 4))
 WIDTH, HEIGHT = 4.2, 3.0  # inches: narrow, so that letters stay legible on a phone
+LONGEST_NAME = 28  # characters of a model or a run in a picture
+MOST_PERCENT = 102.0  # where an axis of shares ends at the latest: room for marks at 100
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "limbeck", "text.parse_math": False, "font.size": 9}
 
 
@@ -43,6 +45,17 @@ def canvas(*, xlabel: str, ylabel: str, width: float = WIDTH, height: float = HE
     axes.spines[["left", "bottom"]].set_color(INK)
     axes.grid(visible=True, color=INK, alpha=0.12, linewidth=0.6)
     return figure, axes
+
+
+def short(name: object, *, most: int = LONGEST_NAME) -> str:
+    """A name that leaves room for the picture."""
+    text = str(name)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def end_at_all(axes: Axes) -> None:
+    """Shares end at 100 %: an axis of them has no business far above that."""
+    axes.set_ylim(top=min(axes.get_ylim()[1], MOST_PERCENT))
 
 
 def legend(axes: Axes, **where: object) -> None:

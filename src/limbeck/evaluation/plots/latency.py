@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from limbeck.evaluation import wording
-from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, MARKERS, canvas, drawing, svg
+from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, MARKERS, canvas, drawing, end_at_all, short, svg
 from limbeck.evaluation.plots.names import label_points
 
 SIDE_MARGIN, LEAST_FACTOR = 0.36, 1.5  # room for names on the axis of time: a share of it, and at least a factor
@@ -35,7 +35,8 @@ def accuracy_against_latency(report: Mapping[str, Any]) -> str:
                 _draw_level(axes, 100 * entry["accuracy"], name=entry["name"])
         draw_front(axes, points)
         axes.margins(y=0.15)
-        label_points(figure, axes, points, names=[entry["name"] for entry in timed])
+        end_at_all(axes)
+        label_points(figure, axes, points, names=[short(entry["name"]) for entry in timed])
         return svg(figure, name="latency", title=f"{wording.measure(report)} against time")
 
 
@@ -87,7 +88,7 @@ def _draw_level(axes: Axes, accuracy: float, *, name: str) -> None:
     """A teacher without a place on the axis of time."""
     axes.axhline(accuracy, color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.3)
     axes.annotate(
-        name,
+        short(name),
         xy=(1, accuracy),
         xycoords=("axes fraction", "data"),
         xytext=(0, 2),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from limbeck.evaluation import wording
-from limbeck.evaluation.plots.drawing import COLOURS, MARKERS, canvas, drawing, legend, svg
+from limbeck.evaluation.plots.drawing import COLOURS, MARKERS, canvas, drawing, end_at_all, legend, short, svg
 
 
 def accuracy_by_length(report: Mapping[str, Any]) -> str | None:
@@ -28,10 +28,11 @@ def accuracy_by_length(report: Mapping[str, Any]) -> str | None:
                 marker=MARKERS[entry["role"]],
                 markersize=8 if entry["role"] == "teacher" else 4,
                 linewidth=1.3,
-                label=entry["name"],
+                label=short(entry["name"]),
             )
         axes.set_xticks(range(len(groups)), [_named(group) for group in groups], fontsize=8)
         axes.margins(x=0.08, y=0.15)
+        end_at_all(axes)
         legend(axes)
         return svg(figure, name="lengths", title=f"{wording.measure(report)} by the length of texts")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, canvas, drawing, legend, svg
+from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, canvas, drawing, legend, short, svg
 
 SMALLEST, LARGEST = 8.0, 90.0  # areas of marks, by the rows they stand for
 
@@ -20,7 +20,7 @@ def reliability(entries: Sequence[Mapping[str, Any]]) -> str | None:
         axes.plot([0, 100], [0, 100], color=INK, alpha=0.5, linestyle=DASHED, linewidth=0.9)
         lowest = 100.0
         for entry in known:
-            colour, name = COLOURS[entry["role"]], entry["name"]
+            colour, name = COLOURS[entry["role"]], short(entry["name"])
             _draw_bins(axes, entry["reliability"], colour=colour, name=name)
             lowest = min(lowest, *(100 * min(bin_["confidence"], bin_["accuracy"]) for bin_ in entry["reliability"]))
             if entry.get("reliability_calibrated"):
@@ -28,7 +28,7 @@ def reliability(entries: Sequence[Mapping[str, Any]]) -> str | None:
                 _draw_bins(axes, entry["reliability_calibrated"], colour=colour, name=scaled, is_after=True)
         start = max(0.0, lowest - 5)
         axes.set(xlim=(start, 101), ylim=(start, 102))
-        legend(axes, loc="upper left")
+        legend(axes)
         return svg(figure, name="reliability", title="how often a model is right, by how sure it is")
 
 

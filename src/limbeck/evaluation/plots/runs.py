@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.lines import Line2D
 
 from limbeck.evaluation import wording
-from limbeck.evaluation.plots.drawing import INK, PALETTE, canvas, drawing, svg
+from limbeck.evaluation.plots.drawing import INK, PALETTE, canvas, drawing, end_at_all, short, svg
 from limbeck.evaluation.plots.latency import TIME, draw_front, point_of, set_time_axis
 
 MARKS = {"teacher": "*", "baseline": "x", "student": "o", "export": "D"}
@@ -38,8 +38,9 @@ def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
             )
         draw_front(axes, points)
         axes.margins(y=0.12)
+        end_at_all(axes)
         handles = [
-            Line2D([], [], color=PALETTE[number % len(PALETTE)], linewidth=3, label=name)
+            Line2D([], [], color=PALETTE[number % len(PALETTE)], linewidth=3, label=short(name))
             for number, (name, _) in enumerate(runs)
         ]
         roles = [role for role in MARKS if any(entry["role"] == role for _, entry in timed)]
@@ -48,4 +49,4 @@ def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
             for role in roles
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, labelcolor=INK, fontsize=8)
-        return svg(figure, name="runs", title="accuracy against time, all runs")
+        return svg(figure, name="runs", title="all models of all runs: how good, against time")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from limbeck.evaluation.plots.drawing import DASHED, INK, PALETTE, canvas, drawing, legend, svg
+from limbeck.evaluation.plots.drawing import DASHED, INK, PALETTE, canvas, drawing, legend, short, svg
 from limbeck.evaluation.plots.training import set_loss_axis
 
 Point = Mapping[str, float]  # the place on the axis under "at", and the value of each term
@@ -24,11 +24,11 @@ def loss_terms(report: Mapping[str, Any]) -> str | None:
     if not names:
         return None
     with drawing():
-        figure, axes = canvas(xlabel=axis, ylabel=f"loss of {curve['name']} (log scale)")
+        figure, axes = canvas(xlabel=axis, ylabel=f"loss of {short(curve['name'], most=16)} (log scale)")
         for number, name in enumerate(names):
             line = [(point["at"], point[name]) for stage in stages for point in stage if name in point]
             colour = PALETTE[number % len(PALETTE)]
-            axes.plot(*zip(*line, strict=True), color=colour, linewidth=1.3, label=name.replace("_", " "))
+            axes.plot(*zip(*line, strict=True), color=colour, linewidth=1.3, label=short(name.replace("_", " ")))
         for stage in stages[1:]:
             axes.axvline(stage[0]["at"], color=INK, alpha=0.4, linestyle=DASHED, linewidth=0.8)
         set_loss_axis(axes, [point[name] for stage in stages for point in stage for name in names if name in point])

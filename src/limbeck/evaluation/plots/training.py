@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from limbeck.evaluation import wording
-from limbeck.evaluation.plots.drawing import COLOURS, DASHED, canvas, drawing, legend, svg
+from limbeck.evaluation.plots.drawing import COLOURS, DASHED, canvas, drawing, legend, short, svg
 
 NARROW = 30.0  # an axis of losses that ends at so many times its beginning may hold a single power of ten
 SEED_DASHES = ("-", "--", ":", "-.")
@@ -59,7 +59,7 @@ def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, s
             marker="o",
             markersize=3,
             linewidth=1.3,
-            label=None if of_this_name else curve["name"],
+            label=None if of_this_name else short(curve["name"]),
         )
         named[curve["name"]] = of_this_name + 1
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

@@ -7,6 +7,8 @@ from limbeck.evaluation import wording
 from limbeck.evaluation.tables.grid import Entry, Field, Grid, grid_of, named
 from limbeck.evaluation.tables.quality import MODEL
 
+Case = tuple[str, int, int]  # "" for all texts, "short" or "long"; threads; texts a call
+
 
 def cost_grid(report: Mapping[str, Any]) -> Grid:
     """What every model takes; the teacher once more as an int8 file, if it was timed as one."""
@@ -26,23 +28,32 @@ def cost_grid(report: Mapping[str, Any]) -> Grid:
 
 
 def throughput_grid(report: Mapping[str, Any]) -> Grid:
-    """Rows per second of every model, for each number of threads and each batch size that was timed."""
+    """Rows per second of every model, in each case that was timed: threads, batch, and short or long texts alone."""
     timed = [entry for entry in report["models"] if entry.get("throughput")]
-    kinds = sorted({(point["threads"], point["batch"]) for entry in timed for point in entry["throughput"]})
-    fields = [MODEL, *(_throughput(threads, batch) for threads, batch in kinds)]
+    cases = sorted({_case(point) for entry in timed for point in entry["throughput"]})
+    fields = [MODEL, *(_throughput(case) for case in cases)]
     return grid_of("throughput", title="Rows per second", fields=fields, entries=timed)
 
 
-def _throughput(threads: int, batch: int) -> Field:
+def _case(point: Mapping[str, Any]) -> Case:
+    return point.get("length", ""), point["threads"], point["batch"]
+
+
+def _throughput(case: Case) -> Field:
     def rate(entry: Entry) -> float | None:
-        found = [point for point in entry["throughput"] if (point["threads"], point["batch"]) == (threads, batch)]
+        found = [point for point in entry["throughput"] if _case(point) == case]
         return float(found[0]["rows_per_second"]) if found else None
 
-    words = f"{threads} thread{'' if threads == 1 else 's'}, batch {batch}"
+    length, threads, batch = case
+    words = [
+        f"{threads} thread{'' if threads == 1 else 's'}",
+        f"batch {batch}",
+        *([f"{length} texts"] if length else []),
+    ]
     return Field(
-        heading=words,
+        heading=", ".join(words),
         text=lambda entry: wording.three_figures(rate(entry)),
-        values={f"rows_per_second_{threads}_threads_batch_{batch}": rate},
+        values={"rows_per_second " + ", ".join(words): rate},
     )
 
 
@@ -77,10 +88,11 @@ def _times_less(entry: Entry, teacher: Entry, key: str) -> float | None:
 
 
 def _notes(report: Mapping[str, Any]) -> list[str]:
-    agreement = report["teacher_int8"].get("agreement")
+    agreement, rows = (report["teacher_int8"].get(key) for key in ("agreement", "agreement_rows"))
     if agreement is None:
         return []
-    return [f"The teacher as an int8 file gives the same label as before on {wording.percent(agreement)} % of rows."]
+    asked = f"{rows:,} rows" if rows else "rows"
+    return [f"The teacher as an int8 file gives the teacher's label on {wording.percent(agreement)} % of {asked}."]
 
 
 def _column(heading: str, key: str, text: Callable[[Any], str], **more: Any) -> Field:

@@ -40,7 +40,10 @@ def _beside(model: Entry, other: Entry) -> float | None:
 
 def _against(other: Entry, place: int) -> Field:
     def text(row: Entry) -> str:
-        return ITSELF if row["place"] == place else wording.signed(relative_change(row, other))
+        if row["place"] == place:
+            return ITSELF
+        change = wording.signed(relative_change(row, other))
+        return "0.0" if change in ("+0.0", "−0.0") else change
 
     return Field(
         heading=str(other["name"]), text=text, values={f"vs {other['name']}": lambda row: relative_change(row, other)}

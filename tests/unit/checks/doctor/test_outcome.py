@@ -104,6 +104,17 @@ def test_the_likely_reasons_come_in_order_each_with_what_speaks_for_it(
     assert all(reason.startswith(begin) for reason, begin in zip(finding.reasons, begins, strict=True)), finding.reasons
 
 
+def test_a_student_alone_that_is_nearly_always_right_leaves_nothing_to_gain(make_known: Make) -> None:
+    report = report_of(student=1.0, alone=1.0, teacher=1.0, interval=(0.0, 0.0))
+
+    (finding,) = gain(make_known({"transfer": {"files": ["a.txt"]}}, report=report))
+
+    assert finding.level == "note"
+    assert finding.reasons == (
+        "the student alone is right on 100.0% of the rows: there is next to nothing left to gain",
+    )
+
+
 def test_a_gain_that_may_be_luck_says_how_many_rows_would_tell(make_known: Make) -> None:
     report = report_of(student=0.82, alone=0.80, interval=(-0.02, 0.06), rows=500)
 
@@ -151,6 +162,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_ro
     folder, key = tmp_path_factory.mktemp("exported"), Key(section={}, inputs={})
     student, texts = make_student(folder / "student"), [text for text, _ in toy_rows[:20]]
     rows = Rows.of(ids=texts, texts=texts, labels=[0, 1] * 10)
+    precisions: dict[str, Precision] = {"bilstm": "fp32", "bilstm-int8": "int8"}
     models = {
         name: export_student(
             Export(), student=student, rows=rows, precision=precision, out=folder / name, key=key,

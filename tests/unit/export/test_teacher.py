@@ -1,0 +1,170 @@
+"""A teacher as a file: it says what the teacher says of texts, with the teacher's own tokens, or is not written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
+
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.artifacts.whole import written_whole
+from limbeck.export.teacher import MOST_PARAMETERS, export_teacher
+from limbeck.models.tokenizer import load_tokenizer
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Precision
+from limbeck.runtime.classifier import load
+
+KEY = Key(section={}, inputs={})
+LABELS = ["negative", "neutral", "positive"]
+MAX_LENGTH = 40
+MakeTeacher = Callable[..., TeacherFolder]
+ToyRows = tuple[tuple[str, str], ...]
+
+
+class Notes(SilentReporter):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.fixture
+def teacher_of(tiny_teacher_folder: Path, tmp_path: Path) -> MakeTeacher:
+    """teacher_of(network, **facts): a classifier that reads the tiny teacher's tokens, as a run would save it."""
+
+    def make(network: Any, **facts_that_differ: Any) -> TeacherFolder:
+        facts: dict[str, Any] = {
+            "name": "tiny", "labels": LABELS, "dev_accuracy": 0.9, "max_length": MAX_LENGTH, "precision": "fp32",
+            "parameters": 1000, "parameters_without_embeddings": 500,
+        }  # fmt: skip
+        with written_whole(tmp_path / "teacher", kind="teacher", key=KEY) as scratch:
+            network.save_pretrained(scratch)
+            AutoTokenizer.from_pretrained(tiny_teacher_folder).save_pretrained(scratch)
+            save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))
+        return TeacherFolder(tmp_path / "teacher")
+
+    return make
+
+
+def exported(
+    teacher: TeacherFolder, *, precision: Precision = "int8", pair: bool = False, reporter: SilentReporter | None = None
+) -> ModelFolder | None:
+    return export_teacher(
+        teacher,
+        language="en",
+        pair=pair,
+        precision=precision,
+        out=teacher.folder.with_name("file"),
+        key=KEY,
+        reporter=reporter or SilentReporter(),
+    )
+
+
+def said(network: Any, teacher: TeacherFolder, *texts: list[str]) -> npt.NDArray[np.float32]:
+    """What the network says of texts, or of pairs, that its own tokenizer has read."""
+    tokenizer = load_tokenizer(teacher.folder, network.config)
+    batch = tokenizer(*texts, truncation=True, max_length=MAX_LENGTH, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        logits: npt.NDArray[np.float32] = network(**batch).logits.numpy()
+    return logits
+
+
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet"])
+def test_the_file_says_of_texts_what_the_teacher_says(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows, family: str, pair: bool
+) -> None:
+    network = make_encoder(family, pad_token_id=0)
+    teacher = teacher_of(network)
+    texts = [text for text, _ in toy_rows[:40]] + ["", "gorgeous " * 60]
+    columns = [texts, texts[::-1]] if pair else [texts]
+
+    model = exported(teacher, precision="fp32", pair=pair)
+
+    assert model is not None
+    asked = list(zip(*columns, strict=True)) if pair else texts
+    np.testing.assert_allclose(load(model.folder).logits(asked), said(network, teacher, *columns), atol=1e-4)
+
+
+def test_the_int8_file_says_nearly_the_same_and_is_smaller(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows
+) -> None:
+    network = make_encoder("bert", pad_token_id=0)
+    teacher = teacher_of(network)
+    texts = [text for text, _ in toy_rows]
+
+    model = exported(teacher)
+
+    assert model is not None
+    same = load(model.folder).logits(texts).argmax(axis=1) == said(network, teacher, texts).argmax(axis=1)
+    assert same.mean() >= 0.95
+    assert model.graph.stat().st_size < 0.7 * (teacher.folder / "model.safetensors").stat().st_size
+
+
+def test_the_facts_are_the_teachers(make_encoder: Callable[..., Any], teacher_of: MakeTeacher) -> None:
+    model = exported(teacher_of(make_encoder("distilbert"), multi_label=True), pair=True)
+
+    assert model is not None
+    facts = model.facts()
+    assert (facts.name, facts.precision, facts.labels, facts.max_length) == ("teacher-int8", "int8", LABELS, MAX_LENGTH)
+    assert (facts.pair, facts.multi_label, facts.tokenizer) == (True, True, "framed")
+    assert (facts.parameters, facts.parameters_without_embeddings) == (1000, 500)
+
+
+def unknown_family() -> Any:
+    config = XLNetConfig(vocab_size=130, d_model=16, n_layer=1, n_head=2, d_inner=16, num_labels=3)
+    return XLNetForSequenceClassification(config)
+
+
+@pytest.mark.parametrize(
+    ("network", "facts", "reason"),
+    [
+        (unknown_family, {}, "no graph is known for its family, xlnet"),
+        (None, {"kind": "student"}, "it is no encoder but of the kind 'student'"),
+        (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file holds"),
+    ],
+)
+def test_a_teacher_that_cannot_be_exported_is_a_note_and_no_file(
+    make_encoder: Callable[..., Any],
+    teacher_of: MakeTeacher,
+    network: Callable[[], Any] | None,
+    facts: dict[str, Any],
+    reason: str,
+) -> None:
+    teacher = teacher_of(network() if network else make_encoder("bert"), **facts)
+    notes = Notes()
+
+    assert exported(teacher, reporter=notes) is None
+    assert len(notes.lines) == 1
+    assert reason in notes.lines[0]
+    assert not teacher.folder.with_name("file").exists()
+
+
+def test_an_activation_that_no_operator_is_known_for_is_a_note_too(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher
+) -> None:
+    notes = Notes()
+
+    assert exported(teacher_of(make_encoder("bert", hidden_act="silu")), reporter=notes) is None
+    assert "its family, bert" in notes.lines[0]
+
+
+def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
+    make_encoder: Callable[..., Any], teacher_of: MakeTeacher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teacher, notes = teacher_of(make_encoder("bert")), Notes()
+    bare = json.dumps({**json.loads(teacher.tokenizer_json()), "post_processor": None})
+    monkeypatch.setattr(TeacherFolder, "tokenizer_json", lambda _: bare)
+
+    assert exported(teacher, reporter=notes) is None
+    assert "its tokens cannot be taken over, it puts no special token before a text" in notes.lines[0]

@@ -424,9 +424,10 @@ def page(text: str) -> str:
 def table_of(found: Mapping[str, Any]) -> str:
     """One file of results as Markdown."""
     machine, teacher = found["machine"], found["teacher"]
+    rows = "made-up rows" if found["texts"] == "made up" else "rows of a file"
     tokens = statistics.mean(line["tokens_a_row"] for line in found["students"])
     lines = [
-        f"Teacher {teacher['name']} (weights {teacher['weights']}), rows {found['texts']} of {tokens:.0f} tokens, "
+        f"Teacher {teacher['name']} (weights {teacher['weights']}), {rows} of {tokens:.0f} tokens, "
         f"{found['epochs']} epochs, batches of {found['batch_size']}, medians of {found['rounds']} rounds; "
         f"{machine.get('gpu', '')}{', ' if 'gpu' in machine else ''}{machine['cpu']}, threads: {machine['threads']}, "
         "load of the machine {:.1f} before, {:.1f} after.".format(*found["load"]),
@@ -434,7 +435,9 @@ def table_of(found: Mapping[str, Any]) -> str:
         f"| {' | '.join(HEADINGS)} |",
         f"|---|{'---:|' * (len(HEADINGS) - 1)}",
     ]
-    return "\n".join([*lines, *(f"| {' | '.join(cells(line))} |" for line in found["students"])])
+    lines += [f"| {' | '.join(cells(line))} |" for line in found["students"]]
+    busy = ", ".join(f"{line['student']} {line['of_cpu_seconds']['ratio']:.1f}×" for line in found["students"])
+    return "\n".join([*lines, "", f"Ratios of CPU time, which other work on the machine changes less: {busy}."])
 
 
 if __name__ == "__main__":

@@ -28,6 +28,8 @@ SMALL = [
     "evaluation.latency_rows=4",
     "evaluation.latency_rounds=1",
     "evaluation.throughput_rows=8",
+    "evaluation.throughput_batches=[]",
+    "evaluation.teacher_int8=false",
     "export.int8_agreement=0.0",
 ]
 

@@ -245,6 +245,10 @@ def test_what_only_the_students_network_knows_keeps_the_vocabulary(project: Proj
     assert steps.made == [*BASELINE, *STUDENT]
 
 
+def test_a_pooling_with_weights_redoes_the_vocabulary_which_may_not_outgrow_the_teacher(project: Project) -> None:
+    assert "vocabulary" in project.made("student.pooling='attention'", until=Stage.DISTILLATION)
+
+
 def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(project: Project) -> None:
     project.rewrite("vectors.txt", lambda text: text.replace("gorgeous 0", "gorgeous 1"))
 

@@ -5,16 +5,20 @@ from typing import Any
 from transformers import AutoConfig
 
 from limbeck.distillation.objective import term_of
+from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.shapes import LayerShape, Shapes
-from limbeck.errors import LayersUnreadable
+from limbeck.distillation.transformer_vocabulary import refuse_tokens
+from limbeck.errors import ClassesUnlearned, LayersUnreadable
 from limbeck.models.checkpoint import damage_told, find_checkpoint
 from limbeck.models.layer_parts import FAMILIES
-from limbeck.models.transformer import refuse_family, shape_for
-from limbeck.models.transformer_start import layer_sources
+from limbeck.models.tokenizer import load_tokenizer
+from limbeck.models.transformer import refuse_family, shape_for, student_family
+from limbeck.models.transformer_start import layer_sources, starts_as_classifier
+from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Transformer
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher
 from limbeck.training.modes import quiet_transformers
 
 ANY_WIDTH = 8  # of features: no loss on them depends on it
@@ -24,19 +28,44 @@ def refuse_the_impossible(recipe: Recipe) -> None:
     """Raise what building the student, or a term of its objective, would raise hours later.
 
     A loss function that cannot be imported, layers or heads that the two models do not have, a family of teachers
-    whose attention cannot be read or whose layers cannot be dropped.
+    whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be taken over, a classifier
+    that would never learn.
     """
     losses, student = recipe.distillation.every_loss, recipe.student
     shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
-    if isinstance(student, Transformer) and isinstance(recipe.teacher, EncoderTeacher):
-        config = _config_of(recipe.teacher.checkpoint)
+    encoder = _encoder_of(recipe.teacher)
+    if isinstance(student, Transformer) and encoder is not None:
+        config = _config_of(encoder.checkpoint, with_tokens=student.vocabulary.kind == "teacher")
         shapes = _layer_shapes(student, config)
+        _refuse_unlearned_classes(recipe.distillation, student, config)
         if config.model_type not in FAMILIES and any(
             isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
         ):
             raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
     for loss in losses:
         term_of(loss, shapes)
+
+
+def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:
+    """The teacher, or of an ensemble the first member, that has tokens and layers."""
+    members = teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
+    return next((member for member in members if isinstance(member, EncoderTeacher)), None)
+
+
+def _refuse_unlearned_classes(distillation: Distillation, student: Transformer, theirs: Any) -> None:
+    *_, last = trainings_of(distillation, alone=False)
+    kind = student_family(student, model_type=theirs.model_type)
+    if last.judged_by_dev:
+        return
+    reason = ""
+    if student.start == "random":
+        reason = 'student.start = "random"'
+    elif shape_for(student, theirs).width != theirs.hidden_size:
+        reason = f"it is not as wide as its teacher ({theirs.hidden_size})"
+    elif not starts_as_classifier(kind, teacher_kind=theirs.model_type):
+        reason = f"a {kind} has not the classifier of a {theirs.model_type}"
+    if reason:
+        raise ClassesUnlearned(losses=[loss.kind for loss in last.losses], reason=reason)
 
 
 def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
@@ -52,8 +81,12 @@ def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
     )
 
 
-def _config_of(checkpoint: str) -> Any:
+def _config_of(checkpoint: str, *, with_tokens: bool) -> Any:
+    """The shape of a checkpoint; refused if a student is to have all of its tokens and cannot read them."""
     quiet_transformers()
     folder = find_checkpoint(checkpoint)
     with damage_told(folder):
-        return AutoConfig.from_pretrained(folder)
+        config = AutoConfig.from_pretrained(folder)
+        if with_tokens:
+            refuse_tokens(load_tokenizer(folder, config))
+    return config

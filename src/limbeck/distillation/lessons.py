@@ -99,8 +99,6 @@ def _framed(rows: Rows, tokenizer: FramedTokenizer, *, max_length: int, device: 
     if not rows.is_pair:
         ids = (tokenizer.encode(block.texts, max_length=max_length) for block in blocks)
         return {"input_ids": TokenRows.of(ids, device=device)}
-    pairs = [tokenizer.encode_pairs(block.texts, block.pairs or [], max_length=max_length) for block in blocks]
-    found = {"input_ids": TokenRows.of((ids for ids, _ in pairs), device=device)}
-    if tokenizer.has_types:
-        found["token_type_ids"] = TokenRows.of((types for _, types in pairs), device=device)
-    return found
+    names = ("input_ids", "token_type_ids") if tokenizer.has_types else ("input_ids",)
+    both = (tokenizer.encode_pairs(block.texts, block.pairs or [], max_length=max_length) for block in blocks)
+    return dict(zip(names, TokenRows.together(both, columns=len(names), device=device), strict=True))

@@ -18,8 +18,8 @@ from limbeck.models.transformer import refuse_family, student_family
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import Transformer
 from limbeck.text.forms import FormStep
-from limbeck.text.framed_tokenizer import FramedTokenizer
-from limbeck.text.framing import framed_pieces, framed_teacher_tokenizer
+from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
+from limbeck.text.framing import NOTHING_BEFORE, framed_pieces, framed_teacher_tokenizer
 from limbeck.training.modes import quiet_transformers
 
 TEXTS_AT_ONCE = 65_536
@@ -84,8 +84,7 @@ def _facts(section: Transformer, tokenizer: FramedTokenizer, teacher_ids: list[i
 
 def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]) -> FramedTokenizer:
     """With the types that the teacher reads, also for a student that reads none: the teacher may read along."""
-    if theirs.pad_token_id is None:
-        raise TeacherTokensUnsupported(reason="none of them is for padding", other_kind="pieces")
+    refuse_tokens(theirs)
     return framed_teacher_tokenizer(
         encoder.tokenizer_json(),
         pad_id=theirs.pad_token_id,
@@ -93,6 +92,14 @@ def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]
         has_types=TYPES in theirs.model_input_names,
         form=form,
     )
+
+
+def refuse_tokens(theirs: Any) -> None:
+    """A student that takes all tokens over needs one for padding, and one before a text for its classifier to read."""
+    if theirs.pad_token_id is None:
+        raise TeacherTokensUnsupported(reason="none of them is for padding", other_kind="pieces")
+    if not Frame.read_off(theirs.backend_tokenizer, texts=1).gaps[0]:
+        raise TeacherTokensUnsupported(reason=NOTHING_BEFORE, other_kind="pieces")
 
 
 def _pieces(

@@ -19,7 +19,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     │                          NothingToCompare
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
-    │                          HeadsDiffer · RelationHeadsImpossible · CustomLossUnusable
+    │                          HeadsDiffer · RelationHeadsImpossible · CustomLossUnusable · ClassesUnlearned
     │                          StudentFamilyUnsupported · TeacherTokensUnsupported · TeacherLayersMissing · HeadsUnfit
     ├── TrainingDiverged
     ├── ExportRefused
@@ -63,6 +63,7 @@ from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
 from limbeck.errors.serving import AddressUnusable, PortTaken, ServingError
 from limbeck.errors.student import (
     BudgetTooSmall,
+    ClassesUnlearned,
     CustomLossUnusable,
     ExportRefused,
     HeadsDiffer,
@@ -129,6 +130,7 @@ __all__ = [
     "ClassNamesUnfit",
     "ClassUnknown",
     "ClassesDiffer",
+    "ClassesUnlearned",
     "ColumnMissing",
     "CustomLossUnusable",
     "DataError",

@@ -87,6 +87,17 @@ class HeadsUnfit(StudentError):
         )
 
 
+class ClassesUnlearned(StudentError):
+    """A transformer student neither starts with its teacher's classifier nor learns one."""
+
+    def __init__(self, *, losses: Sequence[str], reason: str) -> None:
+        self.losses = tuple(losses)
+        super().__init__(
+            f"{', '.join(losses)} alone teaches no classes, and the student's classifier starts at random: {reason}\n"
+            f"Add logit_mse, soft_targets or hard_labels to distillation.losses, or a last stage with one of them."
+        )
+
+
 class LayerMapImpossible(StudentError):
     """The layers of student and teacher cannot be paired as asked."""
 

@@ -10,7 +10,7 @@ from limbeck.progress import Bar
 from limbeck.runtime.row import Row, characters
 
 SECONDS_PER_CASE = 0.24  # of one model, over all rounds: thousands of rows of a small student
-MOST_SECONDS_PER_CALL = 4.0  # a call that would take longer is left out
+MOST_SECONDS_PER_CALL = 5.0  # a call that would take longer is left out
 LEAST_ROWS = 64  # to take calls from, so that calls of one text are about many texts
 
 Length = Literal["short", "long"]

@@ -46,7 +46,8 @@ def measure_parity(student: nn.Module, reader: StudentReader, exported: Classifi
     alone = np.concatenate([exported.logits([row]) for row in asked])
     return Parity(
         rows=len(rows),
-        largest_difference=float(max(np.abs(said - batched).max(), np.abs(said - alone).max())),
+        # Not `max`, which passes over what is no number if it comes second.
+        largest_difference=float(np.max(np.abs([said - batched, said - alone]))),
         agreement=min(_same_label(said, other, multi_label=exported.facts.multi_label) for other in (batched, alone)),
     )
 
@@ -57,6 +58,8 @@ def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision
         alike = parity.largest_difference <= section.fp32_tolerance
         measure, found = "largest difference of a logit", f"{parity.largest_difference:.2g}"
         allowed = f"{section.fp32_tolerance:g}"
+    elif not np.isfinite(parity.largest_difference):
+        alike, measure, found, allowed = False, "largest difference of a logit", "no number", "any number"
     else:
         alike = parity.agreement >= section.int8_agreement
         measure, found = "share of rows with the same label", f"{parity.agreement:.2%}"

@@ -32,6 +32,13 @@ def layer_sources(how: LayerChoice, *, student_layers: int, teacher_layers: int)
     return chosen
 
 
+def starts_as_classifier(kind: str, *, teacher_kind: str) -> bool:
+    """Whether a student of the teacher's width has the teacher's classifier when it starts, given both model_types."""
+    if teacher_kind not in FAMILIES:
+        return False
+    return kind == teacher_kind or FAMILIES[kind].activation == FAMILIES[teacher_kind].activation
+
+
 def start_from_teacher(
     student: Any, teacher: Any, *, teacher_layers: LayerChoice, vocabulary: Sequence[int] | None
 ) -> None:
@@ -85,7 +92,7 @@ def _by_part(student: Any, teacher: Any, sources: Sequence[int], *, with_classes
     for layer, source in zip(layers_of(student), sources, strict=True):
         for name, their_name in zip(own.parts.all, theirs.parts.all, strict=True):
             yield module_at(layer, name), module_at(their_layers[source], their_name)
-    if own.activation == theirs.activation:
+    if starts_as_classifier(student.config.model_type, teacher_kind=teacher.config.model_type):
         yield module_at(student, own.dense), module_at(teacher, theirs.dense)
         if with_classes:
             yield module_at(student, own.classes), module_at(teacher, theirs.classes)

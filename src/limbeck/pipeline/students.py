@@ -17,7 +17,7 @@ from limbeck.pipeline.extra_text import Lessons
 from limbeck.pipeline.keys import lessons, settings
 from limbeck.pipeline.teachers import Staff, encoder_section, untaught, untaught_fingerprint
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, AnyWordStudent, Transformer
+from limbeck.recipe.student import AnyStudent, AnyWordStudent, BiLstm, Transformer
 from limbeck.training.tracks import Tracks
 
 # What the tokens, and the vectors they start with, do not follow from.
@@ -41,7 +41,7 @@ def _words(section: AnyWordStudent, corpus: Corpus, taught: Lessons, staff: Staf
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section={**settings(section, without=NOT_OF_WORDS), "form": taught.form},
+            section={**settings(section, without=NOT_OF_WORDS), **_room_taken(section), "form": taught.form},
             inputs={**_read_by(corpus, taught, staff), "word_vectors": vectors},
         ),
         load=VocabularyFolder,
@@ -58,6 +58,12 @@ def _words(section: AnyWordStudent, corpus: Corpus, taught: Lessons, staff: Staf
             reporter=work.reporter,
         ),
     )
+
+
+def _room_taken(section: AnyWordStudent) -> dict[str, Any]:
+    """The one pooling with weights of its own, which leave room for fewer words below the size of the teacher."""
+    attends = isinstance(section, BiLstm) and section.pooling == "attention"
+    return {"pooling": "attention"} if attends else {}
 
 
 def _pieces(section: Transformer, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
@@ -189,8 +195,10 @@ def _beginning(recipe: Recipe, corpus: Corpus, staff: Staff, *, alone: bool) -> 
     if not isinstance(student, Transformer) or encoder is None:
         return student, Origins()
     if not alone:
-        return student, Origins(start_from=lambda: encoder().model, teacher=encoder)
+        reads_along = "layers" in recipe.distillation.needs
+        once = encoder if reads_along else encoder.anew  # for its first weights alone it need not stay in memory
+        return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
     before = untaught(encoder_section(recipe), corpus)
     if before is None:
-        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder().model)
+        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.anew().model)
     return student, Origins(start_from=before)

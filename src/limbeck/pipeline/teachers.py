@@ -44,6 +44,10 @@ class OpenedOnce:
     def __call__(self) -> Any:
         return self._teacher
 
+    def anew(self) -> Any:
+        """The teacher loaded for the caller alone, who may let go of it."""
+        return opened(self.folder)
+
 
 @dataclass(frozen=True)
 class Staff:

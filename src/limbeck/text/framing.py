@@ -17,6 +17,7 @@ from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK
 CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")
 ORDERS = {0: (*SPECIAL_TOKENS, CLS, SEP), 1: (CLS, PAD, SEP, UNK, MASK)}  # by the id of padding
 NO_TEACHER_TOKEN = -1
+NOTHING_BEFORE = "it puts no special token before a text"
 
 Frames = tuple[Frame, Frame]  # around one text, around two
 
@@ -39,7 +40,7 @@ def framed_teacher_tokenizer(
     tokenizer = _read(tokenizer_json)
     frames = Frame.read_off(tokenizer, texts=1), Frame.read_off(tokenizer, texts=2)
     if not frames[0].gaps[0]:
-        raise TeacherTokensUnsupported(reason="it puts no special token before a text", other_kind="pieces")
+        raise TeacherTokensUnsupported(reason=NOTHING_BEFORE, other_kind="pieces")
     state: Json = json.loads(tokenizer_json)
     if mask_token is not None:
         _rename(state, mask_token, MASK)

@@ -29,13 +29,31 @@ class TokenRows:
 
         No row may be empty.
         """
-        lengths, flat = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int32)]
+        return cls.together(((block,) for block in blocks), columns=1, device=device)[0]
+
+    @classmethod
+    def together(
+        cls, blocks: Iterable[Sequence[Sequence[Sequence[int]]]], *, columns: int, device: torch.device
+    ) -> "list[TokenRows]":
+        """The first columns of rows that are made side by side, each as `of` gives it; blocks may have more."""
+        lengths = [[np.zeros(0, dtype=np.int64)] for _ in range(columns)]
+        flat = [[np.zeros(0, dtype=np.int32)] for _ in range(columns)]
         for block in blocks:
-            lengths.append(np.fromiter(map(len, block), dtype=np.int64, count=len(block)))
-            flat.append(np.fromiter(chain.from_iterable(block), dtype=np.int32, count=int(lengths[-1].sum())))
-        every_length = np.concatenate(lengths)
-        bounds = np.concatenate([[0], np.cumsum(every_length)])
-        return cls(torch.from_numpy(np.concatenate(flat)).to(device), torch.from_numpy(bounds).to(device), every_length)
+            for number, column in enumerate(block[:columns]):
+                own = np.fromiter(map(len, column), dtype=np.int64, count=len(column))
+                lengths[number].append(own)
+                flat[number].append(np.fromiter(chain.from_iterable(column), dtype=np.int32, count=int(own.sum())))
+        return [
+            cls._joined(np.concatenate(ids), np.concatenate(own), device=device)
+            for ids, own in zip(flat, lengths, strict=True)
+        ]
+
+    @classmethod
+    def _joined(
+        cls, flat: npt.NDArray[np.int32], lengths: npt.NDArray[np.int64], *, device: torch.device
+    ) -> "TokenRows":
+        bounds = np.concatenate([[0], np.cumsum(lengths)])
+        return cls(torch.from_numpy(flat).to(device), torch.from_numpy(bounds).to(device), lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -1,12 +1,23 @@
 """Mistakes that the shapes of both models tell, before anything runs."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from limbeck.distillation.foreseen import refuse_the_impossible
-from limbeck.errors import CustomLossUnusable, HeadsDiffer, LayerMapImpossible, LimbeckError, RelationHeadsImpossible
+from limbeck.errors import (
+    ClassesUnlearned,
+    CustomLossUnusable,
+    HeadsDiffer,
+    LayerMapImpossible,
+    LimbeckError,
+    RelationHeadsImpossible,
+    TeacherLayersMissing,
+    TeacherTokensUnsupported,
+)
 from limbeck.recipe.load import parse_recipe
 
 TRANSFORMER = {"kind": "transformer", "layers": 1}
@@ -46,6 +57,52 @@ def test_what_cannot_be_is_refused(
 )
 def test_what_can_be_passes(tiny_teacher_folder: Path, loss: dict[str, Any]) -> None:
     refuse_the_impossible(recipe_of(tiny_teacher_folder, [loss]))
+
+
+@pytest.mark.parametrize(
+    ("student", "reason"),
+    [
+        ({"start": "random"}, "random"),
+        ({"width": 16}, "as wide as"),
+        ({"family": "distilbert"}, "a distilbert has not"),
+    ],
+)
+def test_a_classifier_that_would_stay_random_is_refused(
+    tiny_teacher_folder: Path, student: dict[str, Any], reason: str
+) -> None:
+    layers, classes = {"kind": "hidden_mse"}, {"kind": "soft_targets"}
+
+    with pytest.raises(ClassesUnlearned, match=reason):
+        refuse_the_impossible(recipe_of(tiny_teacher_folder, [layers], {**TRANSFORMER, **student}))
+    refuse_the_impossible(recipe_of(tiny_teacher_folder, [layers, classes], {**TRANSFORMER, **student}))
+
+
+def test_the_first_encoder_of_an_ensemble_is_looked_at(tiny_teacher_folder: Path) -> None:
+    recipe = recipe_of(tiny_teacher_folder, [{"kind": "logit_mse"}], {**TRANSFORMER, "teacher_layers": [7]})
+    members = {"members": [recipe.teacher, recipe.teacher.model_copy(update={"seed": 1})]}
+    raw = {**recipe.model_dump(exclude={"teacher"}, exclude_none=True), "teacher": {"kind": "ensemble", **members}}
+
+    with pytest.raises(TeacherLayersMissing):
+        refuse_the_impossible(type(recipe).model_validate(raw))
+
+
+def test_tokens_that_cannot_be_taken_over_are_refused_before_the_teacher_is_taught(
+    tiny_teacher_folder: Path, tmp_path: Path
+) -> None:
+    teacher = Path(shutil.copytree(tiny_teacher_folder, tmp_path / "teacher"))
+    state = json.loads((teacher / "tokenizer.json").read_text(encoding="utf-8"))
+    state["post_processor"] = {  # as XLNet's: nothing before a text
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "[SEP]", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+        "special_tokens": {"[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]}},
+    }
+    (teacher / "tokenizer.json").write_text(json.dumps(state), encoding="utf-8")
+
+    with pytest.raises(TeacherTokensUnsupported, match="before a text"):
+        refuse_the_impossible(recipe_of(teacher, [{"kind": "logit_mse"}]))
+    pieces = {**TRANSFORMER, "vocabulary": {"kind": "pieces"}}
+    refuse_the_impossible(recipe_of(teacher, [{"kind": "logit_mse"}], pieces))
 
 
 def test_a_student_of_words_needs_no_look_at_the_teacher() -> None:

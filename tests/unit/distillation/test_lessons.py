@@ -1,5 +1,6 @@
 """Rows as tokens: words or framed, single or in pairs, each with what belongs to it."""
 
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -131,6 +132,30 @@ def test_many_rows_are_tokenised_some_at_a_time_and_stay_in_order(
         for name, column in one.columns.items():
             assert torch.equal(column.flat, other.columns[name].flat), name
             assert column.lengths.tolist() == other.columns[name].lengths.tolist()
+
+
+def test_of_framed_pairs_only_some_are_in_memory_as_lists(
+    pairs: Corpus, teacher_tokens: VocabularyFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Block(list[Any]):
+        """A list that can be watched."""
+
+    made: list[weakref.ref[Block]] = []
+    most, encode_pairs = 0, FramedTokenizer.encode_pairs
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        nonlocal most
+        block = Block(encode_pairs(*arguments, **options))
+        made.append(weakref.ref(block))
+        most = max(most, sum(reference() is not None for reference in made))
+        return block
+
+    monkeypatch.setattr(room, "ROWS_AT_ONCE", 5)
+    monkeypatch.setattr(FramedTokenizer, "encode_pairs", watched)
+    read(pairs.splits["train"], teacher_tokens, kind="framed")
+
+    assert len(made) == 4
+    assert most <= 2  # the one before, until the next one has its name
 
 
 def test_what_the_teacher_said_follows_the_row_id_and_not_the_position(

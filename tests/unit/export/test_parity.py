@@ -105,6 +105,23 @@ def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
         refuse_unless_alike(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
 
 
+@pytest.mark.parametrize("where", ["error_alone", "error_batched"])
+def test_what_is_no_number_is_found_in_batches_and_alone(where: str) -> None:
+    parity = parity_of(Exported(**{where: float("nan")}))  # type: ignore[arg-type]
+
+    assert np.isnan(parity.largest_difference)
+
+
+def test_int8_is_refused_where_it_says_no_number_however_much_it_agrees() -> None:
+    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: no number"):
+        refuse_unless_alike(
+            Export(int8_agreement=0.0),
+            Parity(3, float("nan"), agreement=1.0),
+            precision="int8",
+            student=Path("student"),
+        )
+
+
 def test_int8_is_refused_below_the_agreement_only() -> None:
     section = Export(int8_agreement=0.98)
 

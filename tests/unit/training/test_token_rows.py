@@ -26,3 +26,13 @@ def test_lengths_are_at_hand_without_asking_the_device() -> None:
     assert isinstance(ROWS.lengths, np.ndarray)
     assert ROWS.lengths.tolist() == [3, 1, 2]
     assert len(ROWS) == 3
+
+
+def test_columns_that_are_made_side_by_side_are_kept_apart() -> None:
+    blocks = [([[5, 6], [7]], [[0, 1], [0]]), ([[8]], [[1]])]
+
+    ids, types = TokenRows.together(blocks, columns=2, device=torch.device("cpu"))
+    (alone,) = TokenRows.together(blocks, columns=1, device=torch.device("cpu"))
+
+    assert (ids.flat.tolist(), types.flat.tolist()) == ([5, 6, 7, 8], [0, 1, 0, 1])
+    assert (alone.flat.tolist(), alone.lengths.tolist()) == ([5, 6, 7, 8], [2, 1, 1])

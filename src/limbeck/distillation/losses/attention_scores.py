@@ -4,7 +4,10 @@ import math
 
 from torch import Tensor
 
+from limbeck.distillation.losses.precision import in_full_precision
 
+
+@in_full_precision
 def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
     """Scaled dot products of queries and keys, without any mask or position bias.
 

@@ -3,9 +3,11 @@
 from torch import Tensor
 
 from limbeck.distillation.losses.padding import real_tokens, without_padding
+from limbeck.distillation.losses.precision import in_full_precision
 from limbeck.distillation.losses.shapes import must_match
 
 
+@in_full_precision
 def fsp(
     student_lower: Tensor, student_upper: Tensor, teacher_lower: Tensor, teacher_upper: Tensor, mask: Tensor
 ) -> Tensor:

@@ -4,8 +4,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from limbeck.distillation.losses.padding import mean_over, real_pairs, real_tokens, without_padding
+from limbeck.distillation.losses.precision import in_full_precision
 
 
+@in_full_precision
 def nst(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
     """Mean squared difference between the similarities of tokens, over pairs of real tokens of a row.
 

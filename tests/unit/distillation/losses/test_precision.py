@@ -1,4 +1,4 @@
-"""What holds for every loss on logits and on features: full precision, and gradients that training can use."""
+"""What holds for every loss: full precision; for those on logits and on features, gradients that training can use."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,25 @@ import pytest
 import torch
 from torch import Tensor
 
+from limbeck.distillation.losses.attention_kl import attention_kl
+from limbeck.distillation.losses.attention_mse import attention_mse
+from limbeck.distillation.losses.attention_scores import attention_scores
 from limbeck.distillation.losses.dist import dist
 from limbeck.distillation.losses.dkd import dkd
 from limbeck.distillation.losses.factor_transfer import factor_transfer
 from limbeck.distillation.losses.feature_cosine import feature_cosine
+from limbeck.distillation.losses.fsp import fsp
 from limbeck.distillation.losses.hard_label_sets import hard_label_sets
 from limbeck.distillation.losses.hard_labels import hard_labels
+from limbeck.distillation.losses.hidden_cosine import hidden_cosine
+from limbeck.distillation.losses.hidden_mse import hidden_mse
 from limbeck.distillation.losses.hint import hint
 from limbeck.distillation.losses.jensen_shannon import jensen_shannon
 from limbeck.distillation.losses.logit_mse import logit_mse
+from limbeck.distillation.losses.minilm import minilm
+from limbeck.distillation.losses.minilm_v2 import minilm_v2
+from limbeck.distillation.losses.nst import nst
+from limbeck.distillation.losses.pkd import pkd
 from limbeck.distillation.losses.pkt import pkt
 from limbeck.distillation.losses.precision import in_full_precision
 from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
@@ -47,7 +57,40 @@ LOSSES: dict[str, Loss] = {
     "pkt": pkt,
     "vid": lambda student, teacher: vid(student, teacher, log_variance=torch.zeros(student.shape[1])),
 }
+MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+LAYER_LOSSES: dict[str, Loss] = {  # of states (rows, tokens, width), which serve as queries, keys and values too
+    "hidden_mse": lambda student, teacher: hidden_mse(student, teacher, MASK),
+    "hidden_cosine": lambda student, teacher: hidden_cosine(student, teacher, MASK),
+    "pkd": pkd,
+    "nst": lambda student, teacher: nst(student, teacher, MASK),
+    "fsp": lambda student, teacher: fsp(student, student, teacher, teacher, MASK),
+    "attention_mse": lambda student, teacher: attention_mse(_scores(student), _scores(teacher), MASK),
+    "attention_kl": lambda student, teacher: attention_kl(_scores(student), _scores(teacher), MASK),
+    "minilm": lambda student, teacher: minilm(*_thrice(student), *_thrice(teacher), MASK),
+    "minilm_v2": lambda student, teacher: minilm_v2(_thrice(student), _thrice(teacher), MASK, relation_heads=2),
+}
 EVERY_LOSS = pytest.mark.parametrize("loss", [pytest.param(loss, id=name) for name, loss in LOSSES.items()])
+
+
+def _thrice(states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return states[:, None], states[:, None], states[:, None]
+
+
+def _scores(states: Tensor) -> Tensor:
+    return attention_scores(states[:, None], states[:, None])
+
+
+@pytest.mark.parametrize("loss", [pytest.param(loss, id=name) for name, loss in LAYER_LOSSES.items()])
+def test_autocast_changes_nothing_on_layers_either(loss: Loss) -> None:
+    """In bfloat16 the scores of a student close to its teacher differ by more than the two do."""
+    student = torch.randn(2, 4, 6)
+    teacher = student + 0.01 * torch.randn(2, 4, 6)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = loss(student, teacher)
+
+    assert found.dtype == torch.float32
+    assert found.item() == loss(student, teacher).item()
 
 
 @EVERY_LOSS

@@ -13,6 +13,7 @@ from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFo
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.whole import written_whole
+from limbeck.errors import CheckpointDamaged, some
 from limbeck.export.calibration import temperature_of
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample
@@ -71,8 +72,15 @@ def _write_compared(
 
 
 def _load(student: StudentFolder) -> Any:
+    """Raises if a weight is missing: transformers would start it at random, and the graph would say the same."""
     quiet_transformers()
-    return AutoModelForSequenceClassification.from_pretrained(student.folder, local_files_only=True)
+    network, loading = AutoModelForSequenceClassification.from_pretrained(
+        student.folder, local_files_only=True, output_loading_info=True
+    )
+    if missing := sorted(map(str, loading["missing_keys"])):
+        reason, advice = f"weights are missing: {some(missing)}", "Train the student anew with this version."
+        raise CheckpointDamaged(path=student.folder, reason=reason, advice=advice, what="student")
+    return network
 
 
 def _model_facts(student: StudentFacts, precision: Precision) -> ModelFacts:

@@ -13,7 +13,7 @@ class Labeling(Section):
     store: str | None = None
     """Folder of the label store, shared by runs; left out: `.label-store` beside the run folders."""
     tokens_per_batch: int | None = Field(default=None, ge=1)
-    """Batches are sorted by length and filled up to so many tokens, padding included; left out: 4,096 on a CPU,
+    """Batches are sorted by length and filled up to so many tokens, padding included; left out: 1,024 on a CPU,
     65,536 on a GPU."""
     rows_per_shard: int = Field(default=4096, ge=1)
     """Rows written at a time; a killed run asks at most this many again."""

@@ -1,8 +1,8 @@
 """`[[distillation.losses]]`: what the student is to come close to, one section for each kind of loss."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Section
 from limbeck.recipe.schedule import Number, PositiveNumber
@@ -170,7 +170,7 @@ class FactorTransfer(FeatureLoss):
     factor_share: float = Field(default=0.5, gt=0, le=1)
     """Width of the factors as a share of the teacher's width (k in the paper)."""
     power: Literal[1, 2] = 1
-    """1 for absolute differences (the paper's choice), 2 for squared ones."""
+    """1 for the sum of absolute differences (the paper's choice), 2 for the length of the difference."""
     paraphraser_epochs: int = Field(default=10, ge=1)
     """Passes over the teacher's features in which the paraphraser learns."""
 
@@ -206,6 +206,12 @@ class MappedLoss(LayerLoss):
     pairs [[student, teacher], …], from 1."""
     every: int | None = Field(default=None, ge=1)
     """With layers = "every": how many of the teacher's layers make one of the student's."""
+
+    @model_validator(mode="after")
+    def _every_is_read(self) -> Self:
+        if self.every is not None and self.layers != "every":
+            raise ValueError('`every` is read with layers = "every" alone: set that, or leave `every` out')
+        return self
 
 
 class HiddenMse(MappedLoss):

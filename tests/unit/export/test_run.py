@@ -2,12 +2,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.errors import ExportRefused
+from limbeck.errors import CheckpointDamaged, ExportRefused
 from limbeck.export import attention_graph, bilstm_graph, export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
@@ -63,6 +64,19 @@ def test_transformers_pass_the_default_limit(
 
     facts = open_model(model.folder).facts()
     assert (facts.kind, facts.tokenizer, facts.pair) == ("transformer", "framed", pair)
+
+
+def test_a_weight_that_is_missing_is_not_made_up(
+    tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows
+) -> None:
+    """Both sides of the comparison would have the same random numbers."""
+    student = make_framed_student(tmp_path / "student")
+    weights = load_file(student.folder / "model.safetensors")
+    del weights["classifier.weight"]
+    save_file(weights, student.folder / "model.safetensors", metadata={"format": "pt"})
+
+    with pytest.raises(CheckpointDamaged, match=r"classifier\.weight"):
+        exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
 
 
 @pytest.mark.parametrize(("pair", "multi_label"), [(False, False), (True, False), (False, True)])

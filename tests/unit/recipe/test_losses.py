@@ -104,6 +104,12 @@ def test_layers_go_together_by_a_rule_or_by_pairs(kind: str) -> None:
             loss(kind, layers=wrong)
 
 
+@pytest.mark.parametrize("layers", [{}, {"layers": "top"}, {"layers": [[1, 2]]}])
+def test_how_many_layers_make_one_is_refused_where_nothing_would_read_it(layers: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="every"):
+        loss("hidden_mse", every=2, **layers)
+
+
 @pytest.mark.parametrize("call", ["focal", "my_package.losses", "my package:focal", ":focal", "a:", "a:b:c"])
 def test_a_function_is_named_by_module_and_name(call: str) -> None:
     with pytest.raises(ValidationError, match="pattern"):

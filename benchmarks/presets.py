@@ -124,9 +124,10 @@ def page(text: str) -> str:
 def table(found: Mapping[str, Any]) -> str:
     """The results as Markdown."""
     rows, machines = found["rows"], dict.fromkeys(line["machine"] for line in found["lines"])
+    teachers = dict.fromkeys(f"{100 * line['teacher']:.1f}" for line in found["lines"])
     lines = [
         f"SST-2, {rows['train']:,} rows of train, accuracy on dev ({rows['dev']:,} rows), which also chose the epoch; "
-        f"mean ± spread over seeds; teacher all-MiniLM-L6-v2, {100 * found['lines'][0]['teacher']:.1f}; "
+        f"mean ± spread over seeds; teacher all-MiniLM-L6-v2, {' and '.join(teachers)} on these machines: "
         f"{' and '.join(machines)}; no GPU.",
         "",
         "| method | student | parameters | seeds | alone | distilled | gain (95 %) |",

@@ -21,7 +21,7 @@ from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
 
 # A GPU wants large batches. A CPU does not: from about 8,000 tokens on every layer begins by asking the system for
-# fresh memory, and in trials on one thread 1,024 tokens took less time a row than 4,096, the more so with wide teachers.
+# fresh memory, and in trials on one thread 1,024 tokens took less time a row than 4,096, more so with wide teachers.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 65_536}
 
 Pooling = Literal["cls", "mean"]

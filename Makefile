@@ -14,7 +14,7 @@ help:  ## list these targets
 setup: $(STAMP)  ## make .venv and install Limbeck with everything it can use, versions as in constraints.txt
 
 # The stamp is written last: an interrupted installation leaves none, and the next call installs again.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/limbeck/runtime/native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Limbeck needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
 		echo "Name another one: make setup PYTHON=python3.11" >&2; exit 1; }

@@ -23,7 +23,7 @@ TREE_START, TREE_END = "<!-- tree -->", "<!-- /tree -->"
 ROOMS_IN_ORDER = [
     *("recipe", "artifacts"),
     *("corpus", "teacher", "augmentation", "labeling", "pretraining", "distillation", "export", "evaluation"),
-    *("serving", "text", "tables", "models", "training", "runtime"),
+    *("serving", "text", "tables", "models", "training", "runtime", "bench"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 Shown = dict[type[BaseModel], str]  # the sections that the page has, and the first table that each stands for

@@ -86,6 +86,51 @@ def toy_rows() -> tuple[tuple[str, str], ...]:
     return tuple(rows.items())
 
 
+@pytest.fixture(scope="session")
+def odd_texts() -> dict[str, str]:
+    """Texts that nobody writes and somebody sends, by what is odd about them; no tab and no line end is in them."""
+    million = 1_000_000
+    return {
+        "empty": "",
+        "spaces": "   ",
+        "wide spaces": "\u3000\u00a0\u2003",
+        "nul": "\x00",
+        "nul inside": "film\x00scene",
+        "control characters": "".join(map(chr, [*range(1, 9), *range(14, 32), *range(127, 160)])),
+        "line separators": "film\u2028scene\u2029road\x0b\x0c\x85\x1c",
+        "byte order mark inside": "film \ufeffscene",
+        "right to left": "\u202efilm\u202c שלום \u200fعربي",
+        "one emoji": "🙂",
+        "joined emoji": "👨‍👩‍👧‍👦👩🏽‍🚀🏳️‍🌈",
+        "combining marks": "e\u0301\u0316\u0327 film",
+        "not a character": "\ufffe\uffff\U0010ffff",
+        "a zalgo megabyte": "z" + "\u0301\u0316\u0327" * (million // 3),
+        "a megabyte without a space": "x" * million,
+        "a megabyte of words": "film " * (million // 5),
+        "a megabyte of spaces": " " * million,
+        "a megabyte of Chinese": "电影" * (million // 2),
+        "a megabyte of one emoji": "🙂" * million,
+        "a megabyte of full stops": "." * million,
+        "a megabyte of digits": "1" * million,
+        "a megabyte that grows when normalised": "\ufdfa" * million,
+        "special tokens": "[PAD][UNK] [MASK] [CLS] [SEP] <s> </s>",
+        "quotes and backslashes": "\"'`\\n\\u0000",
+    }
+
+
+@pytest.fixture(scope="session")
+def half_texts() -> dict[str, str]:
+    """Texts with half a character in them, which UTF-8 cannot hold and JSON can, by how they come about."""
+    return {
+        "first half": "film \ud83d",
+        "second half": "\udfac film",
+        "wrong order": "\udfac\ud83c",
+        "two halves": "\ud83c\udfac",
+        "a byte that was no text": "caf\udce9",
+        "a megabyte of halves": "\ud800" * 1_000_000,
+    }
+
+
 @pytest.fixture
 def toy_csv(tmp_path: Path, toy_rows: tuple[tuple[str, str], ...]) -> Path:
     """The toy rows as a file with the columns text and label."""

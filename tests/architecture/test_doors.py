@@ -35,11 +35,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"recipe"},
     **{stage: {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"} for stage in STAGES},
     "serving": {"recipe", "artifacts", "text", "runtime"},
+    "bench": {"artifacts", "runtime", "evaluation"},
     "pipeline": {"recipe", "artifacts", "text", "training", *STAGES},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "evaluation"},
     "checks": {"recipe", "artifacts", "text", "training", "pipeline", *STAGES},
     "cli": {
-        *("recipe", "artifacts", "pipeline", "checks", "serving", "runtime", "demo"),
+        *("recipe", "artifacts", "pipeline", "checks", "serving", "bench", "runtime", "demo"),
         *("corpus", "teacher", "augmentation", "evaluation"),
     },
 }
@@ -51,14 +52,14 @@ ONLY_THESE = {  # doors that lead to one file of the room
 }
 
 TORCH = {"torch", "transformers", "accelerate"}
-TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "cli"}
+TORCH_FREE = {*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "bench", "corpus", "cli"}
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
     *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
     *("tensorboard", "tensorflow"),
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
-BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "bench", "cli"}
 BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/whole.py"}
 
 

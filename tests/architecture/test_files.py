@@ -25,6 +25,7 @@ NOT_STAGES = {
     "cli",
     "errors",
     "serving",
+    "bench",
 }
 STAGE_ROOMS = [pytest.param(room, id=room.name) for room in ROOMS if room.name not in NOT_STAGES]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnxruntime
 import pytest
 import torch
@@ -18,12 +19,20 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification, pipeline
 
+from limbeck.artifacts.model_folder import GRAPH, ModelFacts, ModelFolder, save_facts
+from limbeck.models.folding import folded
+from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
+from limbeck.recipe.export import Precision
 from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn, Transformer
+from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.engine import EngineChoice
+from limbeck.runtime.row import Row
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.training.modes import quiet_transformers
 
+ENGINES: tuple[EngineChoice, ...] = ("onnx", "native")
 WORDS, WIDTH, ROWS, TOKENS, LABELS = 60, 12, 8, 9, ["bad", "fair", "good"]
 VOCABULARY = [f"{first}{last}" for first in "abc" for last in "abcdefghijklmnopqrs"]  # and three special tokens
 
@@ -53,7 +62,8 @@ def of_words(
             section, vocabulary_size=WORDS, embedding_size=WIDTH, labels=LABELS, pair=pair, multi_label=multi_label
         )
 
-    still = ("static_embeddings",) if section.static_channel else () if section.tune_vectors else ("embeddings",)
+    vectors = ("embeddings", "widening") if section.vector_rank else ("embeddings",)
+    still = ("static_embeddings",) if section.static_channel else () if section.tune_vectors else vectors
     return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label, stand_still=still)
 
 
@@ -123,6 +133,9 @@ STUDENTS = [
     of_words("bilstm-gru", bilstm_section(cell="gru"), features=BILSTM),
     of_words("bilstm-two-channels", bilstm_section(static_channel=True), features=BILSTM),
     of_words("bilstm-still-vectors", bilstm_section(tune_vectors=False), features=BILSTM),
+    of_words("bilstm-low-rank", bilstm_section(vector_rank=5), features=BILSTM),
+    of_words("bilstm-low-rank-still", bilstm_section(vector_rank=5, tune_vectors=False), features=BILSTM),
+    of_words("bilstm-low-rank-gru-pair", bilstm_section(vector_rank=5, cell="gru"), features=4 * BILSTM, pair=True),
     of_words("bilstm-no-dense-layer", bilstm_section(dense_size=0), features=BILSTM),
     of_words("bilstm-pair", bilstm_section(), features=4 * BILSTM, pair=True),
     of_words("bilstm-attention-pair", bilstm_section(pooling="attention"), features=4 * BILSTM, pair=True),
@@ -130,10 +143,13 @@ STUDENTS = [
     of_words("textcnn", textcnn_section(), features=TEXTCNN),
     of_words("textcnn-pair", textcnn_section(), features=4 * TEXTCNN, pair=True),
     of_words("textcnn-two-channels", textcnn_section(static_channel=True), features=TEXTCNN),
+    of_words("textcnn-low-rank", textcnn_section(vector_rank=5), features=TEXTCNN),
     of_words("textcnn-dense-layer", textcnn_section(dense_size=16), features=TEXTCNN),
     of_words("bag", bag_section(), features=WIDTH),
     of_words("bag-without-word-weights", bag_section(word_weights=False), features=WIDTH),
     of_words("bag-two-channels", bag_section(static_channel=True), features=2 * WIDTH),
+    of_words("bag-low-rank", bag_section(vector_rank=5), features=WIDTH),
+    of_words("bag-low-rank-no-dense-layer", bag_section(vector_rank=5, dense_size=0), features=WIDTH),
     of_words("bag-pair", bag_section(), features=4 * WIDTH, pair=True),
     of_words("bag-multi-label", bag_section(), features=WIDTH, multi_label=True),
     of_layers("bert-shaped", family="bert"),
@@ -293,6 +309,59 @@ def test_its_int8_graph_says_nearly_the_same(kind: Kind) -> None:
 
     whole = logits_of(network, tensors).numpy()
     assert np.abs(exported - whole).max() < 0.05 * np.abs(whole).max()
+
+
+def exported(kind: Kind, network: Any, folder: Path, *, precision: Precision) -> ModelFolder:
+    """A model folder as the runtime reads it, without the comparison that the export stage makes."""
+    from limbeck.export.graphs import graph_of, int8_of
+
+    graph = graph_of(network.eval())
+    onnx.save_model(int8_of(network, graph) if precision == "int8" else graph, folder / GRAPH)
+    kind.save_tokenizer(folder)
+    facts = ModelFacts(
+        name=kind.name, kind=graph.graph.name, precision=precision, labels=LABELS, language="en", pair=kind.pair,
+        max_length=TOKENS, parameters=1, parameters_without_embeddings=1, multi_label=kind.multi_label,
+    )  # fmt: skip
+    save_facts(folder, facts)
+    return ModelFolder(folder)
+
+
+def rows_for(kind: Kind) -> list[Row]:
+    """Of one word up to more than are read, known ones and others."""
+    words = [*VOCABULARY, "unknown"]
+    texts = [" ".join(words[(3 * row + place) % len(words)] for place in range(1 + row % 12)) for row in range(40)]
+    return list(zip(texts, texts[::-1], strict=True)) if kind.pair else list(texts)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize("kind", [kind for kind in STUDENTS if kind.masks_itself], ids=lambda kind: kind.name)
+def test_both_engines_say_the_same_of_its_file(kind: Kind, precision: Precision, tmp_path: Path) -> None:
+    _native = pytest.importorskip("limbeck.runtime._native")
+    if not _native.level():
+        pytest.skip("this processor has no AVX2")
+    model, rows = exported(kind, kind.build(), tmp_path, precision=precision), rows_for(kind)
+
+    portable, native = (Classifier(model, engine=engine).logits(rows) for engine in ENGINES)
+
+    near = 1e-5 if precision == "fp32" else 0.05 * np.abs(portable).max()
+    np.testing.assert_allclose(native, portable, rtol=0, atol=near)
+    alone = [Classifier(model, engine="native").logits([row]) for row in rows]
+    np.testing.assert_array_equal(np.concatenate(alone), native)  # no row depends on its company
+
+
+LOW_RANK = [kind for kind in STUDENTS if "low-rank" in kind.name]
+
+
+@pytest.mark.parametrize("kind", LOW_RANK, ids=lambda kind: kind.name)
+def test_folded_it_is_a_plain_student_with_narrow_vectors_that_says_the_same(kind: Kind) -> None:
+    network, tensors = kind.build(), batch(kind)
+
+    plain = folded(network)
+
+    assert plain.config.embedding_size == 5
+    assert plain.word_vectors.shape == (WORDS, 5)
+    assert parameter_count(plain) < parameter_count(network)
+    torch.testing.assert_close(logits_of(plain, tensors), logits_of(network, tensors), rtol=0, atol=1e-5)
 
 
 def moving(network: Any) -> set[str]:

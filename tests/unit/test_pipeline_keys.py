@@ -249,6 +249,20 @@ def test_a_pooling_with_weights_redoes_the_vocabulary_which_may_not_outgrow_the_
     assert "vocabulary" in project.made("student.pooling='attention'", until=Stage.DISTILLATION)
 
 
+def test_a_limit_of_size_that_takes_nothing_away_trains_nothing_anew(project: Project) -> None:
+    assert project.made("student.max_size_mb=5", until=Stage.DISTILLATION) == ["vocabulary"]
+    assert project.made("student.max_size_mb=5", "export.precisions=['fp32']", until=Stage.DISTILLATION) == [
+        "vocabulary"
+    ]
+
+
+def test_keys_that_a_recipe_does_not_give_leave_what_was_made_before_there_were_such(project: Project) -> None:
+    for step in ("vocabulary", *STUDENT):
+        key = json.loads((project.run_folder / step / "manifest.json").read_text(encoding="utf-8"))["key"]
+        assert "max_size_mb" not in json.dumps(key)
+        assert "vector_rank" not in json.dumps(key)
+
+
 def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(project: Project) -> None:
     project.rewrite("vectors.txt", lambda text: text.replace("gorgeous 0", "gorgeous 1"))
 
@@ -256,6 +270,15 @@ def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(projec
 
     assert steps.made == ["vocabulary", *BASELINE, *STUDENT]
     assert steps.reasons["vocabulary"] == "word_vectors changed"
+
+
+def test_a_second_source_of_word_vectors_redoes_vocabulary_and_students_and_goes_by_its_bytes(project: Project) -> None:
+    several = 'student.word_vectors=["data/vectors.txt", "random"]'
+
+    assert project.run(several, until=Stage.DISTILLATION).made == ["vocabulary", *BASELINE, *STUDENT]
+    assert project.run(several, until=Stage.DISTILLATION).made == []
+    project.rewrite("vectors.txt", lambda text: text.replace("gorgeous 0", "gorgeous 1"))
+    assert project.run(several, until=Stage.DISTILLATION).reasons["vocabulary"] == "word_vectors changed"
 
 
 def test_one_more_training_row_redoes_everything(project: Project) -> None:

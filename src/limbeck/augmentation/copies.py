@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Literal, NamedTuple
 
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation.method import Dice, Prepared, Source, TextMethod, WordMethod, pick
+from limbeck.augmentation.method import Dice, PairMethod, Prepared, Source, TextMethod, WordMethod, pick
 from limbeck.augmentation.tally import Tally
 from limbeck.augmentation.words import CutText, cut_words
 
@@ -44,6 +44,11 @@ class Workshop:
         return [(number, method) for number, method in enumerate(self.methods) if isinstance(method, TextMethod)]
 
     @cached_property
+    def pair_methods(self) -> list[tuple[int, PairMethod]]:
+        """The methods that make new pairs, with their numbers."""
+        return [(number, method) for number, method in enumerate(self.methods) if isinstance(method, PairMethod)]
+
+    @cached_property
     def ends(self) -> list[float]:
         """Where on the way from 0 to 1 the share of each method on words ends."""
         return list(accumulate(method.fraction for _, method in self.word_methods))
@@ -60,12 +65,28 @@ class Workshop:
             name = f"{self.seed}:{row_id}:{number}".encode("utf-8", "surrogatepass")
             dice.seed(int.from_bytes(blake2b(name, digest_size=8).digest(), "little"))
             changes = [0] * len(self.methods)
-            sides = list(texts)
-            for side in self._chosen_sides(len(texts), dice):
-                tally.words += len(sources[side].cut.words)
-                sides[side] = self._changed(sources[side], dice, changes, tally).text
+            sides = self._new_pair(sources, texts, dice, changes, tally)
+            if sides is None:
+                sides = list(texts)
+                for side in self._chosen_sides(len(texts), dice):
+                    tally.words += len(sources[side].cut.words)
+                    sides[side] = self._changed(sources[side], dice, changes, tally).text
             tally.add(changes)
             yield Copy(sides, changes)
+
+    def _new_pair(
+        self, sources: Sequence[Source], texts: Sequence[str], dice: Dice, changes: list[int], tally: Tally
+    ) -> list[str] | None:
+        """One text of the pair, drawn, with another partner; None where no method makes one."""
+        for number, method in self.pair_methods:
+            stays, started = pick(dice, 2), perf_counter()
+            partner = method.partner(sources[stays], dice)
+            tally.seconds[number] += perf_counter() - started
+            if partner is not None:
+                changes[number] = len(sources[1 - stays].cut.words) or 1
+                tally.words += changes[number]
+                return [texts[0], partner] if stays == 0 else [partner, texts[1]]
+        return None
 
     def _chosen_sides(self, count: int, dice: Dice) -> Sequence[int]:
         """Of a pair the first, the second or both, a third of the time each."""

@@ -70,4 +70,14 @@ class TextMethod(ABC):
         """The text as it becomes; the same object where it stays as it is."""
 
 
-Prepared: TypeAlias = WordMethod | TextMethod
+class PairMethod(ABC):
+    """Makes a new pair of a text and another one, in place of all changes to words and texts."""
+
+    kind: str
+
+    @abstractmethod
+    def partner(self, source: Source, dice: Dice) -> str | None:
+        """Another text to stand beside this one; None where there is none, or where the dice fell otherwise."""
+
+
+Prepared: TypeAlias = WordMethod | TextMethod | PairMethod

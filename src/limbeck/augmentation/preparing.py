@@ -8,23 +8,33 @@ from limbeck.augmentation.masked_lm import masked_lm
 from limbeck.augmentation.masking import MaskWords
 from limbeck.augmentation.method import Bench, Prepared
 from limbeck.augmentation.ngram import KeepNgram
+from limbeck.augmentation.pairing import pairing
 from limbeck.augmentation.pos_swap import pos_swap
 from limbeck.augmentation.swap import SwapWords
 from limbeck.augmentation.word_vectors import word_vectors
-from limbeck.recipe.augmentation import Delete, MaskedLm, Masking, Method, Ngram, PosSwap, Swap, WordVectors
+from limbeck.recipe.augmentation import Delete, MaskedLm, Masking, Method, Ngram, Pairing, PosSwap, Swap, WordVectors
 
 
 def prepared(method: Method, rows: Rows, bench: Bench) -> Prepared:
     """The method, ready to change the texts of these rows."""
     match method:
-        case Masking():
-            return MaskWords(method.fraction)
         case PosSwap():
             return pos_swap(method, rows, bench)
         case WordVectors():
             return word_vectors(method, rows, bench)
         case MaskedLm():
             return masked_lm(method, rows, bench)
+        case Pairing():
+            return pairing(method, rows, bench)
+        case _:
+            return _ready_as_it_is(method)
+
+
+def _ready_as_it_is(method: Masking | Delete | Ngram | Swap) -> Prepared:
+    """The methods that need to know nothing of the rows."""
+    match method:
+        case Masking():
+            return MaskWords(method.fraction)
         case Delete():
             return DeleteWords(method.fraction)
         case Ngram():

@@ -6,8 +6,9 @@ from limbeck.cli import working
 from limbeck.cli import examining
 from limbeck.cli import looking
 from limbeck.cli import using
+from limbeck.cli import measuring
 # isort: on
 
 from limbeck.cli.app import EXTRA_OF, app, main
 
-__all__ = ["EXTRA_OF", "app", "examining", "looking", "main", "using", "working"]
+__all__ = ["EXTRA_OF", "app", "examining", "looking", "main", "measuring", "using", "working"]

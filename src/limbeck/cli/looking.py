@@ -12,7 +12,6 @@ from limbeck.cli.app import app, refuse_place, reported, starting
 from limbeck.cli.showing import show_comparison, show_report
 from limbeck.errors import PathUnusable
 from limbeck.evaluation.tables import Format, Which, written_report
-from limbeck.progress import TerminalReporter
 
 
 @app.command(
@@ -120,6 +119,7 @@ def augment(
 ) -> None:
     """What augmentation does to texts: some rows before and after, the changes in colour."""
     from limbeck.augmentation.show import show_copies
+    from limbeck.progress import TerminalReporter
 
     show_copies(
         file,

@@ -1,18 +1,24 @@
 """Commands that put a model to work, or bring one in: predict, serve, import-tf."""
 
+import gzip
 import io
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from limbeck.cli.app import app, refuse_place, reported, starting
-from limbeck.progress import rate_line
+from limbeck.errors import PathUnusable
+
+if TYPE_CHECKING:
+    from limbeck.runtime.answers import OutputFormat  # loads numpy
+
+ENGINE = "What runs the model: native code, onnxruntime, or (auto) the quicker one that can."
 
 
 @app.command(
@@ -33,10 +39,14 @@ def predict(
     ] = False,
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
-    out: Annotated[Path | None, typer.Option(help="File to write; left out: standard output.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, as .csv, .tsv or .jsonl says, also .gz; left out: standard output."),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
     ] = None,
+    engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
 ) -> None:
     """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch.
 
@@ -45,7 +55,8 @@ def predict(
     from limbeck.runtime.classifier import load
     from limbeck.runtime.stream import predict_stream
 
-    classifier = load(model, threads=threads)
+    output = _output(out, as_json=as_json)
+    classifier = load(model, threads=threads, engine=engine)
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
     with _sink(out) as sink, _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch:
@@ -57,10 +68,23 @@ def predict(
             text=text,
             pair=pair,
             header=not no_header,
-            output="jsonl" if as_json else "same",
+            output=output,
             encoding=encoding,
             watch=watch,
         )
+
+
+def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
+    """The format to write: what --json says, else what the ending of the file says; they may not say two things."""
+    from limbeck.runtime.answers import output_format
+
+    named = "same" if out is None else output_format(out)
+    if not as_json:
+        return named
+    if out is not None and named not in ("same", "jsonl"):
+        advice = "Name it .jsonl, or leave --json out."
+        raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, and this is {named}", advice=advice)
+    return "jsonl"
 
 
 @contextmanager
@@ -74,7 +98,7 @@ def _sink(out: Path | None) -> Iterator[TextIO]:
     refuse_place(out)
     scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
     try:
-        with scratch.open("w", encoding="utf-8", newline="") as sink:
+        with _opened(scratch, is_packed=out.suffix.lower() == ".gz") as sink:
             yield sink
         scratch.replace(out)
     except BaseException:
@@ -83,8 +107,16 @@ def _sink(out: Path | None) -> Iterator[TextIO]:
         raise
 
 
+def _opened(path: Path, *, is_packed: bool) -> TextIO:
+    if is_packed:
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
+
+
 def _rows_told(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
     """How many rows are done, on the terminal, unless the rows themselves are printed there."""
+    from limbeck.progress import rate_line
+
     return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")
 
 
@@ -98,11 +130,13 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
     threads: Annotated[int, typer.Option(min=1, help="Requests the model works on at once.")] = 1,
+    engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
 ) -> None:
     """Answer over HTTP, with a page to try the model on; no torch."""
     from limbeck.serving.run import serve as serve_model
 
-    serve_model(model, host=host, port=port, threads=threads, console=Console(highlight=False))
+    console = Console(highlight=False)
+    serve_model(model, host=host, port=port, threads=threads, engine=engine, console=console)
 
 
 @app.command(

@@ -63,6 +63,7 @@ def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Fin
         "conflicting_texts_in_train": findings.repeats.conflicts,
         "empty_texts": {split: rows.empty_count for split, rows in splits.items()},
         "unlabelled_left_out": source.unlabelled,
+        "of_other_labels_left_out": source.of_other_labels,
         "label_names_unused": classes.unused_names,
     }
 
@@ -112,6 +113,10 @@ def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> N
         reporter.note(f"{WARNING} {empty:,} rows have an empty text")
     if facts["unlabelled_left_out"]:
         reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label left out")
+    if facts["of_other_labels_left_out"]:
+        reporter.note(
+            f"  {facts['of_other_labels_left_out']:,} rows of other labels than those of only_labels left out"
+        )
 
 
 def _overlap_lines(overlap: Mapping[str, Any]) -> list[str]:

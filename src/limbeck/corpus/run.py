@@ -49,7 +49,9 @@ def _classes(section: CorpusSection, source: Source) -> Classes:
     """Those of the training rows; a column for a class makes it one, even if no row has it."""
     columns = source.class_order if isinstance(section.label, list) else []
     labels = {*source.splits["train"].label_counts, *columns}
-    return name_classes(labels, label_names=section.label_names, order=source.class_order)
+    used = section.only_labels or section.label_names.values()
+    names = {label: name for label, name in section.label_names.items() if name in used}
+    return name_classes(labels, label_names=names, order=source.class_order)
 
 
 def _check_labels(section: CorpusSection, source: Source, classes: Classes) -> None:

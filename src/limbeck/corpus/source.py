@@ -1,14 +1,14 @@
 """The splits as the recipe's files or data set give them, before anything is cut, chosen or removed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from limbeck.artifacts.corpus import SPLITS
 from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
-from limbeck.errors import FileEmpty
+from limbeck.errors import FileEmpty, OnlyLabelsUnknown, TooFewRows
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import Corpus
 
@@ -22,11 +22,29 @@ class Source:
     class_order: list[str]  # empty unless a hub data set names its classes, or each has a column
     unlabelled: int
     ties: int  # rows in which no single one of several label columns had the largest value
+    of_other_labels: int = 0  # rows that `only_labels` leaves out
 
 
 def read_source(section: Corpus, *, reporter: Reporter) -> Source:
-    """Every split that the section names."""
-    return _from_files(section, reporter=reporter) if section.hub is None else _from_hub(section)
+    """Every split that the section names; of its rows those that `only_labels` asks for."""
+    source = _from_files(section, reporter=reporter) if section.hub is None else _from_hub(section)
+    return _only_labels(section, source) if section.only_labels else source
+
+
+def _only_labels(section: Corpus, source: Source) -> Source:
+    """The rows keep their ids, so they are the same rows with or without the others."""
+    wanted = set(section.only_labels)
+    names = {label: section.label_names.get(label, label) for label in source.splits["train"].label_counts}
+    if missing := [name for name in section.only_labels if name not in names.values()]:
+        raise OnlyLabelsUnknown(unknown=missing, known=list(dict.fromkeys(names.values())))
+    splits = {}
+    for split, rows in source.splits.items():
+        kept = [at for at, labels in enumerate(rows.labels) if names.get(labels[0], labels[0]) in wanted]
+        if not kept:
+            raise TooFewRows(what=f"{split} with the labels of only_labels", rows=0, needed=1)
+        splits[split] = rows.select(kept)
+    left_out = sum(len(rows) - len(splits[split]) for split, rows in source.splits.items())
+    return replace(source, splits=splits, of_other_labels=left_out)
 
 
 def _from_files(section: Corpus, *, reporter: Reporter) -> Source:

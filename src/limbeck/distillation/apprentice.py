@@ -20,7 +20,8 @@ class Apprentice(nn.Module):
 
     def forward(self, lessons: Lessons, places: Places, done: float) -> dict[str, Tensor]:
         """The weighted terms of the objective for these rows."""
-        inputs, chosen = lessons.inputs(places), lessons.chosen(places)
+        chosen = lessons.chosen(places)
+        inputs = lessons.inputs(places, chosen)
         features = lessons.teacher_features
         said = Said(
             logits=lessons.teacher_logits[chosen],

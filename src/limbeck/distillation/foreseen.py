@@ -1,16 +1,20 @@
 """What a student cannot be taught is said before anything runs: the shapes of both models are enough to know it."""
 
+from functools import partial
 from typing import Any
 
 from transformers import AutoConfig
 
 from limbeck.distillation.objective import term_of
+from limbeck.distillation.size_limit import Room, SizeLimit
 from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.shapes import LayerShape, Shapes
-from limbeck.distillation.transformer_vocabulary import refuse_tokens
+from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
+from limbeck.distillation.vectors import width_of
 from limbeck.errors import ClassesUnlearned, LayersUnreadable
 from limbeck.models.checkpoint import damage_told, find_checkpoint
 from limbeck.models.layer_parts import FAMILIES
+from limbeck.models.students import word_student
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, shape_for, student_family
 from limbeck.models.transformer_start import layer_sources, starts_as_classifier
@@ -22,14 +26,15 @@ from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher
 from limbeck.training.modes import quiet_transformers
 
 ANY_WIDTH = 8  # of features: no loss on them depends on it
+CLASSES = ["no", "yes"]  # the fewest there can be
 
 
-def refuse_the_impossible(recipe: Recipe) -> None:
+def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:
     """Raise what building the student, or a term of its objective, would raise hours later.
 
     A loss function that cannot be imported, layers or heads that the two models do not have, a family of teachers
     whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be taken over, a classifier
-    that would never learn.
+    that would never learn, a limit of size that leaves no room for words.
     """
     losses, student = recipe.distillation.every_loss, recipe.student
     shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
@@ -44,6 +49,28 @@ def refuse_the_impossible(recipe: Recipe) -> None:
             raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
     for loss in losses:
         term_of(loss, shapes)
+    if size_limit is not None:
+        _room(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
+
+
+def _room(recipe: Recipe, limit: SizeLimit) -> Room:
+    """With as few classes as can be: how many there are, the corpus will tell."""
+    student, encoder = recipe.student, _encoder_of(recipe.teacher)
+    if isinstance(student, Transformer):
+        assert encoder is not None, "the recipe is refused else"
+        return room_of(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
+
+    def teacher_width() -> int:
+        if encoder is None:
+            return student.embedding_size  # it starts at random
+        return int(_config_of(encoder.checkpoint, with_tokens=False).hidden_size)
+
+    width = sum(
+        width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
+        for source in student.vector_sources
+    )
+    shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=recipe.corpus.pair is not None)
+    return limit.room(lambda tokens: shape(vocabulary_size=tokens), kind=student.kind, labels=CLASSES)
 
 
 def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:

@@ -3,12 +3,13 @@
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
-from limbeck.recipe.student import AnyStudent, AnyWordStudent, Transformer
+from limbeck.recipe.student import AnyStudent, AnyWordStudent, Transformer, source_kind
 
 
 def fresh_student(
@@ -41,8 +42,8 @@ def fresh_student(
 
 def _of_words(section: AnyWordStudent, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
     facts, vectors = vocabulary.facts, vocabulary.vectors()
-    if alone and section.word_vectors == "teacher":
-        section, vectors = section.model_copy(update={"tune_vectors": True}), None
+    if alone and "teacher" in section.vector_sources:
+        section = section.model_copy(update={"tune_vectors": True})
     model = word_student(
         section,
         vocabulary_size=facts["tokens"],
@@ -51,5 +52,16 @@ def _of_words(section: AnyWordStudent, *, alone: bool, vocabulary: VocabularyFol
         pair=corpus.is_pair,
         multi_label=corpus.is_multi_label,
     )
-    model.start_vectors(None if vectors is None else torch.from_numpy(vectors))
+    start, given = None, _given(section, facts, alone=alone)
+    if vectors is not None and given.any():
+        start = torch.where(given, torch.from_numpy(vectors), model.word_vectors)
+    model.start_vectors(start)
     return model
+
+
+def _given(section: AnyWordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:
+    """(width): which numbers of a vector come from the vocabulary; the others stay as they were drawn."""
+    drawn = ("random", "teacher") if alone else ("random",)
+    only = {"source": source_kind(section.vector_sources[0]), "width": facts["width"]}
+    parts = facts.get("parts", [only])  # a single source is not told in parts
+    return torch.cat([torch.full((part["width"],), part["source"] not in drawn) for part in parts])

@@ -35,14 +35,16 @@ class Lessons:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def inputs(self, places: Places) -> dict[str, Tensor]:
-        """The model's inputs for these rows."""
-        ids, mask = self.columns["input_ids"].batch(places, pad=self.pad)
+    def inputs(self, places: Places, chosen: Tensor | None = None) -> dict[str, Tensor]:
+        """The model's inputs for these rows; `chosen` are the places on the device, where they have been sent there."""
+        chosen = self.chosen(places) if chosen is None else chosen
+        ids, mask = self.columns["input_ids"].batch(places, pad=self.pad, chosen=chosen)
         found = {"input_ids": ids, "attention_mask": mask}
         if "pair_ids" in self.columns:
-            found["pair_ids"], found["pair_mask"] = self.columns["pair_ids"].batch(places, pad=self.pad)
+            pairs = self.columns["pair_ids"].batch(places, pad=self.pad, chosen=chosen)
+            found["pair_ids"], found["pair_mask"] = pairs
         if "token_type_ids" in self.columns:
-            found["token_type_ids"], _ = self.columns["token_type_ids"].batch(places, pad=0)
+            found["token_type_ids"], _ = self.columns["token_type_ids"].batch(places, pad=0, chosen=chosen)
         return found
 
     def lengths(self) -> npt.NDArray[np.int64]:

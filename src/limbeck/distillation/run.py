@@ -30,6 +30,7 @@ from limbeck.distillation.stages import Training, trainings_of
 from limbeck.distillation.taught_paraphraser import teach_paraphrasers
 from limbeck.distillation.terms.shapes import Shapes
 from limbeck.distillation.tokenizer_config import write_tokenizer_config
+from limbeck.models.folding import folded
 from limbeck.models.positions import position_count
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
@@ -106,7 +107,8 @@ def train_student(
     with written_whole(out, kind="student", key=key) as scratch:
         trainings = trainings_of(section, alone=alone)
         finished = [school.train(model, training, work=scratch / WORK / training.folder) for training in trainings]
-        model.cpu().save_pretrained(scratch)
+        model = folded(model.cpu())
+        model.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
         write_tokenizer_config(scratch, model, max_length=max_length)
         facts = _facts(

@@ -1,10 +1,12 @@
 """A transformer student's vocabulary: its teacher's tokens, all of them or those that the texts use."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
-from transformers import AutoConfig
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
@@ -12,14 +14,15 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.artifacts.whole import written_whole
+from limbeck.distillation.size_limit import Room, SizeLimit, cut_facts, tell_cut
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.models.tokenizer import load_tokenizer
-from limbeck.models.transformer import refuse_family, student_family
+from limbeck.models.transformer import refuse_family, student_family, transformer_student
 from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import Transformer
 from limbeck.text.forms import FormStep
 from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
-from limbeck.text.framing import NOTHING_BEFORE, framed_pieces, framed_teacher_tokenizer
+from limbeck.text.framing import NOTHING_BEFORE, Framed, count_framed_pieces, framed_teacher_tokenizer
 from limbeck.training.modes import quiet_transformers
 
 TEXTS_AT_ONCE = 65_536
@@ -41,6 +44,7 @@ def build_transformer_vocabulary(
     out: Path,
     key: Key,
     reporter: Reporter,
+    size_limit: SizeLimit | None = None,
 ) -> VocabularyFolder:
     """Write the tokenizer.json of the student, and say for each token which of the teacher's it is.
 
@@ -57,18 +61,26 @@ def build_transformer_vocabulary(
         match section.vocabulary.kind:
             case "teacher":
                 tokenizer = _all_tokens(encoder, theirs, form=form)
+                whole = len(tokenizer)
             case "pieces":
                 family = student_family(section, model_type=config.model_type)
                 sources = [corpus.splits["train"], *extra]
                 count = sum(len(rows) * (2 if rows.is_pair else 1) for rows in sources)
                 with reporter.bar("counting pieces", total=count, unit="texts") as bar:
                     texts = counted(texts_of(sources), bar)
-                    tokenizer, teacher_ids = _pieces(section, encoder, theirs, texts, family=family, form=form)
+                    of_size = _count(section, encoder, theirs, texts, family=family, form=form)
+                tokenizer, teacher_ids = of_size(section.vocabulary.max_size)
+                whole = len(tokenizer)
+                if size_limit is not None:
+                    room = room_of(section, config, size_limit, labels=corpus.labels)
+                    tokenizer, teacher_ids = of_size(room.most_tokens(lambda size: of_size(size)[0], most=whole))
             case _:
                 assert_never(section.vocabulary.kind)
         tokenizer.save(scratch / "tokenizer.json")
-        save_vocabulary(scratch, vectors=None, facts=_facts(section, tokenizer, teacher_ids))
+        facts = {**_facts(section, tokenizer, teacher_ids), **cut_facts(size_limit, before=whole, after=len(tokenizer))}
+        save_vocabulary(scratch, vectors=None, facts=facts)
     reporter.note(f"  vocabulary: {len(tokenizer):,} tokens of the teacher{', all of them' * (teacher_ids is None)}")
+    tell_cut(size_limit, reporter, what="pieces", before=whole, after=len(tokenizer))
     return VocabularyFolder(out)
 
 
@@ -102,7 +114,27 @@ def refuse_tokens(theirs: Any) -> None:
         raise TeacherTokensUnsupported(reason=NOTHING_BEFORE, other_kind="pieces")
 
 
-def _pieces(
+def room_of(section: Transformer, theirs: Any, limit: SizeLimit, *, labels: list[str]) -> Room:
+    """What the student of a teacher with this config takes, by its pieces."""
+    with torch.device("meta"):  # for its shape alone: without weights it takes no memory
+        teacher = AutoModelForSequenceClassification.from_config(theirs)
+    student = partial(
+        transformer_student,
+        section.model_copy(update={"start": "random"}),
+        teacher=teacher,
+        vocabulary=[],
+        pad_token_id=pad_id_of(student_family(section, model_type=theirs.model_type)),
+        labels=labels,
+    )
+    return limit.room(lambda tokens: student(vocabulary_size=tokens), kind=section.kind, labels=labels)
+
+
+def pad_id_of(family: str) -> Literal[0, 1]:
+    """The id of padding among the pieces of a student of this family."""
+    return 1 if family in WITH_PADDING_1 else 0
+
+
+def _count(
     section: Transformer,
     encoder: TeacherFolder,
     theirs: Any,
@@ -110,12 +142,11 @@ def _pieces(
     *,
     family: str,
     form: Sequence[FormStep],
-) -> tuple[FramedTokenizer, list[int]]:
+) -> Callable[[int], Framed]:
     reads_types = family != "distilbert" if section.family != "teacher" else TYPES in theirs.model_input_names
-    return framed_pieces(
+    return count_framed_pieces(
         encoder.tokenizer_json(),
         texts,
-        max_size=section.vocabulary.max_size,
         min_count=section.vocabulary.min_count,
         has_types=reads_types,
         special_ids={
@@ -125,7 +156,7 @@ def _pieces(
             "[CLS]": theirs.cls_token_id,
             "[SEP]": theirs.sep_token_id,
         },
-        pad_id=1 if family in WITH_PADDING_1 else 0,
+        pad_id=pad_id_of(family),
         form=form,
     )
 

@@ -1,6 +1,6 @@
-"""Where word vectors start: through the teacher, or from a file."""
+"""Where word vectors start: through the teacher, from files, or several of these side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from limbeck.progress import Bar, Reporter
 from limbeck.text.student_tokenizer import PAD_ID
-from limbeck.text.word_vectors import read_word_vectors
+from limbeck.text.word_vectors import read_word_vectors, vector_width
 
 SPREAD_OF_UNKNOWN = 0.1  # standard deviation of vectors for tokens that the source knows nothing of
 
@@ -21,6 +21,35 @@ class WordReader(Protocol):
 
     def word_states(self, words: Sequence[str], *, are_pieces: bool, bar: Bar) -> Vectors:
         """(words, width): the teacher's state for each word alone, or for each of its own pieces."""
+
+
+def width_of(source: str, *, embedding_size: int, teacher_width: Callable[[], int]) -> int:
+    """How many numbers of a word's vector come from this source: "teacher", "random", or the path of a file."""
+    match source:
+        case "random":
+            return embedding_size
+        case "teacher":
+            return min(embedding_size, teacher_width())
+        case path:
+            return vector_width(Path(path))
+
+
+def side_by_side(parts: Sequence[Vectors | None], *, widths: Sequence[int]) -> Vectors | None:
+    """(words, all widths), zero where a part is random (None); None if all are: each student draws its own.
+
+    Every part keeps the values that it would have alone: the teacher's have spread one, a file's what the file has.
+    """
+    given = [part for part in parts if part is not None]
+    if not given:
+        return None
+    words = len(given[0])
+    return np.concatenate(
+        [
+            np.zeros((words, width), dtype=np.float32) if part is None else part
+            for part, width in zip(parts, widths, strict=True)
+        ],
+        axis=1,
+    )
 
 
 def teacher_vectors(

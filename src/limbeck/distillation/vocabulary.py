@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
@@ -10,17 +10,25 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.artifacts.whole import written_whole
-from limbeck.distillation.vectors import Vectors, WordReader, file_vectors, teacher_vectors
+from limbeck.distillation.size_limit import SizeLimit, cut_facts, tell_cut
+from limbeck.distillation.vectors import (
+    Vectors,
+    WordReader,
+    file_vectors,
+    side_by_side,
+    teacher_vectors,
+    width_of,
+)
 from limbeck.errors import BudgetTooSmall
+from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
-from limbeck.recipe.student import AnyWordStudent
+from limbeck.recipe.student import AnyWordStudent, source_kind
 from limbeck.text.forms import FormStep
-from limbeck.text.piece_tokenizer import cut_down_pieces
+from limbeck.text.piece_tokenizer import count_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
-from limbeck.text.word_tokenizer import build_word_tokenizer
-from limbeck.text.word_vectors import vector_width
+from limbeck.text.word_tokenizer import OfSize, count_words
 
 FEWEST_TOKENS = 8
 TEXTS_AT_ONCE = 65_536
@@ -38,70 +46,91 @@ def build_vocabulary(
     out: Path,
     key: Key,
     reporter: Reporter,
+    size_limit: SizeLimit | None = None,
 ) -> VocabularyFolder:
     """Count tokens in train and the extra rows, keep as many as the budget allows, and find their first vectors.
 
     `encoder` is the teacher, or of an ensemble the first member, that has word pieces and states; a teacher that is a
     file or a student has none to give, and then "teacher" vectors start at random.
     """
-    if section.word_vectors == "teacher" and encoder is None:
-        section = section.model_copy(update={"word_vectors": "random"})
+    sources = section.vector_sources
+    if "teacher" in sources and encoder is None:
+        sources = ["random" if source == "teacher" else source for source in sources]
         reporter.note("  the teacher is no encoder and has no word vectors to give: they start at random")
     with written_whole(out, kind="vocabulary", key=key) as scratch:
-        width = _width(section, encoder)
-        budget = _budget(section, corpus=corpus, teacher=teacher, width=width)
-        sources = [corpus.splits["train"], *extra]
-        texts = sum(len(rows) * (2 if rows.is_pair else 1) for rows in sources)
+        widths = [_width(source, section, encoder) for source in sources]
+        student = _shape(section, corpus=corpus, width=sum(widths))
+        budget = _budget(section, student, teacher=teacher)
+        read = [corpus.splits["train"], *extra]
+        texts = sum(len(rows) * (2 if rows.is_pair else 1) for rows in read)
         with reporter.bar("counting words", total=texts, unit="texts") as bar:
-            tokenizer = _tokenizer(
+            of_size = _count(
                 section,
-                counted(_texts(sources), bar),
+                counted(_texts(read), bar),
                 language=corpus.language,
                 encoder=encoder,
                 max_size=budget,
                 form=form,
             )
+        tokenizer = whole = of_size(budget)
+        if size_limit is not None:
+            room = size_limit.room(student, kind=section.kind, labels=corpus.labels)
+            tokenizer = of_size(room.most_tokens(of_size, most=len(whole)))
         tokenizer.save(scratch / "tokenizer.json")
-        vectors, found = _vectors(section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
+        parts = [
+            _vectors(source, section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
+            for source, width in zip(sources, widths, strict=True)
+        ]
         facts = {
             "kind": section.vocabulary.kind,
             "tokens": len(tokenizer),
             "budget": budget,
-            "width": width,
-            "word_vectors": Path(section.word_vectors).name,
-            "words_with_a_vector": found,
+            "width": sum(widths),
+            **cut_facts(size_limit, before=len(whole), after=len(tokenizer)),
+            **_origins(sources, widths, found=[found for _, found in parts]),
         }
-        save_vocabulary(scratch, vectors=vectors, facts=facts)
+        save_vocabulary(scratch, vectors=side_by_side([part for part, _ in parts], widths=widths), facts=facts)
+    if section.vector_rank and section.vector_rank >= sum(widths):
+        reporter.note(
+            f"  student.vector_rank = {section.vector_rank} leaves word vectors of {sum(widths)} numbers whole"
+        )
     cut = (
         " (lowered so that the student stays smaller than its teacher)" if budget < section.vocabulary.max_size else ""
     )
-    reporter.note(f"  vocabulary: {len(tokenizer):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
+    reporter.note(f"  vocabulary: {len(whole):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
+    tell_cut(size_limit, reporter, what=section.vocabulary.kind, before=len(whole), after=len(tokenizer))
     return VocabularyFolder(out)
 
 
-def _width(section: AnyWordStudent, encoder: TeacherFolder | None) -> int:
-    match section.word_vectors:
-        case "random":
-            return section.embedding_size
-        case "teacher":
-            assert encoder is not None
-            return min(section.embedding_size, encoder.hidden_size)
-        case path:
-            return vector_width(Path(path))
+def _width(source: str, section: AnyWordStudent, encoder: TeacherFolder | None) -> int:
+    def teacher_width() -> int:
+        assert encoder is not None  # else "teacher" would have become "random"
+        return encoder.hidden_size
+
+    return width_of(source, embedding_size=section.embedding_size, teacher_width=teacher_width)
 
 
-def _budget(section: AnyWordStudent, *, corpus: Corpus, teacher: TeacherFolder, width: int) -> int:
+def _origins(sources: Sequence[str], widths: Sequence[int], *, found: Sequence[int]) -> dict[str, Any]:
+    """Where the vectors came from and how many tokens had one; of several sources, in which columns each stands."""
+    names = [Path(source).name for source in sources]  # folders tell about the machine
+    if not names[1:]:
+        return {"word_vectors": names[0], "words_with_a_vector": found[0]}
+    parts = [{"source": source_kind(source), "width": width} for source, width in zip(sources, widths, strict=True)]
+    return {"word_vectors": names, "words_with_a_vector": list(found), "parts": parts}
+
+
+def _shape(section: AnyWordStudent, *, corpus: Corpus, width: int) -> Callable[[int], Any]:
+    """The student of so many tokens, as it will be once it is trained."""
+    return lambda tokens: folded(
+        word_student(section, vocabulary_size=tokens, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
+    )
+
+
+def _budget(section: AnyWordStudent, student: Callable[[int], Any], *, teacher: TeacherFolder) -> int:
     """Most tokens with which the student still has fewer parameters than its teacher; a file sets no such limit."""
     if teacher.facts.parameters is None:
         return section.vocabulary.max_size
-    one, two = (
-        parameter_count(
-            word_student(
-                section, vocabulary_size=words, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair
-            )
-        )
-        for words in (1, 2)
-    )
+    one, two = (parameter_count(student(words)) for words in (1, 2))
     of_word = two - one
     without_words = one - of_word
     room = (teacher.facts.parameters - without_words) // of_word
@@ -118,7 +147,7 @@ def _texts(sources: Sequence[Rows]) -> Iterator[str]:
             yield from part.pairs or []
 
 
-def _tokenizer(
+def _count(
     section: AnyWordStudent,
     texts: Iterable[str],
     *,
@@ -126,11 +155,11 @@ def _tokenizer(
     encoder: TeacherFolder | None,
     max_size: int,
     form: Sequence[FormStep],
-) -> StudentTokenizer:
+) -> OfSize:
     vocabulary = section.vocabulary
     match vocabulary.kind:
         case "words":
-            return build_word_tokenizer(
+            return count_words(
                 texts,
                 language=language,
                 max_size=max_size,
@@ -141,18 +170,13 @@ def _tokenizer(
             )
         case "pieces":
             assert encoder is not None  # the recipe is refused else
-            return cut_down_pieces(
-                encoder.tokenizer_json(),
-                texts,
-                max_size=max_size,
-                min_count=vocabulary.min_count,
-                form=form,
-            )
+            return count_pieces(encoder.tokenizer_json(), texts, min_count=vocabulary.min_count, form=form)
         case _:
             assert_never(vocabulary.kind)
 
 
 def _vectors(
+    source: str,
     section: AnyWordStudent,
     tokenizer: StudentTokenizer,
     *,
@@ -160,9 +184,9 @@ def _vectors(
     open_encoder: Callable[[], WordReader] | None,
     reporter: Reporter,
 ) -> tuple[Vectors | None, int]:
-    """First vectors, None for random ones, and how many tokens have one of their own."""
+    """First vectors from one source, None for random ones, and how many tokens have one of their own."""
     words = tokenizer.vocabulary
-    match section.word_vectors:
+    match source:
         case "random":
             return None, 0
         case "teacher":

@@ -7,7 +7,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
     │                          RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown · WeightedClassUnknown
     │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · NothingChosen
-    │                          LabelUnclear · NothingToPredict
+    │                          LabelUnclear · OnlyLabelsUnknown · NothingToPredict
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
     │                          TensorFlowCheckpointNotFound · CheckpointIncomplete · CheckpointUnsupported
     │                          CheckpointUnfit · BertConfigInvalid · VocabularyUnfit · ClassNamesUnfit
@@ -17,15 +17,16 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
     │                          StudentUnfit · FeaturesMissing · LayersUnreadable
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
-    │                          NothingToCompare
+    │                          NothingToCompare · ModelsNotAlike
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
     │                          HeadsDiffer · RelationHeadsImpossible · CustomLossUnusable · ClassesUnlearned
     │                          StudentFamilyUnsupported · TeacherTokensUnsupported · TeacherLayersMissing · HeadsUnfit
+    │                          SizeLimitTooSmall
     ├── TrainingDiverged
     ├── ExportRefused
     ├── ServingError           PortTaken · AddressUnusable
     ├── DependencyMissing
-    └── DiskFull · PathUnusable · ProcessLost · TrackerUnusable
+    └── DiskFull · PathUnusable · ProcessLost · TrackerUnusable · ModelNotTimed · EngineUnusable
 """
 
 from limbeck.errors.artifacts import (
@@ -34,6 +35,7 @@ from limbeck.errors.artifacts import (
     ArtifactMissing,
     FormatTooNew,
     LabelsDoNotCover,
+    ModelsNotAlike,
     NothingToCompare,
     RunBusy,
 )
@@ -53,11 +55,20 @@ from limbeck.errors.data import (
     NothingGathered,
     NothingToPredict,
     OneClassOnly,
+    OnlyLabelsUnknown,
     RowMalformed,
     TooFewRows,
     WeightedClassUnknown,
 )
-from limbeck.errors.machine import DependencyMissing, DiskFull, PathUnusable, ProcessLost, TrackerUnusable
+from limbeck.errors.machine import (
+    DependencyMissing,
+    DiskFull,
+    EngineUnusable,
+    ModelNotTimed,
+    PathUnusable,
+    ProcessLost,
+    TrackerUnusable,
+)
 from limbeck.errors.message import LimbeckError, did_you_mean, some
 from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
 from limbeck.errors.serving import AddressUnusable, PortTaken, ServingError
@@ -70,6 +81,7 @@ from limbeck.errors.student import (
     HeadsUnfit,
     LayerMapImpossible,
     RelationHeadsImpossible,
+    SizeLimitTooSmall,
     StudentError,
     StudentFamilyUnsupported,
     TeacherLayersMissing,
@@ -136,6 +148,7 @@ __all__ = [
     "DataError",
     "DependencyMissing",
     "DiskFull",
+    "EngineUnusable",
     "ExportRefused",
     "FeaturesMissing",
     "FileEmpty",
@@ -155,6 +168,8 @@ __all__ = [
     "LayersUnreadable",
     "LimbeckError",
     "MemberUnjudged",
+    "ModelNotTimed",
+    "ModelsNotAlike",
     "NeverFineTuned",
     "NothingAugmented",
     "NothingChosen",
@@ -163,6 +178,7 @@ __all__ = [
     "NothingToCompare",
     "NothingToPredict",
     "OneClassOnly",
+    "OnlyLabelsUnknown",
     "PathUnusable",
     "PortTaken",
     "ProcessLost",
@@ -174,6 +190,7 @@ __all__ = [
     "RowsUncovered",
     "RunBusy",
     "ServingError",
+    "SizeLimitTooSmall",
     "StudentError",
     "StudentFamilyUnsupported",
     "StudentUnfit",

@@ -70,3 +70,15 @@ class NothingToCompare(ArtifactError):
             f"{given}: a comparison takes two runs or more\n"
             f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER"
         )
+
+
+class ModelsNotAlike(ArtifactError):
+    """Models that read one text a row and models that read two cannot be asked the same rows."""
+
+    def __init__(self, *, of_pairs: Sequence[str], of_single_texts: Sequence[str]) -> None:
+        self.of_pairs, self.of_single_texts = tuple(of_pairs), tuple(of_single_texts)
+        super().__init__(
+            f"models of single texts and models of pairs cannot be timed on the same rows\n"
+            f"  single texts: {some(of_single_texts)}; pairs: {some(of_pairs)}\n"
+            f"Time them in two calls."
+        )

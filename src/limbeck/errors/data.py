@@ -97,6 +97,19 @@ class LabelUnknown(DataError):
         )
 
 
+class OnlyLabelsUnknown(DataError):
+    """`only_labels` names classes that no training row has."""
+
+    def __init__(self, *, unknown: Sequence[str], known: Sequence[str]) -> None:
+        self.unknown, self.known = tuple(unknown), tuple(known)
+        hint = did_you_mean(unknown[0], known)
+        super().__init__(
+            f"only_labels names classes that train does not have: {some([repr(name) for name in unknown])}{hint}\n"
+            f"  train's classes: {some([repr(name) for name in known], most=12)}\n"
+            f"Use the names of the classes; where label_names gives a name, that one."
+        )
+
+
 class WeightedClassUnknown(DataError):
     """`class_weights` gives a weight to a class that the corpus does not have."""
 

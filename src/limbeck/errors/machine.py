@@ -40,6 +40,29 @@ class ProcessLost(LimbeckError):
         )
 
 
+class ModelNotTimed(LimbeckError):
+    """The process that held a model while it was timed has ended."""
+
+    def __init__(self, *, last_words: str) -> None:
+        first, *rest = last_words.splitlines()
+        said = f"\n  its last words: {rest[-1].strip()}" if rest else ""
+        super().__init__(
+            f"{first.rstrip(':')}{said}\n"
+            f"Check that the folder holds a whole classifier, and that memory is enough for all models at once."
+        )
+
+
+class EngineUnusable(LimbeckError):
+    """An engine was asked for that cannot run this model on this machine."""
+
+    def __init__(self, *, engine: str, model: str, reason: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"the {engine} engine cannot run the model '{model}'\n  {reason}\n"
+            f"Take the engine `onnx`, which runs every model, or `auto`, which takes the quicker one that can."
+        )
+
+
 class TrackerUnusable(LimbeckError):
     """A tracker of the recipe that accelerate does not know, or whose package is not installed."""
 

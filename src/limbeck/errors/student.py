@@ -42,6 +42,30 @@ class BudgetTooSmall(StudentError):
         )
 
 
+class SizeLimitTooSmall(StudentError):
+    """The exported student takes more megabytes than it may, with hardly a word in it."""
+
+    def __init__(
+        self,
+        *,
+        max_size_mb: float,
+        precision: str,
+        tokens: int,
+        needed_mb: float,
+        without_tokens_mb: float,
+        to_lower: Sequence[str],
+    ) -> None:
+        self.needed_mb = needed_mb
+        keys = ", ".join(f"student.{key}" for key in to_lower)
+        int8 = "" if precision == "int8" else ", or add int8 to export.precisions"
+        super().__init__(
+            f"the student does not fit into student.max_size_mb = {max_size_mb:g}\n"
+            f"  as {precision} with {tokens:,} tokens: {needed_mb:.3g} MB; before its first token: "
+            f"{without_tokens_mb:.3g} MB\n"
+            f"Raise student.max_size_mb, or lower one of {keys}{int8}."
+        )
+
+
 class StudentFamilyUnsupported(StudentError):
     """A transformer student cannot have the layers of its teacher's family."""
 

@@ -17,15 +17,22 @@ Predict = Callable[[Sequence[Row]], Sequence[object]]  # a label a row, or a lis
 
 HEAVY_MODULES = ("torch", "transformers", "pyarrow", "sklearn", "matplotlib", "scipy")
 TEACHER_BATCH = 32
+MOST_TOKENS = 512  # of a teacher that says nothing about it
 WARM_UP_SECONDS = 1.0
 
 
 def main() -> None:
-    """Serve until the input ends. The parent decides about Ctrl-C; what libraries print goes to stderr."""
+    """Serve until the input ends."""
+    requests, replies = own_streams()
+    serve(requests, replies, opened=opened)
+
+
+def own_streams() -> tuple[IO[str], IO[str]]:
+    """Requests and replies. The parent decides about Ctrl-C; what libraries print goes to stderr."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin, replies, opened=opened)
+    return sys.stdin, replies
 
 
 def serve(requests: IO[str], replies: IO[str], *, opened: Callable[[dict[str, Any]], Predict]) -> None:
@@ -119,7 +126,7 @@ def opened(request: dict[str, Any]) -> Predict:
     pin_torch(threads)
     if request["kind"] == "student":
         return open_student(folder)
-    return open_teacher(folder, max_length=int(request["max_length"]))
+    return open_teacher(folder, max_length=request["max_length"])
 
 
 def pin_torch(threads: int) -> None:
@@ -170,17 +177,23 @@ def open_student(folder: Path) -> Predict:
     return in_torch_batches(label_of)
 
 
-def open_teacher(folder: Path, *, max_length: int) -> Predict:
-    """The teacher as people run it: transformers on the CPU in fp32, in batches of rows of similar length."""
+def open_teacher(folder: Path, *, max_length: int | None) -> Predict:
+    """The teacher as people run it: transformers on the CPU in fp32, in batches of rows of similar length.
+
+    Without a `max_length`, texts are cut where its tokenizer cuts, or where its positions end.
+    """
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    from limbeck.models.positions import position_count
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
     model.eval()
+    most = max_length or min(tokenizer.model_max_length, position_count(model) or MOST_TOKENS)
 
     def label_of(rows: Sequence[Row]) -> list[str]:
-        batch = tokenizer(*columns_of(rows), truncation=True, max_length=max_length, padding=True, return_tensors="pt")
+        batch = tokenizer(*columns_of(rows), truncation=True, max_length=most, padding=True, return_tensors="pt")
         return [model.config.id2label[number] for number in model(**batch).logits.argmax(dim=-1).tolist()]
 
     return in_torch_batches(label_of)

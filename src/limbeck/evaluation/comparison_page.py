@@ -1,7 +1,8 @@
-"""Several runs on one self-contained page: the picture of all their models, and the tables."""
+"""Several runs on one self-contained page: pictures of all their models, and the tables."""
 
 from collections.abc import Sequence
 
+from limbeck.evaluation.plots.against import SIZE, TIME
 from limbeck.evaluation.plots.runs import accuracy_of_runs
 from limbeck.evaluation.tables.comparison import models_grid, students_grid
 from limbeck.evaluation.tables.runs import ComparedRun, obstacles
@@ -12,11 +13,13 @@ TEMPLATE = "comparison.html.jinja"
 
 def page_of_runs(runs: Sequence[ComparedRun]) -> str:
     """The HTML, from nothing but the runs' reports."""
+    reports = [(run.name, run.report) for run in runs]
     return rendered(
         TEMPLATE,
         runs=runs,
         warnings=obstacles(runs),
         models=models_grid(runs),
         students=students_grid(runs),
-        plots=pictures([accuracy_of_runs([(run.name, run.report) for run in runs])]),
+        time_plots=pictures([accuracy_of_runs(reports, TIME)]),
+        size_plots=pictures([accuracy_of_runs(reports, SIZE)]),
     )

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.evaluation.clock import Subject, Timing
 from limbeck.evaluation.throughput import Case
+from limbeck.runtime.classifier import Classifier
 
 Cost = dict[str, Any]
 
@@ -23,6 +25,12 @@ def teacher_subject(member: TeacherFolder) -> Subject:
     assert max_length is not None  # all that can be run have one
     kind: Literal["teacher", "student"] = "teacher" if member.is_encoder else "student"
     return Subject(name="teacher", kind=kind, folder=member.folder, max_length=max_length)
+
+
+def engine_of(subject: Subject) -> str:
+    """What runs it: an exported model is loaded as `limbeck.load` does it by default, all else runs in PyTorch."""
+    exported = ModelFolder(subject.folder)
+    return Classifier(exported).engine if exported.graph.is_file() else "pytorch"
 
 
 def teacher_size(members: Sequence[TeacherFolder]) -> Cost:

@@ -12,7 +12,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.evaluation.answers import runtime_rows
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.clock import Subject, time_models
-from limbeck.evaluation.cost import Cost, seconds, teacher_subject, with_speedups
+from limbeck.evaluation.cost import Cost, engine_of, seconds, teacher_subject, with_speedups
 from limbeck.evaluation.int8_teacher import int8_agreement, int8_cost, int8_subject
 from limbeck.evaluation.work import candidate_work, teacher_work
 from limbeck.progress import Reporter
@@ -46,14 +46,19 @@ def measure_costs(
     subjects = [*map(teacher_subject, weighed), *map(_subject, candidates), *([int8_subject(int8)] if int8 else [])]
     timings = time_models(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
     of_teacher, of_others = timings[: len(weighed)], timings[len(weighed) :]
-    teacher = {**seconds(of_teacher), **teacher_work(weighed, rows)}
+    teacher = {"engine": _engine(subjects[: len(weighed)]), **seconds(of_teacher), **teacher_work(weighed, rows)}
     others = [
-        {**seconds([timing]), **candidate_work(candidate, rows)}
+        {"engine": engine_of(_subject(candidate)), **seconds([timing]), **candidate_work(candidate, rows)}
         for candidate, timing in zip(candidates, of_others, strict=False)  # the last timing may be the int8 file's
     ]
     of_int8 = int8_cost(int8, agreement, of_others[-1]) if int8 and agreement else None
     lines = [with_speedups(cost, teacher=teacher, int8=of_int8) for cost in (teacher, *others)]
     return Costs(lines=lines, teacher_int8=of_int8)
+
+
+def _engine(members: Sequence[Subject]) -> str | None:
+    """What runs a teacher; of an ensemble each engine once; None where it cannot be run."""
+    return " and ".join(dict.fromkeys(map(engine_of, members))) or None
 
 
 def timed_rows(rows: Rows) -> list[Row]:

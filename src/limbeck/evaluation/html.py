@@ -56,7 +56,8 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
     judged = [teacher, model] if model else [teacher]
     curves = (plots.training_accuracy, plots.training_loss, plots.loss_terms) if report["curves"] else ()
     return {
-        "latency_plots": pictures([plots.accuracy_against_latency(report)]),
+        "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
+        "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
         "confusion_plots": pictures(
             plots.confusion(entry, labels=labels, name=f"confusion-{entry['role']}") for entry in judged
         ),

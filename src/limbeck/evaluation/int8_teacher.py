@@ -7,7 +7,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.evaluation.answers import runtime_rows
 from limbeck.evaluation.clock import Subject, Timing
-from limbeck.evaluation.cost import Cost, seconds
+from limbeck.evaluation.cost import Cost, engine_of, seconds
 from limbeck.evaluation.metrics import share_equal
 from limbeck.evaluation.work import spread
 from limbeck.progress import Reporter
@@ -46,7 +46,8 @@ def int8_subject(model: ModelFolder) -> Subject:
 
 def int8_cost(model: ModelFolder, agreement: Cost, timing: Timing) -> Cost:
     """What the report says of it."""
-    return {"size_mb": model.size_mb(), **seconds([timing]), **agreement}
+    engine = engine_of(int8_subject(model))
+    return {"size_mb": model.size_mb(), "engine": engine, **seconds([timing]), **agreement}
 
 
 def _sample(rows: Rows) -> Rows:

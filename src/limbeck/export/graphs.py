@@ -12,6 +12,7 @@ from limbeck.export.transformer_graph import transformer_graph
 from limbeck.export.transformer_int8 import transformer_int8
 from limbeck.models.bag import BagForSequenceClassification
 from limbeck.models.bilstm import BiLstmForSequenceClassification
+from limbeck.models.folding import folded
 from limbeck.models.textcnn import TextCnnForSequenceClassification
 from limbeck.models.word_student import WordStudentModel
 
@@ -23,11 +24,11 @@ def graph_of(network: Any, *, pair: bool = False) -> ModelProto:
     """
     match network:
         case BiLstmForSequenceClassification():
-            return bilstm_graph(network)
+            return bilstm_graph(folded(network))
         case TextCnnForSequenceClassification():
-            return textcnn_graph(network)
+            return textcnn_graph(folded(network))
         case BagForSequenceClassification():
-            return bag_graph(network)
+            return bag_graph(folded(network))
         case WordStudentModel():
             raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
         case _:

@@ -1,6 +1,6 @@
 """Parity or refusal: an exported file must say what the trained student says, on real rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import ExportRefused, TooFewRows
 from limbeck.recipe.export import Export, Precision
@@ -24,11 +25,11 @@ TORCH_BATCH = 32
 
 @dataclass(frozen=True)
 class Parity:
-    """How far the exported file is from the trained student, over batches and over rows on their own."""
+    """How far the exported file is from the trained student, over batches and over rows on their own, by any engine."""
 
     rows: int
     largest_difference: float  # of a logit
-    agreement: float  # share of rows with the same label, or the same set of them: the lower one of the two shares
+    agreement: float  # share of rows with the same label, or the same set of them: the lowest of these shares
 
 
 def sample(rows: Rows, *, most: int) -> Rows:
@@ -38,17 +39,26 @@ def sample(rows: Rows, *, most: int) -> Rows:
     return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
 
 
-def measure_parity(student: nn.Module, reader: StudentReader, exported: Classifier, rows: Rows) -> Parity:
-    """Compare on every row twice: in the batches the runtime makes, and alone, where no padding can hide a fault."""
+def on_every_engine(model: ModelFolder) -> list[Classifier]:
+    """The file as each engine that can run it here reads it; onnxruntime, which always can, comes first."""
+    portable, quickest = Classifier(model, threads=1, engine="onnx"), Classifier(model, threads=1)
+    return [portable] if quickest.engine == portable.engine else [portable, quickest]
+
+
+def measure_parity(student: nn.Module, reader: StudentReader, exported: Sequence[Classifier], rows: Rows) -> Parity:
+    """Compare on every row twice: in the batches the runtime makes, and alone, where no padding can hide a fault.
+
+    `exported` is the same file on one engine after the other.
+    """
     asked = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
     said = student_logits(student, reader, rows)
-    batched = exported.logits(asked)
-    alone = np.concatenate([exported.logits([row]) for row in asked])
+    heard = [classifier.logits(asked) for classifier in exported]
+    heard += [np.concatenate([classifier.logits([row]) for row in asked]) for classifier in exported]
     return Parity(
         rows=len(rows),
         # Not `max`, which passes over what is no number if it comes second.
-        largest_difference=float(np.max(np.abs([said - batched, said - alone]))),
-        agreement=min(_same_label(said, other, multi_label=exported.facts.multi_label) for other in (batched, alone)),
+        largest_difference=float(np.max(np.abs([said - other for other in heard]))),
+        agreement=min(_same_label(said, other, multi_label=exported[0].facts.multi_label) for other in heard),
     )
 
 

@@ -16,10 +16,9 @@ from limbeck.artifacts.whole import written_whole
 from limbeck.errors import CheckpointDamaged, some
 from limbeck.export.calibration import temperature_of
 from limbeck.export.graphs import graph_of, int8_of
-from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample
+from limbeck.export.parity import Parity, measure_parity, on_every_engine, refuse_unless_alike, sample
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
-from limbeck.runtime.classifier import Classifier
 from limbeck.text.student_reader import StudentReader
 from limbeck.training.modes import quiet_transformers
 
@@ -35,6 +34,9 @@ def export_student(
     reporter: Reporter,
 ) -> ModelFolder:
     """Write the student as an ONNX model at `out`, after comparing the two on `rows`, and calibrate it on them.
+
+    The file is compared on every engine that can run it here, and calibrated by what onnxruntime makes of it: so it is
+    the same wherever it was written.
 
     Raises ExportRefused, and leaves nothing behind, when they differ by more than the recipe allows.
     """
@@ -63,11 +65,11 @@ def _write_compared(
         is_framed=student.facts.tokenizer == "framed",
         max_length=student.facts.max_length,
     )
-    exported = Classifier(ModelFolder(scratch), threads=1)
+    exported = on_every_engine(ModelFolder(scratch))
     parity = measure_parity(network, reader, exported, sample(rows, most=section.parity_rows))
     refuse_unless_alike(section, parity, precision=precision, student=student.folder)
     if section.calibrate:
-        save_facts(scratch, replace(facts, temperature=temperature_of(exported, rows)))
+        save_facts(scratch, replace(facts, temperature=temperature_of(exported[0], rows)))
     return parity
 
 

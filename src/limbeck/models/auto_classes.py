@@ -6,10 +6,13 @@ module of the Auto models is imported, the students are entered there.
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader  # loading it would take longer than all the rest of `import limbeck`
 
 AUTO_MODELS = "transformers.models.auto.modeling_auto"
 
@@ -22,7 +25,7 @@ def enter_students_once_asked() -> None:
         sys.meta_path.insert(0, _Watch())
 
 
-class _Watch(MetaPathFinder):
+class _Watch:
     """Steps aside when the Auto models are looked for, and goes with whoever loads them."""
 
     def find_spec(
@@ -33,14 +36,14 @@ class _Watch(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _ThenStudents(spec.loader)
+            spec.loader = cast("Loader", _ThenStudents(spec.loader))
         return spec
 
 
-class _ThenStudents(Loader):
+class _ThenStudents:
     """Loads the Auto models as their own loader does, and enters the students."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: "Loader") -> None:
         self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

@@ -55,6 +55,11 @@ class BagForSequenceClassification(WordStudentModel):
         weights = logarithms.softmax(dim=1)  # exp(w) / Σ exp(w), safe for large w too
         return torch.einsum("rt,rtw->rw", weights, vectors)
 
+    def vector_readers(self) -> list[str]:
+        if self.config.pair:
+            raise ValueError("of a pair, no weight reads word vectors: their means are multiplied with each other")
+        return ["classifier.weight" if self.dense is None else "dense.weight"]
+
 
 def bag(section: Bag, **task: Unpack[WordTask]) -> BagForSequenceClassification:
     """A student with fresh weights, as the recipe asks for it."""

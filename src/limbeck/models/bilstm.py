@@ -74,6 +74,9 @@ class BiLstmForSequenceClassification(WordStudentModel):
             case pooling:
                 raise ValueError(f"no such pooling: {pooling!r}")
 
+    def vector_readers(self) -> list[str]:
+        return [f"levels.0.{direction}.weight_ih_l0" for direction in (FORWARDS, BACKWARDS)]
+
     def _states(self, vectors: Tensor, lengths: Tensor, inside: Tensor) -> Tensor:
         """States of the uppermost level, both directions side by side.
 

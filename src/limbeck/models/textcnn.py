@@ -57,6 +57,9 @@ class TextCnnForSequenceClassification(WordStudentModel):
         vectors = self._vectors(ids).masked_fill(~inside[..., None], 0.0).transpose(1, 2)  # (rows, width, tokens)
         return torch.cat([_largest(layer(vectors), lengths, window) for layer, window in self._filters()], dim=1)
 
+    def vector_readers(self) -> list[str]:
+        return [f"convolutions.{number}.weight" for number in range(len(self.convolutions))]
+
     def _filters(self) -> Sequence[tuple[nn.Module, int]]:
         return list(zip(self.convolutions, self.config.windows, strict=True))
 

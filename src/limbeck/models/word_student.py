@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
+from limbeck.models.low_rank import low_rank
 from limbeck.models.outputs import StudentOutput
 from limbeck.recipe.student import WordStudent
 
@@ -26,6 +27,7 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         dropout: float = 0.3,
         tune_vectors: bool = True,
         static_channel: bool = False,
+        vector_rank: int | None = None,
         pair: bool = False,
         **rest: Any,
     ) -> None:
@@ -35,6 +37,7 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         self.dropout = dropout
         self.tune_vectors = tune_vectors
         self.static_channel = static_channel
+        self.vector_rank = vector_rank
         self.pair = pair
         super().__init__(pad_token_id=PAD, **{key: value for key, value in rest.items() if key != "pad_token_id"})
 
@@ -49,13 +52,18 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
     A row of two texts is read twice by the same network and classified from [h1; h2; h1⊙h2; |h1−h2|], as Tang et al.
     2019 (arXiv:1903.12136) do. A kind of student makes its own layers, then calls `_complete` with the width of its
-    features of a text, and gives `_read`.
+    features of a text, and gives `_read` and `vector_readers`.
+
+    With a `vector_rank`, the table has only so many numbers a word, and `widening`, the same for all words, makes word
+    vectors of them (as ALBERT does: Lan et al. 2020, arXiv:1909.11942, section 3.1).
     """
 
     def _complete(self, features: int) -> None:
         """Add the word vectors and the head, which reads so many features of a text; then give all weights a start."""
         config = self.config
-        self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=PAD)
+        rank = config.vector_rank
+        self.embeddings = nn.Embedding(config.vocab_size, rank or config.embedding_size, padding_idx=PAD)
+        self.widening = nn.Linear(rank, config.embedding_size, bias=False) if rank else None
         self.static_embeddings: nn.Embedding | None = None
         if config.static_channel:
             self.static_embeddings = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=PAD)
@@ -76,6 +84,8 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
     def _hold_still(self) -> None:
         self.embeddings.weight.requires_grad_(self.config.tune_vectors)
+        if self.widening is not None:
+            self.widening.weight.requires_grad_(self.config.tune_vectors)
         if self.static_embeddings is not None:
             self.static_embeddings.weight.requires_grad_(False)
 
@@ -85,14 +95,33 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
             with torch.no_grad():
                 module.weight.normal_(0.0, SPREAD)
                 module.weight[PAD] = 0.0
+        elif module is self.widening:
+            nn.init.normal_(module.weight, 0.0, module.in_features**-0.5)  # word vectors have the table's spread
+
+    @property
+    def word_vectors(self) -> Tensor:
+        """(words, embedding_size): all word vectors as they are now."""
+        table = self.embeddings.weight.detach()
+        return table if self.widening is None else table @ self.widening.weight.detach().T
 
     def start_vectors(self, vectors: Tensor | None) -> None:
-        """Let the word vectors begin with these (words, width), in both channels; None: with one random table."""
+        """Let the word vectors begin with these (words, width), in both channels; None: with one random table.
+
+        With a `vector_rank` they begin as near to these as they can.
+        """
         with torch.no_grad():
             if vectors is not None:
-                self.embeddings.weight.copy_(vectors)
+                self._take(vectors)
             if self.static_embeddings is not None:
                 self.static_embeddings.weight.copy_(self.embeddings.weight)
+
+    def _take(self, vectors: Tensor) -> None:
+        if self.widening is None:
+            self.embeddings.weight.copy_(vectors)
+            return
+        table, axes = low_rank(vectors, rank=self.config.vector_rank)
+        self.embeddings.weight.copy_(table)
+        self.widening.weight.copy_(axes)
 
     def forward(
         self,
@@ -123,6 +152,8 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
     def _vectors(self, ids: Tensor) -> Tensor:
         """(rows, tokens, vector_size): the vectors of all channels, after dropout."""
         vectors: Tensor = self.embeddings(ids)
+        if self.widening is not None:
+            vectors = self.widening(vectors)
         if self.static_embeddings is not None:
             vectors = torch.cat([vectors, self.static_embeddings(ids)], dim=-1)
         dropped: Tensor = self.dropout(vectors)
@@ -130,6 +161,10 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(rows, features) of one text per row; ids (rows, tokens) behind a row's length must not change them."""
+        raise NotImplementedError
+
+    def vector_readers(self) -> list[str]:
+        """The names of all weights that word vectors are multiplied with: (outputs, vector_size, …)."""
         raise NotImplementedError
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -166,8 +201,11 @@ class WordTask(TypedDict):
 
 
 def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[str, Any]:
-    """What the config of every student of words takes from its section and its task."""
-    labels = task["labels"]
+    """What the config of every student of words takes from its section and its task.
+
+    A rank that is no smaller than the vectors leaves them whole.
+    """
+    labels, rank = task["labels"], section.vector_rank
     return {
         "vocab_size": task["vocabulary_size"],
         "embedding_size": task["embedding_size"],
@@ -175,6 +213,7 @@ def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[s
         "dropout": section.dropout,
         "tune_vectors": section.tune_vectors,
         "static_channel": section.static_channel,
+        "vector_rank": rank if rank and rank < task["embedding_size"] else None,
         "pair": task["pair"],
         "id2label": dict(enumerate(labels)),
         "label2id": {label: number for number, label in enumerate(labels)},

@@ -25,6 +25,7 @@ from limbeck.pipeline.cards import write_cards
 from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
 from limbeck.pipeline.int8_teacher import int8_teacher
 from limbeck.pipeline.keys import settings, texts
+from limbeck.pipeline.size_limit import size_limit_of
 from limbeck.pipeline.students import Students, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, staff_of
 from limbeck.progress import Reporter, TerminalReporter
@@ -49,7 +50,7 @@ def run(
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     reporter = reporter or TerminalReporter()
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
-    refuse_the_impossible(loaded.recipe)
+    refuse_the_impossible(loaded.recipe, size_limit=size_limit_of(loaded.recipe))
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."

@@ -10,17 +10,21 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.run import Origins, Role, train_student
+from limbeck.distillation.size_limit import SizeLimit
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.pipeline.extra_text import Lessons
 from limbeck.pipeline.keys import lessons, settings
+from limbeck.pipeline.size_limit import size_limit_of
 from limbeck.pipeline.teachers import Staff, encoder_section, untaught, untaught_fingerprint
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, AnyWordStudent, BiLstm, Transformer
+from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, AnyWordStudent, BiLstm, Transformer, source_kind
 from limbeck.training.tracks import Tracks
 
+ADDED_LATER = ("max_size_mb", "vector_rank")  # left out of keys where not given: what was made before them stays
 # What the tokens, and the vectors they start with, do not follow from.
+NOT_OF_PIECES = ("dropout", "max_length", "start", "teacher_layers")
 NOT_OF_WORDS = ("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")
 
 Students = dict[Role, dict[int, StudentFolder]]
@@ -29,20 +33,31 @@ Students = dict[Role, dict[int, StudentFolder]]
 def vocabulary_of(recipe: Recipe, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
     """The student's tokens, counted in all it will read."""
     if isinstance(recipe.student, Transformer):
-        return _pieces(recipe.student, corpus, taught, staff, work)
-    return _words(recipe.student, corpus, taught, staff, work)
+        return _pieces(recipe.student, corpus, taught, staff, work, size_limit=size_limit_of(recipe))
+    return _words(recipe.student, corpus, taught, staff, work, size_limit=size_limit_of(recipe))
 
 
-def _words(section: AnyWordStudent, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
-    vectors = section.word_vectors
-    if vectors not in ("teacher", "random"):
-        vectors = file_digest(Path(vectors))
+def _words(
+    section: AnyWordStudent,
+    corpus: Corpus,
+    taught: Lessons,
+    staff: Staff,
+    work: RunFolder,
+    *,
+    size_limit: SizeLimit | None,
+) -> VocabularyFolder:
+    vectors = [source if source in WITHOUT_FILE else file_digest(Path(source)) for source in section.vector_sources]
     return work.step(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section={**settings(section, without=NOT_OF_WORDS), **_room_taken(section), "form": taught.form},
-            inputs={**_read_by(corpus, taught, staff), "word_vectors": vectors},
+            section={
+                **_given(settings(section, without=NOT_OF_WORDS)),
+                **_room_taken(section),
+                **_weighed_as(size_limit),
+                "form": taught.form,
+            },
+            inputs={**_read_by(corpus, taught, staff), "word_vectors": " + ".join(vectors)},
         ),
         load=VocabularyFolder,
         make=lambda out, key: build_vocabulary(
@@ -56,6 +71,7 @@ def _words(section: AnyWordStudent, corpus: Corpus, taught: Lessons, staff: Staf
             out=out,
             key=key,
             reporter=work.reporter,
+            size_limit=size_limit,
         ),
     )
 
@@ -66,12 +82,29 @@ def _room_taken(section: AnyWordStudent) -> dict[str, Any]:
     return {"pooling": "attention"} if attends else {}
 
 
-def _pieces(section: Transformer, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in ADDED_LATER or value is not None}
+
+
+def _weighed_as(limit: SizeLimit | None) -> dict[str, str]:
+    return {} if limit is None else {"precision": limit.precision}
+
+
+def _pieces(
+    section: Transformer,
+    corpus: Corpus,
+    taught: Lessons,
+    staff: Staff,
+    work: RunFolder,
+    *,
+    size_limit: SizeLimit | None,
+) -> VocabularyFolder:
+    shape = {} if size_limit is None else {"shape": settings(section, without=NOT_OF_PIECES), **_weighed_as(size_limit)}
     return work.step(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section={"family": section.family, **settings(section.vocabulary), "form": taught.form},
+            section={"family": section.family, **settings(section.vocabulary), **shape, "form": taught.form},
             inputs=_read_by(corpus, taught, staff),
         ),
         load=VocabularyFolder,
@@ -84,6 +117,7 @@ def _pieces(section: Transformer, corpus: Corpus, taught: Lessons, staff: Staff,
             out=out,
             key=key,
             reporter=work.reporter,
+            size_limit=size_limit,
         ),
     )
 
@@ -179,10 +213,11 @@ def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
 
 
 def _settings(student: AnyStudent) -> dict[str, Any]:
+    values = _given(settings(student, without=("max_size_mb",)))  # the vocabulary has the limit
     if isinstance(student, Transformer):
-        return settings(student)
-    start = student.word_vectors if student.word_vectors in ("teacher", "random") else "file"  # the vocabulary has it
-    return {**settings(student), "word_vectors": start}
+        return values
+    start = " + ".join(source_kind(source) for source in student.vector_sources)  # the vocabulary has the files
+    return {**values, "word_vectors": start}
 
 
 def _beginning(recipe: Recipe, corpus: Corpus, staff: Staff, *, alone: bool) -> tuple[AnyStudent, Origins]:

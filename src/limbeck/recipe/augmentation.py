@@ -91,8 +91,20 @@ class Swap(Section):
     """Swaps for each word of the text."""
 
 
+class Pairing(Section):
+    """One text of a pair gets another partner: a text of train that shares its rarer words (Augmented SBERT, Thakur et
+    al. 2021). A copy is either such a new pair or one changed by the other methods. Pairs only."""
+
+    kind: Literal["pairing"]
+    """The kind of method."""
+    probability: Share = 0.5
+    """Chance of each copy."""
+    neighbours: int = Field(default=10, ge=1)
+    """How many of the most similar texts are drawn from."""
+
+
 Method = Annotated[
-    Masking | PosSwap | Ngram | WordVectors | MaskedLm | Delete | Swap,
+    Masking | PosSwap | Ngram | WordVectors | MaskedLm | Delete | Swap | Pairing,
     Field(discriminator="kind"),
 ]
 WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  # share one draw a word
@@ -117,7 +129,7 @@ class Augmentation(Section):
 
     @model_validator(mode="after")
     def _fractions(self) -> Self:
-        shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap)]
+        shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | Pairing)]
         if sum(shares) > 1 + 1e-9:
             raise ValueError(
                 f"the fractions of methods on words share one draw and cannot exceed 1 together ({sum(shares):g})"

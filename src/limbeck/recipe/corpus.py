@@ -37,6 +37,8 @@ class Corpus(Section):
     """What stands between the labels of a row, with `multi_label` and one column."""
     label_names: dict[str, str] = {}
     """Names for labels that are only numbers in the file: {"0" = "negative", "1" = "positive"}."""
+    only_labels: list[str] = []
+    """Use only the rows of these classes, of a file that has more; the names are those that `label_names` gives."""
     format: FileFormat = "auto"
     """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
     header: bool = True
@@ -71,6 +73,10 @@ class Corpus(Section):
             raise ValueError("dev_fraction and test_fraction leave nothing for train")
         if isinstance(self.label, list) and len(self.label) < (1 if self.multi_label else 2):
             raise ValueError("`label` as a list needs a column for each class")
+        if self.only_labels and (self.multi_label or isinstance(self.label, list)):
+            raise ValueError("only_labels chooses among rows that have one label each, in one column")
+        if len(self.only_labels) == 1:
+            raise ValueError("only_labels must name two classes or more")
         if isinstance(self.class_weights, dict) and any(weight <= 0 for weight in self.class_weights.values()):
             raise ValueError("class_weights must be above 0")
         return self

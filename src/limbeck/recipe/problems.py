@@ -9,6 +9,8 @@ from pydantic_core import ErrorDetails
 
 from limbeck.errors import did_you_mean
 
+WANTED_A_WORD = ("literal_error", "string_type")
+
 
 def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
     """One line for each problem, in the order of the recipe's sections."""
@@ -22,7 +24,7 @@ def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[Ba
         f"{path}: {_complaint(findings, root=root)}"
         for path, findings in by_path.items()
         # A list in place of a word was meant as one: what is wrong inside it is the problem.
-        if findings[0]["type"] != "literal_error" or not any(other.startswith(f"{path}.") for other in by_path)
+        if findings[0]["type"] not in WANTED_A_WORD or not any(other.startswith(f"{path}.") for other in by_path)
     ]
 
 

@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from limbeck.recipe.augmentation import Augmentation
+from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.distillation import Distillation
@@ -12,7 +12,7 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import BiLstm, Student, Transformer
+from limbeck.recipe.student import Bag, BiLstm, Student, Transformer
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
 from limbeck.recipe.tracking import Tracking
 from limbeck.recipe.transfer import Transfer
@@ -57,8 +57,16 @@ class Recipe(Section):
                 raise ValueError('transfer.choice = "nearest" goes by features: set labeling.features = "mean"')
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
+        methods = self.augmentation.methods if self.augmentation else []
+        if self.corpus.pair is None and any(isinstance(method, Pairing) for method in methods):
+            raise ValueError("pairing makes new pairs, and the corpus has none: take it out, or give corpus.pair")
         self._teacher_fits()
         self._losses_fit()
+        if isinstance(self.student, Bag) and self.student.vector_rank and self.corpus.pair is not None:
+            raise ValueError(
+                "student.vector_rank cannot be had for a bag that reads pairs, which has no layer between its word "
+                "vectors and their products: lower student.embedding_size"
+            )
         return self
 
     @property

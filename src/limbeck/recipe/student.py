@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
+
+WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
+
+
+def source_kind(source: str) -> str:
+    """ "teacher", "random", or "file" for the path of one."""
+    return source if source in WITHOUT_FILE else "file"
 
 
 class Vocabulary(Section):
@@ -31,31 +39,56 @@ class WordStudent(Section):
     """Width of the ReLU layer before the classes; 0 leaves it out."""
     dropout: float = Field(default=0.3, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
-    word_vectors: str = "teacher"
+    word_vectors: str | Annotated[list[str], Field(min_length=1)] = "teacher"
     """Where word vectors start: "teacher" (each word through the teacher, then principal components), "random",
-    or a word2vec/GloVe file (text or .bin, also gzipped)."""
+    or a word2vec/GloVe file (text or .bin, also gzipped). Of a list, the vectors stand side by side: as wide as all."""
     embedding_size: int = Field(default=300, ge=1)
     """Width of word vectors from the teacher or from random; a file brings its own."""
+    vector_rank: int | None = Field(default=None, ge=1)
+    """Only so many numbers a word, and one matrix for all words that makes word vectors of them; both learn. They start
+    as near to the vectors of `word_vectors` as such a product can be. The trained student has the matrix in the layer
+    behind it: its word vectors are so narrow. Left out, or no smaller than the vectors: they stay whole."""
     tune_vectors: bool = True
     """Whether word vectors go on learning."""
     static_channel: bool = False
     """Beside the word vectors that learn, the same ones once more, standing still: twice as wide (Kim 2014; Tang)."""
+    max_size_mb: float | None = Field(default=None, gt=0)
+    """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
+    `export.precisions` has int8, else the fp32 one. Rare words go until it fits. Left out: no limit."""
     max_length: int = Field(default=256, ge=1)
     """Longest input in the student's tokens; the rest of a text is cut off."""
     vocabulary: Vocabulary = Vocabulary()
     """The `[student.vocabulary]` table."""
 
+    @field_validator("word_vectors")
+    @classmethod
+    def _each_source_once(cls, named: str | list[str]) -> str | list[str]:
+        if isinstance(named, str):
+            return named
+        if twice := [source for number, source in enumerate(named) if source in named[:number]]:
+            raise ValueError(f"'{twice[0]}' stands there twice: name each source once")
+        return named if named[1:] else named[0]
+
     @model_validator(mode="after")
     def _channels_differ(self) -> Self:
         if self.static_channel and not self.tune_vectors:
             raise ValueError("static_channel stands beside vectors that learn: leave tune_vectors true")
+        if self.static_channel and self.vector_rank:
+            raise ValueError("static_channel has every vector twice, and vector_rank is to save room: choose one")
         return self
 
+    @property
+    def vector_sources(self) -> list[str]:
+        """What `word_vectors` names: words from WITHOUT_FILE, and paths."""
+        return [self.word_vectors] if isinstance(self.word_vectors, str) else self.word_vectors
+
     def located(self, locate: Locate) -> Self:
-        """With a file of word vectors as an absolute path."""
-        if self.word_vectors in ("teacher", "random"):
-            return self
-        return self.model_copy(update={"word_vectors": locate(self.word_vectors)})
+        """With files of word vectors as absolute paths."""
+        found = [
+            source if source in WITHOUT_FILE else locate(source, instead=did_you_mean(source, WITHOUT_FILE))
+            for source in self.vector_sources
+        ]
+        return self.model_copy(update={"word_vectors": found if found[1:] else found[0]})
 
 
 class BiLstm(WordStudent):
@@ -130,6 +163,10 @@ class Transformer(Section):
     teacher_layers: Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]] = "uniform"
     """Which of the teacher's layers it starts from: evenly spread (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
     the first ones, the last ones, or a list of their numbers from 0."""
+    max_size_mb: float | None = Field(default=None, gt=0)
+    """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
+    `export.precisions` has int8, else the fp32 one. Rare pieces go until it fits, so `vocabulary.kind` must be
+    "pieces". Left out: no limit."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on states, attention and the classifier's input."""
     max_length: int = Field(default=128, ge=4)
@@ -145,6 +182,8 @@ class Transformer(Section):
             raise ValueError(
                 f"teacher_layers names {len(self.teacher_layers)} layers of the teacher for {self.layers} layers"
             )
+        if self.max_size_mb is not None and self.vocabulary.kind == "teacher":
+            raise ValueError('max_size_mb leaves rare tokens out: set vocabulary.kind = "pieces"')
         return self
 
 

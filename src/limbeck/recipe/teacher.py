@@ -1,7 +1,7 @@
 """`[teacher]`: whose judgement the student learns: a big model, a file of what one said, a student, or several."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -20,7 +20,9 @@ class EncoderTeacher(Section):
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
     checkpoint: str = "bert-base-uncased"
-    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub."""
+    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder that is
+    here, or under LIMBECK_DATA, goes before the hub; of "sentence-transformers/all-mpnet-base-v2" also one that is
+    called "all-mpnet-base-v2"."""
     train: Literal["all", "head", "none"] = "all"
     """Fine-tune every weight, or only the classification head, or nothing: a ready classifier, taken as it is."""
     label_names: dict[str, str] = {}
@@ -60,9 +62,13 @@ class EncoderTeacher(Section):
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     def located(self, locate: Locate) -> Self:
-        """With the checkpoint as an absolute path if it is a folder here; else it is left to the teacher's room."""
-        folder = locate(self.checkpoint, required=False)
-        return self.model_copy(update={"checkpoint": folder}) if Path(folder).is_dir() else self
+        """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub
+        name for its own; else it is left to the teacher's room."""
+        for name in (self.checkpoint, PurePosixPath(self.checkpoint).name):
+            folder = Path(locate(name, required=False))
+            if folder.is_dir() and (name == self.checkpoint or (folder / "config.json").is_file()):
+                return self.model_copy(update={"checkpoint": str(folder)})
+        return self
 
 
 class FileTeacher(Section):

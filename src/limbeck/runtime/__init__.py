@@ -1,1 +1,1 @@
-"""Exported models at work: onnxruntime, tokenizers and numpy; neither torch nor pyarrow."""
+"""Exported models at work, by native code or by onnxruntime; neither torch nor pyarrow."""

@@ -58,10 +58,15 @@ class Wanted:
         return names
 
 
+def ending_of(path: Path) -> str:
+    """What a file's name says of its contents, in lower case; that they are packed does not count."""
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    return suffixes[-1] if suffixes else ""
+
+
 def detect_format(lines: Lines, *, columns_named: bool) -> InputFormat:
     """By the file's ending, else by its first line: JSON objects, or columns where columns are asked for."""
-    suffixes = [suffix.lower() for suffix in lines.path.suffixes if suffix.lower() != ".gz"]
-    ending = suffixes[-1] if suffixes else ""
+    ending = ending_of(lines.path)
     if ending in NOT_STREAMED:
         raise NothingToPredict(
             reason=f"'{lines.path}': predict does not read {ending} files",

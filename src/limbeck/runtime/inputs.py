@@ -1,20 +1,31 @@
-"""What a graph is fed with: the tokens of rows, padded, under the names of its inputs."""
+"""From rows to tokens, and from tokens to what a graph is fed with."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.runtime.row import Row, columns_of
 from limbeck.text.framed_tokenizer import FramedTokenizer
-from limbeck.text.student_tokenizer import StudentTokenizer, padded
+from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer, padded
 
 Columns: TypeAlias = list[list[list[int]]]  # each holds a list of numbers for every row
 Feed: TypeAlias = dict[str, npt.NDArray[Any]]
 
-TYPES = "type_ids"
+
+class Inputs(Protocol):
+    """What a model reads of rows."""
+
+    def encode(self, rows: list[Row]) -> Columns:
+        """The rows as tokens."""
+
+    def lengths(self, columns: Columns) -> list[tuple[int, ...]]:
+        """Of each row, the tokens that padding has to be as wide as."""
+
+    def feed(self, columns: Columns) -> Feed:
+        """Padded arrays, by the names that graphs have for their inputs; maybe more than a graph takes."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +46,22 @@ class WordInputs:
     def feed(self, columns: Columns) -> Feed:
         """The padded columns and the lengths of their rows."""
         names = ("input_ids", "lengths", "pair_ids", "pair_lengths")
-        return dict(zip(names, (array for column in columns for array in padded(column)), strict=False))
+        return dict(zip(names, (array for column in columns for array in _arrays(column, pad_id=PAD_ID)), strict=False))
 
 
 @dataclass(frozen=True)
 class FramedInputs:
-    """Of students that read special tokens around texts: one column of ids, also for pairs, and maybe their types."""
+    """Of students that read special tokens around texts: one column of ids, also for pairs, and then their types."""
 
     tokenizer: FramedTokenizer
     max_length: int
-    reads_types: bool
 
     def encode(self, rows: list[Row]) -> Columns:
-        """Token ids of the rows; for pairs, where the graph reads them, also the types of the tokens."""
+        """Token ids of the rows; for pairs also the types of the tokens."""
         texts, *pairs = columns_of(rows)
         if not pairs:
             return [self.tokenizer.encode(texts, max_length=self.max_length)]
-        ids, types = self.tokenizer.encode_pairs(texts, *pairs, max_length=self.max_length)
-        return [ids, types] if self.reads_types else [ids]
+        return [*self.tokenizer.encode_pairs(texts, *pairs, max_length=self.max_length)]
 
     def lengths(self, columns: Columns) -> list[tuple[int, ...]]:
         """Of each row, its tokens."""
@@ -60,13 +69,20 @@ class FramedInputs:
 
     def feed(self, columns: Columns) -> Feed:
         """The padded columns and the lengths of the rows."""
-        ids, lengths = padded(columns[0], pad_id=self.tokenizer.pad_id)
+        ids, lengths = _arrays(columns[0], pad_id=self.tokenizer.pad_id)
         feed: Feed = {"input_ids": ids, "lengths": lengths}
-        return {**feed, TYPES: padded(columns[1])[0]} if self.reads_types else feed
+        return {**feed, "type_ids": _arrays(columns[1], pad_id=0)[0]} if columns[1:] else feed
 
 
-def inputs_of(model: ModelFolder, facts: ModelFacts, *, names: Collection[str]) -> WordInputs | FramedInputs:
-    """How rows become what this model's graph takes; `names` are those of the graph's inputs."""
+def _arrays(column: list[list[int]], *, pad_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """(rows, tokens) ids, and (rows) lengths; a row alone needs no padding, and waits for every microsecond."""
+    if len(column) == 1:
+        return np.array(column, dtype=np.int64), np.array([len(column[0])], dtype=np.int32)
+    return padded(column, pad_id=pad_id)
+
+
+def inputs_of(model: ModelFolder, facts: ModelFacts) -> WordInputs | FramedInputs:
+    """How rows become what this model reads."""
     if facts.tokenizer == "framed":
-        return FramedInputs(FramedTokenizer.load(model.tokenizer), facts.max_length, reads_types=TYPES in names)
+        return FramedInputs(FramedTokenizer.load(model.tokenizer), facts.max_length)
     return WordInputs(StudentTokenizer.load(model.tokenizer), facts.max_length)

@@ -73,8 +73,7 @@ class Lines:
 
     def _from_text(self, source: TextIO) -> Iterator[str]:
         while line := source.readline():
-            # Such characters stand for bytes or halves that are no text; they could not be written out again.
-            yield LONE_SURROGATE.sub("\ufffd", self._stripped(line.removesuffix("\n")))
+            yield _whole(self._stripped(line.removesuffix("\n")))
 
     def _from_characters(self, source: BinaryIO) -> Iterator[str]:
         """For encodings in which bytes cannot be cut into lines before they are characters."""
@@ -87,11 +86,11 @@ class Lines:
                 before = pending + error.object[: error.start].decode(error.encoding, "replace")
                 row = self.number + 1 + before.count("\n")
                 raise self._undecodable(error.object[error.start : error.end], row=row) from error
-            yield from map(self._stripped, complete)
+            yield from (_whole(self._stripped(line)) for line in complete)
             if not block:
                 break
         if pending:
-            yield self._stripped(pending)
+            yield _whole(self._stripped(pending))
 
     def _block(self, read: Callable[[int], bytes]) -> bytes:
         try:
@@ -102,7 +101,7 @@ class Lines:
 
     def _decoded(self, line: bytes) -> str:
         try:
-            return self._stripped(line.decode(self.encoding))
+            return _whole(self._stripped(line.decode(self.encoding)))
         except UnicodeDecodeError as error:
             raise self._undecodable(line[error.start : error.end], row=self.number + 1) from error
 
@@ -111,6 +110,11 @@ class Lines:
 
     def _stripped(self, line: str) -> str:
         return (line.removeprefix(BYTE_ORDER_MARK) if self.number == 0 else line).removesuffix("\r")
+
+
+def _whole(line: str) -> str:
+    """Without lone surrogates, which stand for bytes or halves that are no text and could not be written out again."""
+    return line if line.isascii() else LONE_SURROGATE.sub("\ufffd", line)
 
 
 @contextmanager

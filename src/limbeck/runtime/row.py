@@ -1,7 +1,10 @@
 """What a model is asked about: a text, or two texts; and the refusal of anything else, with its place."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
 
 from limbeck.errors import NothingToPredict
 
@@ -15,39 +18,67 @@ def characters(row: Row) -> int:
 
 def columns_of(rows: Sequence[Row]) -> list[list[str]]:
     """The texts of all rows and, if they are pairs, the second texts; rows are all of one kind, and at least one."""
-    split = [(row,) if isinstance(row, str) else row for row in rows]
-    return [list(column) for column in zip(*split, strict=True)]
+    if isinstance(rows[0], str):
+        return [list(cast(Sequence[str], rows))]
+    return [list(column) for column in zip(*rows, strict=True)]
 
 
-def checked_rows(rows: Iterable[Row], *, pair: bool) -> Iterator[Row]:
-    """The rows as they come, each checked before it is handed on."""
-    example = "[(text, other_text)]" if pair else "[text]"
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+def refuse_no_list(rows: object, *, pair: bool) -> None:
+    """Raise unless it is something to take rows from, and neither itself a row nor a whole table."""
+    if hasattr(rows, "columns"):  # iterating over a DataFrame gives the names of its columns
+        by_name = "zip(table['text'], table['other'])" if pair else "table['text']"
+        raise NothingToPredict(
+            reason=f"predict takes a list of rows, not a whole {type(rows).__name__}",
+            advice=f"Give it the column{'s' if pair else ''} to read: predict({by_name}).",
+        )
+    is_one = isinstance(rows, str | bytes | Mapping) or getattr(rows, "ndim", 1) == 0
+    if is_one or not isinstance(rows, Iterable):
         raise NothingToPredict(
             reason=f"predict takes a list of rows, not a single {type(rows).__name__}",
-            advice=f"For one row, put it into a list: predict({example}).",
+            advice=f"For one row, put it into a list: predict({_example(pair)}).",
         )
-    return _checked(rows, pair=pair, example=example)
 
 
-def _checked(rows: Iterable[object], *, pair: bool, example: str) -> Iterator[Row]:
-    for position, row in enumerate(rows):
-        match row:
-            case str() if not pair:
-                yield row
-            case (str() as text, str() as other) if pair:
-                yield text, other
-            case _:
-                wanted = "a pair of texts" if pair else "a text"
-                raise NothingToPredict(
-                    reason=f"row {position:,} (counted from 0) is {_described(row)}, not {wanted}",
-                    advice=f"This model reads {'two texts' if pair else 'one text'} per row: predict({example}).",
-                )
+def checked_rows(rows: Sequence[Any], *, pair: bool, first: int = 0) -> list[Row]:
+    """The rows; anything else is refused with its position, counted on from `first`.
+
+    Texts of a type derived from str become plain ones; a pair may be any sequence of two texts, an array too.
+    """
+    if not pair and all(type(row) is str for row in rows):
+        return list(rows)
+    return [_checked(row, pair=pair, position=position) for position, row in enumerate(rows, start=first)]
+
+
+def _checked(row: object, *, pair: bool, position: int) -> Row:
+    match row.tolist() if isinstance(row, np.ndarray) else row:
+        case str() as text if not pair:
+            return _plain(text)
+        case (str() as text, str() as other) if pair:
+            return _plain(text), _plain(other)
+    wanted, read = ("a pair of texts", "two texts") if pair else ("a text", "one text")
+    raise NothingToPredict(
+        reason=f"row {position:,} (counted from 0) is {_described(row)}, not {wanted}",
+        advice=f"This model reads {read} per row: predict({_example(pair)}).",
+    )
+
+
+def _plain(text: str) -> str:
+    """The characters alone: strings of numpy, and members of an enumeration, may have methods of their own."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def _example(pair: bool) -> str:
+    return "[(text, other_text)]" if pair else "[text]"
 
 
 def _described(row: object) -> str:
     """The type of a row, and for a sequence the types of what is in it."""
-    name = "None" if row is None else f"a {type(row).__name__}"
-    if isinstance(row, tuple | list):
+    if row is None:
+        return "None"
+    if isinstance(row, float | np.floating) and math.isnan(row):
+        return "NaN, a missing value"
+    name = type(row).__name__
+    name = f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    if isinstance(row, tuple | list) or (isinstance(row, np.ndarray) and row.ndim):
         return f"{name} of {len(row)} ({', '.join(type(part).__name__ for part in row[:3])})"
     return name

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import NothingToPredict
-from limbeck.runtime.answers import Answers
+from limbeck.runtime.answers import Answers, OutputFormat, written_format
 from limbeck.runtime.entries import Entry, InputFormat, Table, Wanted, detect_format, json_entries, line_entries
 from limbeck.runtime.lines import Lines, Source, opened
 from limbeck.runtime.row import Row
@@ -35,18 +35,19 @@ def predict_stream(
     text: str | int | None = None,
     pair: str | int | None = None,
     header: bool = True,
-    output: Literal["same", "jsonl"] = "same",
+    output: OutputFormat = "same",
     encoding: str = "utf-8",
     chunk_rows: int = 1024,
     watch: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Write every row of the source with its prediction to the sink; the number of rows.
 
-    What is written for which format stands at `Answers`. "auto" goes by the ending of a path, and for a stream by
-    its first line: JSON objects are jsonl; if `text` or `pair` names a column, a table; plain lines otherwise.
-    Columns left out are `text` and `pair`, or the only ones there are. A file without header has numbers from 0
-    for column names. The sink is flushed after each chunk: when `chunk_rows` rows are there, or earlier when the
-    source is a pipe or terminal that has nothing more to give for the moment. `watch` is told the rows of each.
+    What is written for which format stands at `Answers`; JSON lines do not become a table. "auto" goes by the ending
+    of a path, and for a stream by its first line: JSON objects are jsonl; if `text` or `pair` names a column, a table;
+    plain lines otherwise. Columns left out are `text` and `pair`, or the only ones there are. A file without header
+    has numbers from 0 for column names. The sink is flushed after each chunk: when `chunk_rows` rows are there, or
+    earlier when the source is a pipe or terminal that has nothing more to give for the moment. `watch` is told the
+    rows of each.
     """
     wanted = Wanted(text=text, pair=pair, is_pair=classifier.facts.pair)
     if pair is not None and not wanted.is_pair:
@@ -55,7 +56,7 @@ def predict_stream(
         if format == "auto":
             format = detect_format(lines, columns_named=text is not None or pair is not None)
         columns, entries = _read(lines, wanted, format=format, header=header)
-        written: InputFormat = "jsonl" if output == "jsonl" else format
+        written = written_format(format, output)
         answers = Answers(classifier.labels, format=written, multi_label=classifier.facts.multi_label)
         sink.write(answers.heading(columns))
         total = 0
@@ -67,12 +68,12 @@ def predict_stream(
 
 
 def _read(lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool) -> tuple[Sequence[str], Iterator[Entry]]:
-    """The names that stand above the rows, if any do, and the rows."""
+    """The names that stand above the rows in a table, if any do, and the rows."""
     match format:
         case "jsonl":
             return (), json_entries(lines, wanted)
         case "lines":
-            return (), line_entries(lines, wanted)
+            return ("text", "pair")[: 1 + wanted.is_pair], line_entries(lines, wanted)
         case "csv" | "tsv":
             table = Table(lines, wanted, format=format, header=header)
             return table.columns if header else (), table.entries()
@@ -82,7 +83,7 @@ def _read(lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool) ->
 
 def _answer(classifier: Predicts, answers: Answers, chunk: list[Entry], sink: TextIO) -> None:
     probabilities = classifier.predict_proba([entry.row for entry in chunk])
-    sink.writelines(answers.line(entry, row) for entry, row in zip(chunk, probabilities, strict=True))
+    sink.writelines(answers.lines(chunk, probabilities))
     sink.flush()
 
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import asdict
 from importlib.resources import files
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,14 @@ PAGE_POLICY = (
 )
 
 
-def create_app(classifier: Predicts, *, size_mb: float, limits: Limits = STANDARD_LIMITS, threads: int = 1) -> FastAPI:
+class Served(Predicts, Protocol):
+    """All a server asks of a classifier."""
+
+    @property
+    def engine(self) -> str: ...
+
+
+def create_app(classifier: Served, *, size_mb: float, limits: Limits = STANDARD_LIMITS, threads: int = 1) -> FastAPI:
     """The application for a loaded model.
 
     `threads` is how many requests the model works on at once; the others wait their turn, and what needs no model
@@ -116,9 +124,10 @@ def _answer_about_the_model(app: FastAPI, model: Model) -> None:
         return model
 
 
-def _model(classifier: Predicts, *, size_mb: float, limits: Limits) -> Model:
+def _model(classifier: Served, *, size_mb: float, limits: Limits) -> Model:
     return Model(
         **asdict(classifier.facts),
+        engine=classifier.engine,
         size_mb=round(size_mb, 3),
         max_rows=limits.rows,
         max_characters=limits.characters,

@@ -86,6 +86,7 @@ class Model(BaseModel):
     max_length: int = Field(description="Tokens of a text that are read; what comes behind them is cut off.")
     parameters: int
     parameters_without_embeddings: int
+    engine: str = Field(description="What runs the network: onnxruntime, or native code for this kind of processor.")
     size_mb: float = Field(description="The model's files, in millions of bytes.")
     max_rows: int = Field(description="Rows that one request may hold.")
     max_characters: int = Field(description="Characters that one text may hold.")

@@ -15,6 +15,7 @@ from rich.console import Console
 from limbeck.artifacts.model_folder import ModelFacts, open_model
 from limbeck.errors import AddressUnusable, PortTaken, some
 from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.engine import EngineChoice
 from limbeck.serving.app import create_app
 
 SECONDS_TO_FINISH = 8  # what is under way may end; docker kills ten seconds after it asked
@@ -22,17 +23,23 @@ EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 def serve(
-    model: Path, *, host: str = "127.0.0.1", port: int = 8000, threads: int = 1, console: Console | None = None
+    model: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    threads: int = 1,
+    engine: EngineChoice = "auto",
+    console: Console | None = None,
 ) -> None:
     """Answer questions about texts over HTTP until Ctrl-C or SIGTERM, then finish what is under way and return.
 
-    Port 0 takes any free one; the console names it. `threads` is how many requests are worked on at once. To be
-    called from the main thread, which is the one that hears signals. Raises ArtifactMissing, ArtifactDamaged,
-    FormatTooNew, PortTaken or AddressUnusable.
+    Port 0 takes any free one; the console names it. `threads` is how many requests are worked on at once; `engine`
+    is what runs the network, as `limbeck.load` has it. To be called from the main thread, which is the one that hears
+    signals. Raises ArtifactMissing, ArtifactDamaged, FormatTooNew, EngineUnusable, PortTaken or AddressUnusable.
     """
     console = console or Console(highlight=False)
     folder = open_model(model)
-    classifier = Classifier(folder, threads=1)
+    classifier = Classifier(folder, threads=1, engine=engine)
     app = create_app(classifier, size_mb=folder.size_mb(), threads=threads)
     with listening(host, port) as ear:
         config = uvicorn.Config(

@@ -15,6 +15,7 @@ from limbeck.models.tokenizer import reads_last_token
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
 from limbeck.teacher.long_texts import kept_places
+from limbeck.teacher.padding import padded_batch
 from limbeck.text.student_tokenizer import MASK
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import Arithmetic, sent
@@ -79,8 +80,7 @@ class Encoder:
 
     def batch(self, rows: Sequence[Mapping[str, list[int]]]) -> dict[str, Tensor]:
         """Padded as this tokenizer pads, on the model's device."""
-        padded = self.tokenizer.pad([dict(row) for row in rows], return_tensors="pt")
-        return {name: sent(tensor, self.device) for name, tensor in padded.items()}
+        return {name: sent(tensor, self.device) for name, tensor in padded_batch(rows, self.tokenizer).items()}
 
     def logits(
         self,

@@ -4,16 +4,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from limbeck.text.readable import readable
-from limbeck.text.student_tokenizer import CHARACTERS_PER_TOKEN, LEAST_CHARACTERS, MASK, TEXTS_AT_ONCE
-
-Ids = list[int]
+from limbeck.text.piece_memo import Ids
+from limbeck.text.plain_ids import TEXTS_AT_ONCE, PlainIds
+from limbeck.text.student_tokenizer import MASK
+from limbeck.text.tokenizer_file import TokenizerFile
 
 
 @dataclass(frozen=True)
@@ -73,46 +72,29 @@ class Frame:
         return row
 
 
-class FramedTokenizer:
+class FramedTokenizer(TokenizerFile):
     """Texts and pairs of texts to ids, between the special tokens that the post-processor of its tokenizer.json says.
 
     "[MASK]" in a text is the mask where the vocabulary has one, else an unknown token; no text spells padding. The id
-    of padding stands in the "padding" entry of tokenizer.json; truncation and padding are not done by the tokenizers
-    library: its settings are state of the tokenizer, and changing them while another thread encodes is an error.
+    of padding stands in the "padding" entry of tokenizer.json; the tokenizers library itself neither pads nor cuts.
     """
 
     def __init__(self, json_text: str) -> None:
-        self._json = json_text  # kept because the library changes the last digits of scores, see StudentTokenizer
+        super().__init__(json_text)
         state = json.loads(json_text)
         if not state.get("padding"):
             raise ValueError("a framed tokenizer.json says in its padding entry which token pads")
         self.pad_id: int = state["padding"]["pad_id"]
-        self._tokenizer = Tokenizer.from_str(json_text)
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self._one, self._two = (Frame.read_off(self._tokenizer, texts=texts) for texts in (1, 2))
+        tokenizer = Tokenizer.from_str(json_text)
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._one, self._two = (Frame.read_off(tokenizer, texts=texts) for texts in (1, 2))
         if not self._one.size:
             raise ValueError("a framed tokenizer.json has a post-processor that puts special tokens around a text")
-        self._ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        self._ids = tokenizer.get_vocab(with_added_tokens=True)
         self._unknown = _unknown_token(state["model"], self._ids)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """From the contents of a tokenizer.json."""
-        return cls(text)
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """From a tokenizer.json."""
-        return cls.from_json(path.read_text(encoding="utf-8"))
-
-    def to_json(self) -> str:
-        """The contents of its tokenizer.json."""
-        return self._json
-
-    def save(self, path: Path) -> None:
-        """Write its tokenizer.json."""
-        path.write_text(self.to_json(), encoding="utf-8")
+        has_mask = MASK in self._ids or self._unknown is None
+        self._plain = PlainIds(tokenizer, before=None if has_mask else self._without_mask, after=self._without_padding)
 
     @cached_property
     def vocabulary(self) -> list[str]:
@@ -134,11 +116,7 @@ class FramedTokenizer:
     def encode(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
         """The ids of each text with its special tokens, at most `max_length`; all of them are of type 0."""
         room = max(0, max_length - self._one.size)
-        rows: list[Ids] = []
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            block = self._bare(texts[start : start + TEXTS_AT_ONCE], max_length=max_length)
-            rows += [self._one.around(ids[:room]) for ids in block]
-        return rows
+        return [self._one.around(ids[:room]) for ids in self._plain.read(texts, max_length=max_length)]
 
     def encode_pairs(
         self, texts: Sequence[str], pairs: Sequence[str], *, max_length: int
@@ -152,7 +130,9 @@ class FramedTokenizer:
         types: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             of_block = slice(start, start + TEXTS_AT_ONCE)
-            firsts, seconds = (self._bare(column[of_block], max_length=max_length) for column in (texts, pairs))
+            firsts, seconds = (
+                self._plain.read(column[of_block], max_length=max_length, whole=True) for column in (texts, pairs)
+            )
             for first, second in zip(firsts, seconds, strict=True):
                 kept = kept_lengths(len(first), len(second), room=room)
                 cut = first[: kept[0]], second[: kept[1]]
@@ -160,14 +140,8 @@ class FramedTokenizer:
                 types.append(self._two.types_around(*cut))
         return rows, types
 
-    def _bare(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
-        """All ids of each text, without special tokens around them."""
-        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN)
-        read = [readable(text, most_characters=most_characters) for text in texts]
-        if MASK not in self._ids and self._unknown is not None:
-            read = [text.replace(MASK, self._unknown) for text in read]
-        encodings = self._tokenizer.encode_batch_fast(read, add_special_tokens=False)
-        return [self._without_padding(encoding.ids) for encoding in encodings]
+    def _without_mask(self, text: str) -> str:
+        return text if self._unknown is None else text.replace(MASK, self._unknown)
 
     def _without_padding(self, ids: Ids) -> Ids:
         """Where a text spells the padding token, an unknown one: padding inside a text is wrong."""

@@ -1,7 +1,7 @@
 """The tokenizers of transformer students: all of the teacher's tokens, or the pieces that the texts use, in a frame."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from tokenizers import Tokenizer
@@ -11,8 +11,8 @@ from limbeck.errors import TeacherTokensUnsupported, TokenizerUnsupported
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
 from limbeck.text.piece_models import PIECE_MODELS, Json
-from limbeck.text.piece_tokenizer import cut_down_pieces
-from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK
+from limbeck.text.piece_tokenizer import count_pieces
+from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK, StudentTokenizer
 
 CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")
 ORDERS = {0: (*SPECIAL_TOKENS, CLS, SEP), 1: (CLS, PAD, SEP, UNK, MASK)}  # by the id of padding
@@ -20,6 +20,7 @@ NO_TEACHER_TOKEN = -1
 NOTHING_BEFORE = "it puts no special token before a text"
 
 Frames = tuple[Frame, Frame]  # around one text, around two
+Framed = tuple[FramedTokenizer, list[int]]  # and for each token the teacher's id, −1 for none
 
 
 def framed_teacher_tokenizer(
@@ -61,18 +62,52 @@ def framed_pieces(
     special_ids: Mapping[str, int | None],
     pad_id: Literal[0, 1] = 0,
     form: Sequence[FormStep] = (),
-) -> tuple[FramedTokenizer, list[int]]:
+) -> Framed:
     """The teacher's pieces that the texts use, in BERT's frame; and for each token the teacher's id, −1 for none.
 
     [PAD], [UNK], [MASK], [CLS] and [SEP] come first, with a `pad_id` of 1 in the order of RoBERTa and MPNet, who count
     positions from it. `special_ids` says which of the teacher's tokens each of them stands for.
     """
-    most = max_size - len(FRAME_TOKENS)
+    counted = count_framed_pieces(
+        tokenizer_json,
+        texts,
+        min_count=min_count,
+        has_types=has_types,
+        special_ids=special_ids,
+        pad_id=pad_id,
+        form=form,
+    )
+    return counted(max_size)
+
+
+def count_framed_pieces(
+    tokenizer_json: str,
+    texts: Iterable[str],
+    *,
+    min_count: int,
+    has_types: bool,
+    special_ids: Mapping[str, int | None],
+    pad_id: Literal[0, 1] = 0,
+    form: Sequence[FormStep] = (),
+) -> Callable[[int], Framed]:
+    """Count once, and get the tokenizer of any size: what `framed_pieces` gives for it."""
     try:
-        cut = cut_down_pieces(tokenizer_json, texts, max_size=most, min_count=min_count, form=form)
+        cut = count_pieces(tokenizer_json, texts, min_count=min_count, form=form)
     except TokenizerUnsupported as error:
         reason = f"they cannot be cut down, their model is {error.found}"
         raise TeacherTokensUnsupported(reason=reason, other_kind="teacher") from None
+    theirs = {**Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=True), **special_ids}
+
+    def of_size(size: int) -> Framed:
+        tokenizer, pieces = _in_frame(cut(size - len(FRAME_TOKENS)), pad_id=pad_id, has_types=has_types)
+        found = (theirs.get(piece) for piece in pieces)
+        return tokenizer, [NO_TEACHER_TOKEN if number is None else number for number in found]
+
+    return of_size
+
+
+def _in_frame(cut: StudentTokenizer, *, pad_id: Literal[0, 1], has_types: bool) -> tuple[FramedTokenizer, list[str]]:
+    """With the special tokens of the frame, and all tokens in the order of their ids."""
     kept = cut.vocabulary[len(SPECIAL_TOKENS) :]
     pieces = [*ORDERS[pad_id], *(piece for piece in kept if piece not in FRAME_TOKENS)]
     numbers = {piece: number for number, piece in enumerate(pieces)}
@@ -81,10 +116,7 @@ def framed_pieces(
     state["model"] = {**model, "unk_id": numbers[UNK]} if "unk_id" in model else model
     state["added_tokens"] = [{**token, "id": numbers[token["content"]]} for token in state["added_tokens"]]
     frames = bert_frames(numbers[CLS], numbers[SEP])
-    tokenizer = _framed(state, dict(enumerate(pieces)), frames=frames, pad_id=pad_id, has_types=has_types)
-    theirs = {**Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=True), **special_ids}
-    found = (theirs.get(piece) for piece in pieces)
-    return tokenizer, [NO_TEACHER_TOKEN if number is None else number for number in found]
+    return _framed(state, dict(enumerate(pieces)), frames=frames, pad_id=pad_id, has_types=has_types), pieces
 
 
 def bert_frames(first: int, last: int) -> Frames:

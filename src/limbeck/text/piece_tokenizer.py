@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 import numpy as np
@@ -12,8 +12,9 @@ from tokenizers.normalizers import Sequence as Normalizers
 from limbeck.errors import TokenizerUnsupported
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.piece_models import PIECE_MODELS, Json, PieceModel
+from limbeck.text.plain_ids import TEXTS_AT_ONCE
 from limbeck.text.readable import MOST_CHARACTERS, readable
-from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, TEXTS_AT_ONCE, StudentTokenizer
+from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, StudentTokenizer
 
 MASK_TOKEN: Json = {
     "id": MASK_ID,
@@ -36,12 +37,23 @@ def cut_down_pieces(
     before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens go. Every text is
     brought to the `form` before the normaliser sees it.
     """
+    return count_pieces(tokenizer_json, texts, min_count=min_count, form=form)(max_size)
+
+
+def count_pieces(
+    tokenizer_json: str, texts: Iterable[str], *, min_count: int, form: Sequence[FormStep] = ()
+) -> Callable[[int], StudentTokenizer]:
+    """Count once, and get the tokenizer of any size: what `cut_down_pieces` gives for it."""
     state = _bare(tokenizer_json, form)
     model = PIECE_MODELS[state["model"]["type"]](state["model"])
     counts = _counted(state, model, texts)
-    kept = _kept(model, counts, room=max(0, max_size - len(SPECIAL_TOKENS)), min_count=min_count)
-    pieces = [*SPECIAL_TOKENS, *sorted(kept, key=lambda piece: (-counts[piece], piece))]
-    return _assembled(state, model, pieces)
+
+    def of_size(size: int) -> StudentTokenizer:
+        kept = _kept(model, counts, room=max(0, size - len(SPECIAL_TOKENS)), min_count=min_count)
+        pieces = [*SPECIAL_TOKENS, *sorted(kept, key=lambda piece: (-counts[piece], piece))]
+        return _assembled(state, model, pieces)
+
+    return of_size
 
 
 def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:

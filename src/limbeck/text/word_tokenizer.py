@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from tokenizers import AddedToken, Regex, Tokenizer
@@ -17,19 +17,11 @@ from limbeck.text.jieba_words import Cut, jieba_cut
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.segmenter import Segmenter, marked_jieba
 from limbeck.text.student_tokenizer import MASK, SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer
+from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN, LONGEST_UNIT, SINGLE_QUOTE
 
-# Lengths are bounded because the regex engine gives up on words of millions of letters.
-FIRST = r"[\p{L}\p{N}&&[^\p{Han}]]"
-INSIDE = r"[\p{L}\p{M}\p{N}&&[^\p{Han}]]"
-NUMBER = r"\p{Nd}{1,20}(?:[.,]\p{Nd}{1,20}){1,9}"
-MARK = r"[^\s\p{Cc}\p{Cf}\uFE0F]"  # neither control characters nor what only changes how an emoji looks
-NOT = rf"(?i:n't)(?!{INSIDE})"
-CLITIC = rf"(?i:'(?:s|m|d|ll|re|ve)(?!{INSIDE})|can(?=not(?!{INSIDE})))"
+QUOTES: tuple[Normalizer, ...] = (Replace(Regex(SINGLE_QUOTE), "'"), Replace(Regex(DOUBLE_QUOTE), '"'))
 
-ENGLISH_TOKEN = rf"{NOT}|{CLITIC}|\p{{Han}}|{NUMBER}|{FIRST}(?:(?!{NOT}){INSIDE}){{0,99}}|{MARK}"
-QUOTES: tuple[Normalizer, ...] = (Replace(Regex("[‘’ʼ`´]"), "'"), Replace(Regex("''|[“”]"), '"'))
-LONGEST_UNIT = 999
-CHINESE_UNIT = rf"\p{{Han}}{{1,{LONGEST_UNIT}}}|{NUMBER}|{FIRST}{INSIDE}{{0,99}}|{MARK}"
+OfSize = Callable[[int], StudentTokenizer]  # the tokenizer of so many tokens, special ones included
 
 
 def build_word_tokenizer(
@@ -56,16 +48,39 @@ def build_word_tokenizer(
     With "jieba" every text is cut by jieba, in training and in use. A word that is no token is cut further, by longest
     match; one with a new character is one unknown.
     """
+    counted = count_words(
+        texts,
+        language=language,
+        max_size=max_size,
+        min_count=min_count,
+        lowercase=lowercase,
+        form=form,
+        segmenter=segmenter,
+    )
+    return counted(max_size)
+
+
+def count_words(
+    texts: Iterable[str],
+    *,
+    language: str,
+    max_size: int,
+    min_count: int,
+    lowercase: bool,
+    form: Sequence[FormStep] = (),
+    segmenter: Segmenter = "longest_match",
+) -> OfSize:
+    """Count once, and get the tokenizer of any size up to `max_size`: what `build_word_tokenizer` gives for it."""
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
     if language == "zh":
         normalizer = Normalizers([*first, NFKC(), *last])
-        return _chinese(read, normalizer, max_size=max_size, min_count=min_count, segmenter=segmenter)
+        return _chinese(read, normalizer, min_count=min_count, segmenter=segmenter)
     return _english(read, Normalizers([*first, NFC(), *QUOTES, *last]), max_size=max_size, min_count=min_count)
 
 
-def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> StudentTokenizer:
+def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> OfSize:
     tokenizer = Tokenizer(WordLevel({UNK: 0}, unk_token=UNK))
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
@@ -76,28 +91,35 @@ def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min
     tokenizer.train_from_iterator(texts, trainer)
     ids = tokenizer.get_vocab()
     words = [*SPECIAL_TOKENS, *sorted(ids, key=ids.__getitem__)]
-    return _finished(tokenizer, WordLevel({word: number for number, word in enumerate(words)}, unk_token=UNK))
+
+    def of_size(size: int) -> StudentTokenizer:
+        kept = words[: max(size, len(SPECIAL_TOKENS))]
+        return _finished(tokenizer, WordLevel({word: number for number, word in enumerate(kept)}, unk_token=UNK))
+
+    return of_size
 
 
-def _chinese(
-    texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int, segmenter: Segmenter
-) -> StudentTokenizer:
+def _chinese(texts: Iterator[str], normalizer: Normalizer, *, min_count: int, segmenter: Segmenter) -> OfSize:
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(CHINESE_UNIT), behavior="removed", invert=True)
 
     words, characters = _count_chinese(_units(tokenizer, texts), jieba_cut())
-    kept = _by_count(characters)[: max(0, max_size - len(SPECIAL_TOKENS))]
     longer = [word for word in _by_count(words) if len(word) > 1 and words[word] >= min_count]
-    kept += longer[: max(0, max_size - len(SPECIAL_TOKENS) - len(kept))]
-    kept.sort(key=lambda word: (-words[word], word))
-    match segmenter:
-        case "longest_match":
-            return _finished(tokenizer, _most_probable(kept, words))
-        case "jieba":
-            return _finished(tokenizer, _looked_up(kept), segmenter=segmenter)
-        case _:
-            assert_never(segmenter)
+    in_order = [*_by_count(characters), *longer]
+
+    def of_size(size: int) -> StudentTokenizer:
+        kept = in_order[: max(0, size - len(SPECIAL_TOKENS))]
+        kept.sort(key=lambda word: (-words[word], word))
+        match segmenter:
+            case "longest_match":
+                return _finished(tokenizer, _most_probable(kept, words))
+            case "jieba":
+                return _finished(tokenizer, _looked_up(kept), segmenter=segmenter)
+            case _:
+                assert_never(segmenter)
+
+    return of_size
 
 
 def _most_probable(kept: Sequence[str], words: Counter[str]) -> Model:

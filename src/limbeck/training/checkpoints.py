@@ -66,8 +66,8 @@ def progress_of(folder: Path) -> dict[str, Any]:
 
 
 def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    # Cloned: safetensors refuses tensors that share memory, as tied weights do.
-    plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    # Copied, once, wherever they are: safetensors refuses tensors that share memory, as tied weights do.
+    plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     scratch = path.with_suffix(".partial")
     save_file(plain, str(scratch), metadata=metadata)
     scratch.rename(path)

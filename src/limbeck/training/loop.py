@@ -189,7 +189,8 @@ class _Stepper:
             with nullcontext() if is_last else self.accelerator.no_sync(self.model):
                 terms = self._backward(batch, share=len(batch) / rows, done=number / total)
             for name, term in terms.items():
-                means[name] = means.get(name, 0.0) + term.detach() * (len(batch) / rows)
+                part = term.detach() if len(batches) == 1 else term.detach() * (len(batch) / rows)
+                means[name] = means[name] + part if name in means else part
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
@@ -203,7 +204,9 @@ class _Stepper:
             share *= len(own) * processes / len(batch)
             own = own if len(own) else batch[:1]  # nothing left for this one: it goes along with a share of zero
         terms = self.losses(self.model, own, done)
-        self.accelerator.backward(torch.stack(list(terms.values())).sum() * share)
+        only, *others = terms.values()
+        total = torch.stack([only, *others]).sum() if others else only
+        self.accelerator.backward(total if share == 1.0 else total * share)  # no kernel that changes nothing
         return terms
 
 
@@ -238,9 +241,11 @@ def _one_epoch(
         progress.step += 1
         due = (now := time.monotonic()) - last_save > pause
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
-            latest = _latest(unread)
-            curves.add({**{f"loss/{name}": term for name, term in latest.items()}, "learning_rate": rate}, step=number)
-            bar.advance(_read_losses(progress, unread), note=_note(progress))
+            read = _read(unread)
+            latest = {f"loss/{name}": _mean(read, name) for name in read[0]}
+            curves.add({**latest, "learning_rate": rate}, step=number)
+            bar.advance(_add_losses(progress, unread, read), note=_note(progress))
+            unread.clear()
         if due:
             save()
             last_save = time.monotonic()
@@ -248,23 +253,28 @@ def _one_epoch(
     progress.add_point((progress.epoch + 1) * len(plan) - 1)  # what is left of the epoch
 
 
-def _latest(unread: list[_Taken]) -> dict[str, float]:
-    """The losses since they were last read, averaged over steps."""
-    return {name: float(torch.stack([step.terms[name] for step in unread]).mean()) for name in unread[0].terms}
+def _read(unread: list[_Taken]) -> list[dict[str, float]]:
+    """The loss terms of these steps, fetched from the device at once."""
+    table = torch.stack([torch.stack(list(step.terms.values())) for step in unread])  # (steps, terms)
+    return [
+        dict(zip(step.terms, map(_finite, values), strict=True))
+        for step, values in zip(unread, table.tolist(), strict=True)
+    ]
 
 
-def _read_losses(progress: Progress, unread: list[_Taken]) -> int:
-    """Add the losses to the epoch's sums and to the curves, and empty the list; returns the rows they stand for."""
-    read = 0
-    for step in unread:
-        read += step.rows
-        terms = {name: _finite(float(term)) for name, term in step.terms.items()}
+def _mean(read: list[dict[str, float]], name: str) -> float:
+    return sum(terms[name] for terms in read) / len(read)
+
+
+def _add_losses(progress: Progress, taken: list[_Taken], read: list[dict[str, float]]) -> int:
+    """Add the losses to the epoch's sums and to the curves; returns the rows they stand for."""
+    for step, terms in zip(taken, read, strict=True):
         progress.add_step(step.number, terms)
         for name, term in terms.items():
             progress.sums[name] = progress.sums.get(name, 0.0) + term * step.rows
-    unread.clear()
-    progress.rows += read
-    return read
+    rows = sum(step.rows for step in taken)
+    progress.rows += rows
+    return rows
 
 
 def _finish_epoch(

@@ -58,12 +58,16 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def batch(self, rows: npt.NDArray[np.int64], *, pad: int) -> tuple[Tensor, Tensor]:
-        """(rows, tokens) ids and mask, padded to the longest of these rows."""
+    def batch(self, rows: npt.NDArray[np.int64], *, pad: int, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """(rows, tokens) ids and mask, padded to the longest of these rows.
+
+        `chosen` are the same rows where they are on the device already.
+        """
         device = self.flat.device
-        chosen = sent(torch.from_numpy(rows), device)
-        starts, ends = self.bounds[chosen, None], self.bounds[chosen + 1, None]
-        places = starts + torch.arange(int(self.lengths[rows].max()), device=device)
-        inside = places < ends
+        if chosen is None:
+            chosen = sent(torch.from_numpy(rows), device)
+        starts, ends = self.bounds[:-1][chosen], self.bounds[1:][chosen]
+        places = starts[:, None] + torch.arange(int(self.lengths[rows].max()), device=device)
+        inside = places < ends[:, None]
         ids = torch.where(inside, self.flat[places.clamp(max=self.flat.shape[0] - 1)].long(), pad)
         return ids, inside.long()

@@ -70,6 +70,21 @@ def test_predict_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
     assert done.stdout.endswith("\tgorgeous\n")
 
 
+def test_bench_needs_nothing_heavy_as_long_as_no_teacher_is_asked_for(model: Path) -> None:
+    arguments = ("bench", str(model), "--seconds", "0.01", "--threads", "1", "--batch", "2")
+
+    alone = without(HEAVY, *arguments)
+    asked = without(HEAVY, *arguments, "--teacher", str(model.parent / "student"))
+
+    assert alone.returncode == 0, alone.stderr
+    assert "1 thread" in alone.stdout
+    assert asked.returncode == 2
+    assert asked.stderr.splitlines()[-2:] == [
+        "limbeck: limbeck bench --teacher needs the package 'torch'",
+        "Run: pip install 'limbeck[train]'",
+    ]
+
+
 @pytest.mark.parametrize("arguments", [("predict", "{model}", "{rows}"), ("serve", "{model}", "--port", "0")])
 def test_a_model_whose_text_jieba_cuts_says_what_brings_it(
     model: Path, tmp_path: Path, arguments: tuple[str, ...]

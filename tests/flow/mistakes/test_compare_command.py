@@ -39,7 +39,7 @@ def test_a_page_is_written_and_not_over_another(two_runs: list[Path], limbeck: C
     page = tmp_path / "compare.html"
 
     assert limbeck("compare", *two_runs, "--html", page).code == 0
-    assert "plot-runs" in page.read_text(encoding="utf-8")
+    assert "plot-runs-size" in page.read_text(encoding="utf-8")
     assert limbeck("compare", *two_runs, "--html", page).refused_with("compare.html", "it is already there", "--force")
     assert limbeck("compare", *two_runs, "--html", page, "--force").code == 0
     assert limbeck("compare", *two_runs, "--html", tmp_path / "no" / "x.html").refused_with("there is no folder")

@@ -1,5 +1,6 @@
 """`limbeck predict` in clumsy hands: wrong folders, wrong files, wrong columns, and pipes that close."""
 
+import gzip
 import json
 import os
 import shutil
@@ -49,6 +50,21 @@ def test_a_model_of_a_newer_limbeck_is_refused(model: Path, tmp_path: Path, rows
     (newer / "manifest.json").write_text(json.dumps({**manifest, "format": 99}), encoding="utf-8")
 
     assert limbeck("predict", newer, rows).refused_with("format 99", "up to 3", "pip install --upgrade limbeck")
+
+
+def test_an_engine_that_cannot_run_the_model_is_refused_and_onnxruntime_does_it(
+    model: Path, rows: Path, limbeck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "limbeck.runtime._native", None)
+    monkeypatch.delitem(sys.modules, "limbeck.runtime.native_graph", raising=False)
+    monkeypatch.delattr("limbeck.runtime._native", raising=False)
+
+    refused = limbeck("predict", model, rows, "--text", "body", "--engine", "native")
+    answers = [limbeck("predict", model, rows, "--text", "body", "--engine", engine) for engine in ("auto", "onnx")]
+
+    assert refused.refused_with("the native engine cannot run the model 'bilstm", "`onnx`")
+    assert answers[0] == answers[1]
+    assert answers[0].code == 0
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json", "model.json"])
@@ -141,6 +157,18 @@ def test_nothing_on_standard_input_is_no_rows(model: Path, limbeck: Command) -> 
     assert limbeck("predict", model).code == 0
 
 
+def test_odd_texts_pass_through_the_command(
+    model: Path, tmp_path: Path, limbeck: Command, odd_texts: dict[str, str]
+) -> None:
+    given = "".join(f"{text}\n" for text in odd_texts.values()).encode("utf-8")
+
+    answer = limbeck("predict", model, "--out", tmp_path / "out.txt", given=given)
+
+    lines = (tmp_path / "out.txt").read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+    assert answer.code == 0, answer.err
+    assert [line.split("\t", 2)[2] for line in lines] == list(odd_texts.values())
+
+
 # ---- options ----
 
 
@@ -158,6 +186,53 @@ def test_answers_as_json_lines(model: Path, rows: Path, limbeck: Command) -> Non
     lines = [json.loads(line) for line in answer.out.splitlines()]
     assert [line["name"] for line in lines] == ["first", "second"]
     assert all(line["label"] in line["probabilities"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("out.jsonl", '{"name": "first", "body": "a gorgeous film", "label": "'),
+        ("out.tsv", "name\tbody\tlabel\tprobability_negative"),
+        ("out.csv", "name,body,label,probability_negative"),
+        ("out.txt", "name,body,label,probability_negative"),
+    ],
+)
+def test_the_ending_of_the_output_chooses_its_format(
+    model: Path, tmp_path: Path, rows: Path, limbeck: Command, name: str, first: str
+) -> None:
+    assert limbeck("predict", model, rows, "--text", "body", "--out", tmp_path / name).code == 0
+
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(first)
+
+
+def test_an_output_with_gz_at_its_end_is_packed(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
+    packed = tmp_path / "out.jsonl.gz"
+
+    assert limbeck("predict", model, rows, "--text", "body", "--out", packed).code == 0
+
+    lines = gzip.decompress(packed.read_bytes()).decode("utf-8").splitlines()
+    assert [json.loads(line)["name"] for line in lines] == ["first", "second"]
+
+
+def test_an_output_that_cannot_be_what_its_ending_says_is_refused(
+    model: Path, tmp_path: Path, rows: Path, limbeck: Command
+) -> None:
+    objects = tmp_path / "objects.jsonl"
+    objects.write_text('{"text": "a film"}\n', encoding="utf-8")
+
+    for arguments, words in [
+        (
+            (rows, "--text", "body", "--out", tmp_path / "out.parquet"),
+            ("does not write .parquet", ".csv, .tsv or .jsonl"),
+        ),
+        (
+            (rows, "--text", "body", "--json", "--out", tmp_path / "out.csv"),
+            ("--json", "this is csv", "Name it .jsonl"),
+        ),
+        ((objects, "--out", tmp_path / "out.csv"), ("JSON lines cannot be written as csv", "name the output .jsonl")),
+    ]:
+        assert limbeck("predict", model, *arguments).refused_with(*words)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["objects.jsonl", "rows.csv"]
 
 
 def test_the_output_may_be_the_input(model: Path, rows: Path, limbeck: Command) -> None:

@@ -1,6 +1,8 @@
 """A student before its first lesson: what it has of the teacher, and that a baseline has nothing of it."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,9 @@ import torch
 from pydantic import TypeAdapter
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.distillation.fresh import fresh_student
-from limbeck.recipe.student import Student
+from limbeck.recipe.student import BiLstm, Student
 
 Make = Callable[..., Any]
 
@@ -57,6 +59,63 @@ def test_a_baseline_keeps_vectors_of_a_file_and_that_they_stand_still(make: Make
 
     assert student.embeddings.weight[1:].abs().eq(0.25).all()
     assert not student.embeddings.weight.requires_grad
+
+
+@pytest.fixture
+def in_parts(vocabulary: VocabularyFolder, tmp_path: Path) -> Callable[..., VocabularyFolder]:
+    """in_parts(first, second): the toy words with three numbers from one source and five from another."""
+
+    def in_parts(first: str, second: str) -> VocabularyFolder:
+        folder = Path(shutil.copytree(vocabulary.folder, tmp_path / "in-parts"))
+        parts = [{"source": first, "width": 3}, {"source": second, "width": 5}]
+        save_vocabulary(folder, vectors=vocabulary.vectors(), facts={**vocabulary.facts, "parts": parts})
+        return VocabularyFolder(folder)
+
+    return in_parts
+
+
+@pytest.mark.parametrize(
+    ("sources", "alone", "given"),
+    [
+        (("teacher", "file"), False, [True] * 8),
+        (("teacher", "file"), True, [False] * 3 + [True] * 5),
+        (("file", "random"), True, [True] * 3 + [False] * 5),
+        (("random", "teacher"), False, [False] * 3 + [True] * 5),
+        (("random", "teacher"), True, [False] * 8),
+    ],
+)
+def test_of_several_sources_only_what_a_student_may_have_is_given(
+    in_parts: Callable[..., VocabularyFolder],
+    toy_corpus: Corpus,
+    sources: tuple[str, str],
+    alone: bool,
+    given: list[bool],
+) -> None:
+    named = ["glove.txt" if source == "file" else source for source in sources]
+    section = BiLstm(word_vectors=named, static_channel=True)
+
+    student = fresh_student(section, alone=alone, vocabulary=in_parts(*sources), corpus=toy_corpus, start_from=None)
+
+    start = student.embeddings.weight
+    assert start[1:].abs().eq(0.25).all(dim=0).tolist() == given
+    assert (start[1:].abs().sum(dim=0) > 0).all()  # what is not given is random
+    assert start[0].tolist() == [0.0] * 8
+    assert torch.equal(start, student.static_embeddings.weight)
+
+
+def test_a_baseline_with_a_random_part_in_place_of_the_teachers_learns_its_vectors(
+    in_parts: Callable[..., VocabularyFolder], toy_corpus: Corpus
+) -> None:
+    section = BiLstm(word_vectors=["teacher", "glove.txt"], tune_vectors=False)
+    words = in_parts("teacher", "file")
+
+    taught, alone = (
+        fresh_student(section, alone=alone, vocabulary=words, corpus=toy_corpus, start_from=None)
+        for alone in (False, True)
+    )
+
+    assert not taught.embeddings.weight.requires_grad
+    assert alone.embeddings.weight.requires_grad
 
 
 def test_the_random_start_is_drawn_from_torchs_own_state(make: Make) -> None:

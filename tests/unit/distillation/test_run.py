@@ -67,6 +67,20 @@ def test_every_student_of_words_is_trained_alike(
     AutoModelForSequenceClassification.from_pretrained(student.folder)
 
 
+def test_a_student_trained_with_a_rank_is_saved_as_a_plain_one_with_narrow_vectors(
+    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
+
+    student = teach(role="student", labels=labels, student={"vector_rank": 3}, epochs=8, batch_size=16)
+
+    assert student.facts.dev_accuracy > 0.9
+    weights = weights_of(student)
+    assert weights["embeddings.weight"].shape[1] == 3
+    assert "widening.weight" not in weights
+    assert student.facts.parameters == sum(weight.numel() for weight in weights.values())
+
+
 def test_the_best_epoch_by_dev_is_the_one_that_is_saved(teach: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     script = iter([(0.5, 0.9), (0.8, 0.6), (0.8, 0.4), (0.8, 0.5), (0.7, 0.1)])  # accuracy and loss on dev
     weights: list[torch.Tensor] = []

@@ -169,6 +169,49 @@ def test_vectors_from_a_file_have_its_width(build: Build, tmp_path: Path) -> Non
     assert vocabulary.facts["word_vectors"] == "vectors.txt"  # its name alone: folders tell about the machine
 
 
+def test_vectors_of_several_sources_stand_side_by_side(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("gorgeous 1 2 3 4 5\n", encoding="utf-8")
+
+    vocabulary = build(word_vectors=["teacher", str(path)])
+
+    vectors, alone = vocabulary.vectors(), [build(word_vectors=source).vectors() for source in ("teacher", str(path))]
+    assert vectors is not None
+    np.testing.assert_array_equal(vectors, np.concatenate([part for part in alone if part is not None], axis=1))
+    facts = vocabulary.facts
+    assert facts["width"] == vectors.shape[1] == 13
+    assert facts["word_vectors"] == ["teacher", "vectors.txt"]
+    assert facts["words_with_a_vector"] == [facts["tokens"], 1]
+    assert facts["parts"] == [{"source": "teacher", "width": 8}, {"source": "file", "width": 5}]
+
+
+def test_a_random_part_is_left_for_each_student_to_draw(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("gorgeous 1 2 3\n", encoding="utf-8")
+
+    vocabulary = build(word_vectors=[str(path), "random"], open_teacher=nobody)
+
+    vectors = vocabulary.vectors()
+    assert vectors is not None
+    assert vectors[words_of(vocabulary).index("gorgeous")].tolist() == [1.0, 2.0, 3.0] + [0.0] * 8
+    assert vocabulary.facts["parts"] == [{"source": "file", "width": 3}, {"source": "random", "width": 8}]
+
+
+def test_all_sources_count_against_the_room_that_the_teacher_leaves(
+    make_teacher: Callable[..., TeacherFolder], build: Build, tmp_path: Path
+) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("gorgeous 1 2 3 4 5 6 7 8\n", encoding="utf-8")
+    small = make_teacher(tmp_path / "teacher", parameters=1200)
+
+    single, double = (
+        build(teacher=small, word_vectors=sources, vocabulary={"min_count": 1}, open_teacher=nobody).facts["budget"]
+        for sources in ("random", ["random", str(path)])
+    )
+
+    assert single > 2 * double  # twice as wide, and the network that reads them is larger too
+
+
 @pytest.mark.parametrize(("asked", "width"), [(8, 8), (500, 32)])
 def test_vectors_from_the_teacher_are_no_wider_than_its_states(build: Build, asked: int, width: int) -> None:
     vocabulary = build(word_vectors="teacher", embedding_size=asked)
@@ -202,6 +245,18 @@ def test_the_same_texts_give_the_same_vocabulary_byte_for_byte(build: Build, kin
     first, second = (build(word_vectors="teacher", vocabulary={"kind": kind}) for _ in range(2))
 
     assert first.fingerprint == second.fingerprint
+
+
+def test_beside_a_file_of_vectors_a_teacher_without_any_leaves_a_random_part(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("gorgeous 1 2 3\n", encoding="utf-8")
+    facts = TeacherFacts(name="said.csv", kind="file", labels=["negative", "positive"], dev_accuracy=0.9)
+    with written_whole(tmp_path / "file", kind="teacher", key=KEY) as scratch:
+        save_teacher_facts(scratch, facts)
+
+    vocabulary = build(teacher=TeacherFolder(tmp_path / "file"), word_vectors=["teacher", str(path)])
+
+    assert vocabulary.facts["parts"] == [{"source": "random", "width": 8}, {"source": "file", "width": 3}]
 
 
 def test_a_teacher_that_is_a_file_has_no_vectors_and_sets_no_limit(build: Build, tmp_path: Path) -> None:

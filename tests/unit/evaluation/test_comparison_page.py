@@ -23,7 +23,7 @@ def runs(report: dict[str, Any]) -> list[ComparedRun]:
 def test_the_page_holds_tables_picture_warnings_and_verdicts(runs: list[ComparedRun]) -> None:
     html = comparison_page(runs)
 
-    assert re.findall(r'<svg id="([\w-]+)"', html) == ["plot-runs"]
+    assert re.findall(r'<svg id="([\w-]+)"', html) == ["plot-runs-latency", "plot-runs-size"]
     assert re.findall(r'<table id="([\w-]+)"', html) == ["table-comparison", "table-relative"]
     assert "judged on different rows" in html
     assert wording.verdict(runs[0].report) in unescape(html)

@@ -39,7 +39,7 @@ def test_the_page_holds_verdict_models_plots_and_machine(report: dict[str, Any])
     text = unescape(html)
 
     assert wording.verdict(report) in text
-    assert Outline(html).tags.count("svg") == 3
+    assert Outline(html).tags.count("svg") == 4
     for fact in ("A Processor", "6,000 rows", "negative, positive", "92.8", "models/bilstm-int8", "more.txt"):
         assert fact in text
 
@@ -136,7 +136,7 @@ def test_a_report_without_students_is_still_a_page(report: dict[str, Any]) -> No
     del report["models"][1:]
     report["curves"] = []
 
-    assert Outline(page(report)).tags.count("svg") == 1
+    assert Outline(page(report)).tags.count("svg") == 2  # the teacher by its time, and by its size
 
 
 def test_the_same_report_gives_the_same_page(report: dict[str, Any]) -> None:
@@ -148,7 +148,7 @@ def test_everything_that_was_found_out_is_on_the_page(full_report: dict[str, Any
 
     plots = set(re.findall(r'<svg id="plot-([\w-]+)"', html))
     assert plots == {
-        *("latency", "lengths", "confusion-teacher", "confusion-student", "reliability", "cascade"),
+        *("latency", "size", "lengths", "confusion-teacher", "confusion-student", "reliability", "cascade"),
         *("curve", "loss", "terms"),
     }
     assert set(re.findall(r'<table id="table-(\w+)"', html)) == {

@@ -94,5 +94,5 @@ def test_it_is_timed_as_it_would_ship_and_its_cost_is_its_own(make_model: MakeMo
     cost = int8_cost(model, {"agreement": 0.9, "agreement_rows": 7}, Timing(samples_ms=[20.0], rates=[100.0]))
 
     assert (subject.name, subject.kind, subject.folder) == ("teacher-int8", "model", model.folder)
-    assert cost["size_mb"] == model.size_mb()
+    assert (cost["size_mb"], cost["engine"]) == (model.size_mb(), "onnxruntime")
     assert (cost["latency_ms"]["p50"], cost["rows_per_second"], cost["agreement"]) == (20.0, 100.0, 0.9)

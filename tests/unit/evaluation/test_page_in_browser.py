@@ -108,7 +108,14 @@ def test_a_report_is_whole_and_quiet_at_every_width(open_page: Open, full_report
     assert found.scroll <= width
     assert found.outside == []
     assert set(found.plots) == {
-        *("plot-latency", "plot-lengths", "plot-confusion-teacher", "plot-confusion-student", "plot-reliability"),
+        *(
+            "plot-latency",
+            "plot-size",
+            "plot-lengths",
+            "plot-confusion-teacher",
+            "plot-confusion-student",
+            "plot-reliability",
+        ),
         *("plot-cascade", "plot-curve", "plot-loss", "plot-terms"),
     }
 
@@ -140,7 +147,7 @@ def test_a_comparison_is_whole_and_quiet_at_every_width(
 
     assert (found.console, found.fetched, found.outside) == ([], [], [])
     assert found.scroll <= width
-    assert found.plots == ["plot-runs"]
+    assert found.plots == ["plot-runs-latency", "plot-runs-size"]
 
 
 def test_faults_that_are_planted_are_found(open_page: Open, report: dict[str, Any]) -> None:

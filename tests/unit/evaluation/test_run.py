@@ -32,7 +32,7 @@ TEXTS = ["gorgeous film", "gorgeous story", "dreadful film", "dreadful story", "
 LABELS = [1, 1, 0, 0, 1, 1]  # the last row is not what its word says
 COST = (
     *("parameters", "parameters_without_embeddings", "size_mb", "multiply_adds"),
-    *("latency_ms", "rows_per_second", "throughput"),
+    *("engine", "latency_ms", "rows_per_second", "throughput"),
 )
 CONTRACT = {
     "name",
@@ -48,6 +48,7 @@ CONTRACT = {
     "parameters",
     "parameters_without_embeddings",
     "size_mb",
+    "engine",
     "latency_ms",
     "rows_per_second",
     "speedup_over_teacher",
@@ -210,6 +211,13 @@ def test_every_entry_keeps_the_contract(made: Report) -> None:
         assert set(entry["latency_ms"]) >= {"p50", "p95", "p99"}
         assert len(entry["accuracy_ci95"]) == 2
     assert set(made.data) >= {"run", "corpus", "machine", "judged_split", "models", "transfer", "curves"}
+
+
+def test_it_says_what_ran_every_model(made: Report) -> None:
+    teacher, *others = made.data["models"]
+
+    assert teacher["engine"] == "pytorch"
+    assert {entry["engine"].split()[0] for entry in others} <= {"native", "onnxruntime"}
 
 
 def test_the_teacher_comes_first_then_baseline_student_and_files(made: Report) -> None:
@@ -390,7 +398,7 @@ def test_the_cost_of_an_ensemble_is_that_of_its_members(tmp_path: Path, make_rep
     assert (teacher["kind"], teacher["members"]) == ("ensemble", ["one", "two"])
     assert (teacher["parameters"], teacher["parameters_without_embeddings"]) == (3000, 800)
     assert teacher["size_mb"] == pytest.approx(8.0)
-    assert teacher["latency_ms"]["p50"] == 100.0
+    assert (teacher["engine"], teacher["latency_ms"]["p50"]) == ("pytorch", 100.0)
     assert teacher["rows_per_second"] == pytest.approx(10.0)
     assert baseline["speedup_over_teacher"] == 100.0
 

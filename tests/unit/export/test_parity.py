@@ -47,8 +47,8 @@ def reader() -> StudentReader:
     return StudentReader(tokenizer, max_length=8)
 
 
-def parity_of(exported: Exported) -> Parity:
-    return measure_parity(Counting(), reader(), cast(Classifier, exported), rows_of("a", "a b", "a b c"))
+def parity_of(*exported: Exported) -> Parity:
+    return measure_parity(Counting(), reader(), cast(list[Classifier], exported), rows_of("a", "a b", "a b c"))
 
 
 def test_a_faithful_file_has_no_difference() -> None:
@@ -64,6 +64,18 @@ def test_a_fault_that_only_shows_in_batches_is_found() -> None:
 
 def test_a_fault_that_only_shows_in_rows_on_their_own_is_found() -> None:
     parity = parity_of(Exported(error_alone=-3.0))
+
+    assert parity.largest_difference == 3.0
+    assert parity.agreement == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("where", ["error_alone", "error_batched"])
+@pytest.mark.parametrize("faulty_place", [0, 1])
+def test_a_fault_of_one_engine_is_found(where: str, faulty_place: int) -> None:
+    engines = [Exported(), Exported()]
+    engines[faulty_place] = Exported(**{where: -3.0})  # type: ignore[arg-type]
+
+    parity = parity_of(*engines)
 
     assert parity.largest_difference == 3.0
     assert parity.agreement == pytest.approx(2 / 3)

@@ -1,5 +1,6 @@
 """What students of words share: channels, the pair, the head, the loss; shown with the plainest kind."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -109,3 +110,45 @@ def test_only_places_before_the_length_are_inside() -> None:
     inside = tokens_inside(torch.tensor([0, 2, 3]), 3)
 
     assert inside.long().tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 1]]
+
+
+def test_with_a_rank_vectors_start_as_near_as_they_can() -> None:
+    model = network(vector_rank=2)
+    vectors = torch.randn(11, 2) @ torch.randn(2, 3)
+    vectors[PAD] = 0.0
+
+    model.start_vectors(vectors)
+
+    assert model.embeddings.weight.shape == (11, 2)
+    torch.testing.assert_close(model.word_vectors, vectors, rtol=0, atol=1e-6)
+    torch.testing.assert_close(model(torch.tensor([[4, 5]])).features[0], vectors[4:6].mean(dim=0), rtol=0, atol=1e-6)
+
+
+def test_with_a_rank_random_vectors_have_the_spread_that_whole_ones_have() -> None:
+    section = Bag.model_validate({"kind": "bag", "vector_rank": 20})
+
+    model = bag(section, vocabulary_size=500, embedding_size=100, labels=["a", "b"], pair=False)
+
+    assert model.word_vectors[1:].std().item() == pytest.approx(0.1, rel=0.1)
+    assert not model.word_vectors[PAD].any()
+
+
+@pytest.mark.parametrize("rank", [3, 4])
+def test_a_rank_that_is_no_smaller_than_the_vectors_leaves_them_whole(rank: int) -> None:
+    model = network(vector_rank=rank)
+
+    assert model.widening is None
+    assert model.word_vectors.shape == (11, 3)
+
+
+def test_a_student_of_before_there_were_ranks_still_loads(tmp_path: Path) -> None:
+    quiet_transformers()
+    model = network()
+    model.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    del config["vector_rank"]
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+
+    assert torch.equal(loaded(IDS).logits, model(IDS).logits)

@@ -1,5 +1,6 @@
 """From a recipe's name to a validated recipe whose files all exist."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from limbeck.errors import RecipeInvalid, RecipeNotFound
 from limbeck.recipe import load
 from limbeck.recipe.builtin import BuiltinRecipe
-from limbeck.recipe.load import load_recipe, recipe_source
+from limbeck.recipe.load import load_recipe, parse_recipe, recipe_source
 from limbeck.recipe.student import BiLstm
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.recipe.toml import to_toml
@@ -104,6 +105,25 @@ def test_a_checkpoint_folder_beside_the_recipe_becomes_absolute(folder: Path) ->
     assert loaded.recipe.teacher.checkpoint == str(folder / "my-teacher")
 
 
+def test_a_folder_called_like_the_end_of_a_hub_name_goes_before_the_hub(folder: Path) -> None:
+    (folder / "hub-name").mkdir()
+    (folder / "hub-name" / "config.json").touch()
+
+    loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=some/hub-name"])
+
+    assert isinstance(loaded.recipe.teacher, EncoderTeacher)
+    assert loaded.recipe.teacher.checkpoint == str(folder / "hub-name")
+
+
+def test_a_folder_that_holds_no_checkpoint_is_none(folder: Path) -> None:
+    (folder / "hub-name").mkdir()
+
+    loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=some/hub-name"])
+
+    assert isinstance(loaded.recipe.teacher, EncoderTeacher)
+    assert loaded.recipe.teacher.checkpoint == "some/hub-name"
+
+
 def test_a_checkpoint_that_is_no_folder_is_left_to_the_hub(folder: Path) -> None:
     loaded = load_recipe(folder / "toy.toml", overrides=["teacher.checkpoint=some/hub-name"])
 
@@ -122,6 +142,23 @@ def test_word_vectors_by_a_key_word_are_no_file(folder: Path, word: str) -> None
 def test_a_missing_file_of_word_vectors_is_a_problem(folder: Path) -> None:
     with pytest.raises(RecipeInvalid, match=r"no file 'glove\.txt'"):
         load_recipe(folder / "toy.toml", overrides=["student.word_vectors=glove.txt"])
+
+
+def test_of_several_sources_of_word_vectors_the_files_are_found(folder: Path) -> None:
+    (folder / "glove.txt").write_text("film 1 2\n", encoding="utf-8")
+
+    loaded = load_recipe(folder / "toy.toml", overrides=['student.word_vectors=["teacher", "glove.txt"]'])
+
+    assert isinstance(loaded.recipe.student, BiLstm)
+    assert loaded.recipe.student.word_vectors == ["teacher", str(folder / "glove.txt")]
+    assert parse_recipe(tomllib.loads(to_toml(loaded.recipe)), recipe="resolved") == loaded.recipe
+
+
+def test_a_missing_one_of_several_sources_is_a_problem_and_a_misspelt_word_is_told(folder: Path) -> None:
+    with pytest.raises(RecipeInvalid) as caught:
+        load_recipe(folder / "toy.toml", overrides=['student.word_vectors=["teachr", "glove.txt"]'])
+
+    assert caught.value.problems == ("no file 'teachr' (did you mean 'teacher'?)", "no file 'glove.txt'")
 
 
 def test_the_resolved_recipe_of_a_run_folder_loads_from_anywhere(folder: Path, tmp_path: Path) -> None:

@@ -140,6 +140,28 @@ def test_only_a_list_of_tables_is_written_with_double_brackets() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("sources", "problem"),
+    [
+        (["teacher", "a.txt", "teacher"], "student.word_vectors: 'teacher' stands there twice: name each source once"),
+        (["teacher", 3], "student.word_vectors.1: should be a valid string (found 3)"),
+        ([], "student.word_vectors: should be a valid string or should not be empty (found [])"),
+        (3, "student.word_vectors: should be a valid string or a list (found 3)"),
+    ],
+)
+def test_a_list_of_sources_of_word_vectors_is_read_strictly(sources: Any, problem: str) -> None:
+    assert problems(with_corpus(student={"word_vectors": sources})) == (problem,)
+
+
+def test_a_list_of_one_source_means_the_source() -> None:
+    one, plain = (
+        parse_recipe(with_corpus(student={"word_vectors": sources}), recipe="mine.toml")
+        for sources in (["random"], "random")
+    )
+
+    assert one == plain
+
+
 def test_a_table_inside_a_table_has_its_own_keys() -> None:
     raw = with_corpus(student={"vocabulary": {"max_sise": 100}})
 

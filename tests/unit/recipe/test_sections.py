@@ -9,7 +9,7 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.corpus import Corpus
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm
+from limbeck.recipe.student import BiLstm, Transformer
 from limbeck.recipe.teacher import EncoderTeacher
 
 
@@ -59,3 +59,29 @@ def test_a_seed_is_no_negative_number() -> None:
         Distillation(seeds=[0, -1])
     with pytest.raises(ValidationError, match="greater than or equal to 0"):
         EncoderTeacher(seed=-1)
+
+
+def test_a_rank_and_a_second_channel_do_not_go_together() -> None:
+    with pytest.raises(ValidationError, match="choose one"):
+        BiLstm(vector_rank=64, static_channel=True)
+
+
+def test_a_limit_of_size_needs_a_transformer_whose_tokens_can_be_left_out() -> None:
+    pieces = {"kind": "pieces"}
+
+    assert Transformer.model_validate({"kind": "transformer", "max_size_mb": 4, "vocabulary": pieces}).max_size_mb == 4
+    with pytest.raises(ValidationError, match="pieces"):
+        Transformer.model_validate({"kind": "transformer", "max_size_mb": 4})
+
+
+@pytest.mark.parametrize(
+    ("kind", "pair", "is_refused"), [("bag", "other", True), ("bag", None, False), ("bilstm", "other", False)]
+)
+def test_a_bag_of_pairs_has_no_rank(kind: str, pair: str | None, is_refused: bool) -> None:
+    raw = {"corpus": {"train": "a", "pair": pair}, "student": {"kind": kind, "vector_rank": 64}}
+
+    if is_refused:
+        with pytest.raises(ValidationError, match="vector_rank"):
+            Recipe.model_validate(raw)
+    else:
+        assert Recipe.model_validate(raw).student.kind == kind

@@ -12,8 +12,18 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
+from limbeck.runtime.engine import EngineChoice
 
 ToyRows = tuple[tuple[str, str], ...]
+
+
+@pytest.fixture(params=["onnx", "native"])
+def engine(request: pytest.FixtureRequest) -> EngineChoice:
+    """Each engine in turn that can run students of words here."""
+    if request.param == "native" and not pytest.importorskip("limbeck.runtime._native").level():
+        pytest.skip("this processor has no AVX2")
+    choice: EngineChoice = request.param
+    return choice
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from limbeck.artifacts.model_folder import ModelFolder, save_facts
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew, NothingToPredict
 from limbeck.runtime import batches
 from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.probabilities import sigmoid, softmax
 
 ToyRows = tuple[tuple[str, str], ...]
@@ -27,8 +28,10 @@ def texts_of(toy_rows: ToyRows) -> list[str]:
     return [text for text, _ in toy_rows]
 
 
-def test_labels_are_those_of_the_largest_probabilities(model_folder: Path, toy_rows: ToyRows) -> None:
-    model, texts = load(model_folder), texts_of(toy_rows)
+def test_labels_are_those_of_the_largest_probabilities(
+    model_folder: Path, toy_rows: ToyRows, engine: EngineChoice
+) -> None:
+    model, texts = load(model_folder, engine=engine), texts_of(toy_rows)
 
     probabilities = model.predict_proba(texts)
 
@@ -36,8 +39,8 @@ def test_labels_are_those_of_the_largest_probabilities(model_folder: Path, toy_r
     assert len(set(model.predict(texts))) > 1
 
 
-def test_probabilities_sum_to_one(model_folder: Path, toy_rows: ToyRows) -> None:
-    probabilities = load(model_folder).predict_proba(texts_of(toy_rows))
+def test_probabilities_sum_to_one(model_folder: Path, toy_rows: ToyRows, engine: EngineChoice) -> None:
+    probabilities = load(model_folder, engine=engine).predict_proba(texts_of(toy_rows))
 
     assert probabilities.shape == (200, 3)
     assert probabilities.dtype == np.float32
@@ -45,9 +48,9 @@ def test_probabilities_sum_to_one(model_folder: Path, toy_rows: ToyRows) -> None
 
 
 def test_a_row_that_may_have_several_labels_gets_all_that_are_as_probable_as_not(
-    multi_label_folder: Path, toy_rows: ToyRows
+    multi_label_folder: Path, toy_rows: ToyRows, engine: EngineChoice
 ) -> None:
-    model, texts = load(multi_label_folder), texts_of(toy_rows)
+    model, texts = load(multi_label_folder, engine=engine), texts_of(toy_rows)
 
     labels, probabilities = model.predict(texts), model.predict_proba(texts)
 
@@ -57,9 +60,9 @@ def test_a_row_that_may_have_several_labels_gets_all_that_are_as_probable_as_not
 
 
 def test_the_probabilities_of_labels_that_may_go_together_stand_each_for_itself(
-    multi_label_folder: Path, toy_rows: ToyRows
+    multi_label_folder: Path, toy_rows: ToyRows, engine: EngineChoice
 ) -> None:
-    model, texts = load(multi_label_folder), texts_of(toy_rows)
+    model, texts = load(multi_label_folder, engine=engine), texts_of(toy_rows)
 
     probabilities = model.predict_proba(texts)
 
@@ -70,9 +73,9 @@ def test_the_probabilities_of_labels_that_may_go_together_stand_each_for_itself(
 
 
 def test_results_come_in_the_order_given_and_do_not_depend_on_the_company(
-    model_folder: Path, toy_rows: ToyRows
+    model_folder: Path, toy_rows: ToyRows, engine: EngineChoice
 ) -> None:
-    model, texts = load(model_folder), texts_of(toy_rows)
+    model, texts = load(model_folder, engine=engine), texts_of(toy_rows)
 
     together = model.logits(texts)
 
@@ -80,8 +83,8 @@ def test_results_come_in_the_order_given_and_do_not_depend_on_the_company(
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_pairs_come_in_the_order_given(pair_model_folder: Path, toy_rows: ToyRows) -> None:
-    model, texts = load(pair_model_folder), texts_of(toy_rows)
+def test_pairs_come_in_the_order_given(pair_model_folder: Path, toy_rows: ToyRows, engine: EngineChoice) -> None:
+    model, texts = load(pair_model_folder, engine=engine), texts_of(toy_rows)
     pairs = list(zip(texts, texts[::-1], strict=True))
 
     together = model.logits(pairs)
@@ -93,9 +96,9 @@ def test_pairs_come_in_the_order_given(pair_model_folder: Path, toy_rows: ToyRow
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 8])
 def test_input_longer_than_a_chunk_is_put_together_again(
-    model_folder: Path, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch, rows: int
+    model_folder: Path, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch, rows: int, engine: EngineChoice
 ) -> None:
-    model, texts = load(model_folder), texts_of(toy_rows)[:rows]
+    model, texts = load(model_folder, engine=engine), texts_of(toy_rows)[:rows]
     whole = model.logits(texts)
     monkeypatch.setattr(batches, "CHUNK_ROWS", 3)
 
@@ -104,8 +107,8 @@ def test_input_longer_than_a_chunk_is_put_together_again(
     np.testing.assert_allclose(in_chunks, whole, atol=1e-6)
 
 
-def test_no_rows_give_results_of_the_right_shape(model_folder: Path) -> None:
-    model = load(model_folder)
+def test_no_rows_give_results_of_the_right_shape(model_folder: Path, engine: EngineChoice) -> None:
+    model = load(model_folder, engine=engine)
 
     assert model.predict([]) == []
     assert model.predict_proba([]).shape == model.logits(iter(())).shape == (0, 3)
@@ -123,14 +126,14 @@ def test_a_pair_instead_of_a_list_of_pairs_is_refused(pair_model_folder: Path) -
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\ud800", "film \udcff scene", "film " * 100_000, "\x00", "电影", "🙂"])
-def test_no_text_is_too_strange_to_have_an_answer(model_folder: Path, text: str) -> None:
-    probabilities = load(model_folder).predict_proba([text, "a film"])
+def test_no_text_is_too_strange_to_have_an_answer(model_folder: Path, text: str, engine: EngineChoice) -> None:
+    probabilities = load(model_folder, engine=engine).predict_proba([text, "a film"])
 
     assert np.isfinite(probabilities).all()
 
 
-def test_texts_are_cut_at_the_models_max_length(model_folder: Path) -> None:
-    model = load(model_folder)
+def test_texts_are_cut_at_the_models_max_length(model_folder: Path, engine: EngineChoice) -> None:
+    model = load(model_folder, engine=engine)
     start = "film " * model.facts.max_length
 
     logits = model.logits([start, start + "gorgeous", start.removesuffix("film ") + "gorgeous"])
@@ -139,16 +142,16 @@ def test_texts_are_cut_at_the_models_max_length(model_folder: Path) -> None:
     assert np.abs(logits[0] - logits[2]).max() > 1e-3
 
 
-def test_threads_do_not_change_a_number(model_folder: Path, toy_rows: ToyRows) -> None:
+def test_threads_do_not_change_a_number(model_folder: Path, toy_rows: ToyRows, engine: EngineChoice) -> None:
     texts = texts_of(toy_rows) * 3
 
-    one, four = (load(model_folder, threads=threads).logits(texts) for threads in (1, 4))
+    one, four = (load(model_folder, engine=engine, threads=threads).logits(texts) for threads in (1, 4))
 
     np.testing.assert_array_equal(one, four)
 
 
-def test_one_model_serves_many_threads(model_folder: Path, toy_rows: ToyRows) -> None:
-    model, texts = load(model_folder, threads=2), texts_of(toy_rows)
+def test_one_model_serves_many_threads(model_folder: Path, toy_rows: ToyRows, engine: EngineChoice) -> None:
+    model, texts = load(model_folder, engine=engine, threads=2), texts_of(toy_rows)
     parts = [texts[start : start + 25] for start in range(0, 200, 25)]
 
     with ThreadPoolExecutor(8) as pool:
@@ -191,16 +194,16 @@ def test_a_model_of_a_newer_format_is_refused(model_copy: Path) -> None:
         load(model_copy)
 
 
-def test_predicting_in_a_fresh_process_loads_nothing_heavy(model_folder: Path) -> None:
+def test_predicting_in_a_fresh_process_loads_nothing_heavy(model_folder: Path, engine: EngineChoice) -> None:
     code = (
         "import sys, limbeck.runtime.stream\n"
         "from limbeck.runtime.classifier import load\n"
-        "print(load(sys.argv[1]).predict(['a gorgeous film']))\n"
+        "print(load(sys.argv[1], engine=sys.argv[2]).predict(['a gorgeous film']))\n"
         "print([name for name in ('torch', 'transformers', 'pyarrow', 'onnx', 'scipy') if name in sys.modules])"
     )
 
     done = subprocess.run(
-        [sys.executable, "-c", code, str(model_folder)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code, str(model_folder), engine], capture_output=True, text=True, timeout=60, check=False
     )
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -133,6 +133,13 @@ def test_a_stream_in_a_wide_encoding_is_left_open() -> None:
     assert not stream.closed
 
 
+@pytest.mark.parametrize(
+    ("encoding", "line"), [("utf-7", b"caf+2AA- film\n"), ("unicode_escape", b"caf\\ud800 film\n")]
+)
+def test_half_a_character_that_an_encoding_lets_through_is_replaced(encoding: str, line: bytes) -> None:
+    assert read(io.BytesIO(line), encoding=encoding) == ["caf\ufffd film"]
+
+
 def test_an_encoding_that_does_not_exist_is_refused() -> None:
     with pytest.raises(FileUnreadable, match="klingon"):
         read(io.BytesIO(b"x"), encoding="klingon")

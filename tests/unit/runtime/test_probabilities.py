@@ -14,6 +14,40 @@ def test_softmax_keeps_large_logits_finite() -> None:
     np.testing.assert_allclose(probabilities, [[0.7310586, 0.2689414], [0.5, 0.5]], rtol=1e-6)
 
 
+@pytest.mark.parametrize("classes", [1, 2, 16, 17, 100])
+def test_a_row_alone_has_the_same_probabilities_and_label_as_among_others(classes: int) -> None:
+    rows = 4 * np.random.default_rng(0).standard_normal((30, classes)).astype(np.float32)
+    labels = [str(number) for number in range(classes)]
+
+    together = softmax(rows)
+    alone = [softmax(rows[place : place + 1]) for place in range(30)]
+
+    assert {row.dtype for row in alone} == {together.dtype} == {np.dtype(np.float32)}
+    np.testing.assert_allclose(np.concatenate(alone), together, rtol=1e-5)
+    assert [best_labels(row, labels)[0] for row in alone] == best_labels(together, labels)
+
+
+def test_a_row_alone_keeps_large_logits_finite() -> None:
+    np.testing.assert_allclose(
+        softmax(np.array([[1000.0, 999.0]], dtype=np.float32)), [[0.7310586, 0.2689414]], rtol=1e-6
+    )
+
+
+def test_of_labels_that_are_equally_probable_the_first_is_the_best() -> None:
+    assert best_labels(np.array([[0.2, 0.4, 0.4]]), LABELS) == ["long"]
+    assert best_labels(np.array([[0.2, 0.4, 0.4], [0.4, 0.4, 0.2]]), LABELS) == ["long", "bad"]
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 2, 3), (1, 1, 3)])
+def test_softmax_goes_along_the_last_axis_of_any_shape(shape: tuple[int, ...]) -> None:
+    logits = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+    probabilities = softmax(logits)
+
+    assert probabilities.shape == shape
+    np.testing.assert_allclose(probabilities.sum(axis=-1), 1.0, rtol=1e-6)
+
+
 def test_sigmoid_keeps_large_logits_finite_and_small_probabilities_exact() -> None:
     logits = np.array([-1000.0, -20.0, 0.0, 1.0, 1000.0], dtype=np.float32)
 

@@ -79,6 +79,37 @@ def test_anything_can_come_out_as_json_lines(source: str, format: str) -> None:
     assert json.loads(answer) == {"text": "abc", "label": "odd", "probabilities": {"even": 0.0, "odd": 1.0}}
 
 
+@pytest.mark.parametrize(
+    ("source", "format", "output", "expected"),
+    [
+        ("7\ta,b\n", "tsv", "csv", '7,"a,b",odd,0.000000,1.000000\n'),
+        ("7,abc\n", "csv", "tsv", "7\tabc\todd\t0.000000\t1.000000\n"),
+    ],
+)
+def test_one_kind_of_table_can_come_out_as_the_other(source: str, format: str, output: str, expected: str) -> None:
+    assert streamed(source, format=format, output=output, text=1, header=False) == expected
+
+
+def test_plain_lines_can_come_out_as_a_table_with_column_names() -> None:
+    assert streamed('a "b"\n', output="csv").splitlines() == [
+        "text,label,probability_even,probability_odd",
+        '"a ""b""",odd,0.000000,1.000000',
+    ]
+    assert streamed("a\tb\n", ByLength(pair=True), output="tsv").splitlines() == [
+        "text\tpair\tlabel\tprobability_even\tprobability_odd",
+        "a\tb\teven\t1.000000\t0.000000",
+    ]
+
+
+def test_json_lines_that_are_to_be_a_table_are_refused_before_anything_is_written() -> None:
+    sink = io.StringIO()
+
+    with pytest.raises(NothingToPredict, match="JSON lines cannot be written as csv"):
+        predict_stream(ByLength(), io.BytesIO(b'{"text": "a"}\n'), sink, output="csv")
+
+    assert sink.getvalue() == ""
+
+
 def test_pairs_are_read_from_two_columns() -> None:
     answer = streamed("q1,q2,id\nab,c,9\n", ByLength(pair=True), format="csv", text="q1", pair="q2")
 
@@ -178,6 +209,56 @@ def test_a_model_of_several_labels_predicts_a_stream_as_it_predicts_a_list(
     predict_stream(model, io.BytesIO("\n".join(texts).encode() + b"\n"), sink, output="jsonl")
 
     assert [json.loads(line)["label"] for line in sink.getvalue().splitlines()] == model.predict(texts)
+
+
+@pytest.mark.parametrize("format", ["lines", "csv", "tsv", "jsonl"])
+def test_odd_texts_come_out_of_a_stream_as_they_went_in(
+    model_folder: Path, odd_texts: dict[str, str], format: Any
+) -> None:
+    model, texts = load(model_folder), list(odd_texts.values())
+    sink = io.StringIO()
+
+    rows = predict_stream(model, io.BytesIO(_written(texts, format).encode("utf-8")), sink, format=format)
+
+    found = _read_back(sink.getvalue(), format)
+    assert rows == len(texts)
+    assert [text for text, _ in found] == texts
+    assert [label for _, label in found] == model.predict(texts)
+
+
+def test_half_a_character_comes_out_of_json_lines_as_it_went_in(model_folder: Path, half_texts: dict[str, str]) -> None:
+    model, texts = load(model_folder), [text for name, text in half_texts.items() if name != "two halves"]
+    sink = io.StringIO()
+
+    predict_stream(model, io.BytesIO(_written(texts, "jsonl").encode("utf-8")), sink, format="jsonl")
+
+    found = _read_back(sink.getvalue().encode("utf-8").decode("utf-8"), "jsonl")
+    assert found == list(zip(texts, model.predict(texts), strict=True))
+
+
+def _written(texts: list[str], format: str) -> str:
+    """The texts as a file of this format."""
+    if format == "jsonl":
+        return "".join(json.dumps({"text": text}) + "\n" for text in texts)
+    if format == "csv":
+        table = io.StringIO()
+        csv.writer(table, quoting=csv.QUOTE_ALL).writerows([["text"], *([text] for text in texts)])
+        return table.getvalue()
+    return "".join(f"{text}\n" for text in (["text"] if format == "tsv" else []) + texts)
+
+
+def _read_back(written: str, format: str) -> list[tuple[str, str]]:
+    """(text, label) of every row."""
+    lines = written.removesuffix("\n").split("\n")
+    match format:
+        case "jsonl":
+            return [(row["text"], row["label"]) for row in map(json.loads, lines)]
+        case "csv":
+            return [(row[0], row[1]) for row in csv.reader(line + "\n" for line in lines)][1:]
+        case "tsv":
+            return [(row[0], row[1]) for row in (line.split("\t") for line in lines)][1:]
+        case _:
+            return [(row[2], row[0]) for row in (line.split("\t", 2) for line in lines)]
 
 
 class _Generated(io.RawIOBase):

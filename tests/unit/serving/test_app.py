@@ -1,3 +1,4 @@
+import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,10 @@ from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.runtime.classifier import load
 from limbeck.runtime.row import Row
 from limbeck.serving.app import create_app
+from limbeck.serving.limits import STANDARD_LIMITS
 
 ToyRows = tuple[tuple[str, str], ...]
+JSON = {"content-type": "application/json"}
 PATIENCE = 20  # seconds, where a failing test would otherwise wait for ever
 
 
@@ -23,6 +26,7 @@ class FakeClassifier:
     """Says the length of the text is the probability of "long"; a subclass waits or fails meanwhile."""
 
     labels: Sequence[str] = ("short", "long")
+    engine = "a ruler"
 
     def __init__(self) -> None:
         self.facts = ModelFacts(
@@ -111,6 +115,30 @@ def test_no_text_is_too_strange_to_have_an_answer(client: TestClient, model_fold
     assert answer["predictions"][0]["label"] == load(model_folder).predict([text])[0]
 
 
+def test_odd_texts_are_answered_as_the_classifier_answers_them(
+    client: TestClient, model_folder: Path, odd_texts: dict[str, str], half_texts: dict[str, str]
+) -> None:
+    texts = [text for text in [*odd_texts.values(), *half_texts.values()] if len(text) <= STANDARD_LIMITS.characters]
+
+    # As other programs write JSON: every character beyond ASCII escaped, half ones too.
+    response = client.post("/predict", content=json.dumps({"texts": texts}), headers=JSON)
+
+    assert response.status_code == 200
+    answers = [prediction["label"] for prediction in response.json()["predictions"]]
+    assert answers == [load(model_folder).predict([text])[0] for text in texts]
+
+
+def test_a_text_of_a_megabyte_is_refused_and_not_repeated(
+    client: TestClient, odd_texts: dict[str, str], half_texts: dict[str, str]
+) -> None:
+    for name, text in (odd_texts | half_texts).items():
+        if len(text) > STANDARD_LIMITS.characters:
+            response = client.post("/predict", content=json.dumps({"texts": [text]}), headers=JSON)
+
+            assert response.status_code == 413, name
+            assert len(response.text) < 200, name
+
+
 @pytest.mark.parametrize("body", [b'{"texts": ["film \\ud83d"]}', b'{"rows": [{"text": "film \\ud83d"}]}'])
 def test_half_an_emoji_has_an_answer(client: TestClient, body: bytes) -> None:
     """A browser sends one when a text was cut between its two halves."""
@@ -180,13 +208,14 @@ def test_health_names_the_model_and_the_version(client: TestClient) -> None:
     assert client.get("/health").json() == {"ready": True, "model": "bilstm", "version": limbeck.__version__}
 
 
-def test_model_tells_what_it_is_and_how_much_it_takes(client: TestClient) -> None:
+def test_model_tells_what_it_is_and_how_much_it_takes(client: TestClient, model_folder: Path) -> None:
     facts = client.get("/model").json()
 
     assert facts["labels"] == ["negative", "neutral", "positive"]
     assert (facts["kind"], facts["precision"], facts["pair"]) == ("bilstm", "fp32", False)
     assert (facts["parameters"], facts["size_mb"]) == (1_000, 1.25)
     assert facts["multi_label"] is False
+    assert facts["engine"] == load(model_folder).engine
     assert (facts["max_rows"], facts["max_characters"]) == (1_000, 100_000)
 
 

@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 
 from limbeck.cli import app
 from limbeck.errors import AddressUnusable, PortTaken
+from limbeck.runtime import engine
 from limbeck.runtime.classifier import load
+from limbeck.runtime.native_engine import NativeImpossible
 from limbeck.serving.run import listening
 
 PATIENCE = 60  # seconds, where a failing test would otherwise wait for ever
@@ -28,9 +30,9 @@ def taken_port() -> Iterator[int]:
 
 
 @contextmanager
-def serving(model: Path) -> Iterator[tuple[subprocess.Popen[str], http.client.HTTPConnection]]:
+def serving(model: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], http.client.HTTPConnection]]:
     """`limbeck serve` in a process of its own, and a connection to the address it prints."""
-    command = [sys.executable, "-W", "error", "-m", "limbeck", "serve", str(model), "--port", "0"]
+    command = [sys.executable, "-W", "error", "-m", "limbeck", "serve", str(model), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         guard = threading.Timer(PATIENCE, process.kill)
         guard.start()
@@ -92,6 +94,26 @@ def test_the_command_tells_a_taken_port_and_exits_with_2(model_folder: Path, tak
 
     assert done.exit_code == 2
     assert "--port 0 takes any free one" in done.stderr
+
+
+def test_the_command_takes_the_engine_asked_for(model_folder: Path) -> None:
+    with serving(model_folder, "--engine", "onnx") as (_, connection):
+        facts = ask(connection, "/model")
+
+    assert isinstance(facts, dict)
+    assert facts["engine"] == "onnxruntime"
+
+
+def test_the_command_tells_that_an_engine_cannot_be_had(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*_: object, **__: object) -> None:
+        raise NativeImpossible("the moon is not full")
+
+    monkeypatch.setattr(engine, "NativeEngine", cannot)
+
+    done = CliRunner().invoke(app, ["serve", str(model_folder), "--engine", "native"])
+
+    assert done.exit_code == 2
+    assert "the moon is not full" in done.stderr
 
 
 def test_the_command_refuses_a_folder_that_is_no_model(tmp_path: Path) -> None:

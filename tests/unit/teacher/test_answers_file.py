@@ -372,7 +372,7 @@ def test_what_limbeck_predict_writes_can_be_a_teacher(read: Read, tmp_path: Path
     lines = [writer.heading(["id", "text"])]
     for row in ANSWERS:
         entry = Entry(row=row["text"], columns=["id", "text"], values=["7", row["text"]])
-        lines.append(writer.line(entry, np.array([row["negative"], row["positive"]], dtype=np.float32)))
+        lines += writer.lines([entry], np.array([[row["negative"], row["positive"]]], dtype=np.float32))
     path = tmp_path / f"predictions.{format}"
     path.write_text("".join(lines), encoding="utf-8")
 

@@ -82,6 +82,23 @@ def test_pairs_are_read_and_cut_as_transformers_does(teacher: Any, max_length: i
     assert types == theirs["token_type_ids"]
 
 
+def test_words_that_were_met_before_are_read_as_transformers_reads_them(
+    teacher: Any, strange_texts: Callable[..., list[str]]
+) -> None:
+    tokenizer = framed(teacher)
+    renamed = [text.replace("<mask>", "") for text in strange_texts(300, seed=6) if teacher.pad_token not in text]
+    theirs = [text.replace("[MASK]", teacher.mask_token) for text in renamed]
+    pairs, their_pairs = renamed[::-1], theirs[::-1]
+
+    for max_length in (12, 200, 33):
+        ids, types = tokenizer.encode_pairs(renamed, pairs, max_length=max_length)
+
+        expected = teacher(theirs, their_pairs, truncation=True, max_length=max_length, return_token_type_ids=True)
+        assert (ids, types) == (expected["input_ids"], expected["token_type_ids"])
+        alone = teacher(theirs, truncation=True, max_length=max_length)["input_ids"]
+        assert tokenizer.encode(renamed, max_length=max_length) == alone
+
+
 def test_the_longer_text_is_cut_first_as_the_library_does() -> None:
     plain = Tokenizer(models.WordLevel({"a": 0, "b": 1}, unk_token="a"))
     plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -9,7 +9,7 @@ from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import BpeTrainer
 
 from limbeck.errors import StudentError, TokenizerUnsupported
-from limbeck.text.piece_tokenizer import cut_down_pieces
+from limbeck.text.piece_tokenizer import count_pieces, cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 TEXTS = [
@@ -191,3 +191,11 @@ def test_other_tokenizers_are_refused(text: str) -> None:
         cut_down_pieces(text, TEXTS, max_size=99, min_count=1)
 
     assert isinstance(caught.value, StudentError)
+
+
+@ALL
+def test_counted_once_there_is_a_tokenizer_of_every_size(teacher: Tokenizer) -> None:
+    of_size = count_pieces(teacher.to_str(), TEXTS, min_count=1)
+
+    for size in (400, 12, 30, 400):  # in any order, and again
+        assert of_size(size).to_json() == cut_down_pieces(teacher.to_str(), TEXTS, max_size=size, min_count=1).to_json()

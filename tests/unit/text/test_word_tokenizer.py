@@ -7,8 +7,9 @@ import pytest
 
 from limbeck.errors import DependencyMissing
 from limbeck.text.forms import FormStep
+from limbeck.text.segmenter import Segmenter
 from limbeck.text.student_tokenizer import StudentTokenizer
-from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.text.word_tokenizer import build_word_tokenizer, count_words
 
 Build = Callable[..., StudentTokenizer]
 
@@ -196,3 +197,23 @@ print(len(StudentTokenizer.from_json(tokenizer.to_json()).encode(["酒店不错"
     done = subprocess.run(command, timeout=60, check=False, capture_output=True, text=True)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
+
+
+@pytest.mark.parametrize(
+    ("language", "segmenter", "texts"),
+    [
+        ("en", "longest_match", ["the film was long", "the film was short", "a film"]),
+        ("zh", "longest_match", ["研究生命的起源很重要", "研究生命"]),
+        ("zh", "jieba", ["研究生命的起源很重要", "研究生命"]),
+    ],
+)
+def test_counted_once_there_is_a_tokenizer_of_every_size(language: str, segmenter: Segmenter, texts: list[str]) -> None:
+    def anew(size: int) -> StudentTokenizer:
+        return build_word_tokenizer(
+            texts, language=language, max_size=size, min_count=1, lowercase=True, segmenter=segmenter
+        )
+
+    of_size = count_words(texts, language=language, max_size=100, min_count=1, lowercase=True, segmenter=segmenter)
+
+    for size in (100, 8, 12, 100, 9):  # in any order, and again
+        assert of_size(size).to_json() == anew(size).to_json()

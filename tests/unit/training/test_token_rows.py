@@ -1,8 +1,10 @@
 """Padded batches cut from one tensor."""
 
 import numpy as np
+import pytest
 import torch
 
+from limbeck.training import token_rows
 from limbeck.training.token_rows import TokenRows
 
 ROWS = TokenRows.of([[[5, 6, 7], [8]], [[9, 10]]], device=torch.device("cpu"))
@@ -20,6 +22,16 @@ def test_the_last_row_does_not_read_past_the_end() -> None:
 
     assert ids.tolist() == [[9, 10, 3], [5, 6, 7]]
     assert mask.sum(dim=1).tolist() == [2, 3]
+
+
+def test_rows_that_are_on_the_device_already_are_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.array([2, 0])
+    expected = ROWS.batch(rows, pad=3)
+    monkeypatch.delattr(token_rows, "sent")
+
+    found = ROWS.batch(rows, pad=3, chosen=torch.from_numpy(rows))
+
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
 def test_lengths_are_at_hand_without_asking_the_device() -> None:

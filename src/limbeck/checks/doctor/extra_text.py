@@ -12,6 +12,7 @@ from limbeck.labeling.choice import UNSURE
 
 LEAST_DOUBT = 0.05  # of what a teacher that knows nothing would show: less of a difference is none
 FLIPS = 0.2  # share of copies
+MEANT_TO_FLIP = ("pairing",)  # a new pair has a label of its own
 FEW_SOURCES = 0.5  # share of the rows that copies could be of
 UNCHANGED = 0.9  # share of the copies asked for
 
@@ -117,9 +118,10 @@ def _flips(judged: Mapping[str, Any]) -> Iterator[Finding]:
     flipping = {
         method["kind"]: method["label_flips"]
         for method in judged.get("methods", [])
-        if (method["label_flips"] or 0) > FLIPS
+        if (method["label_flips"] or 0) > FLIPS and method["kind"] not in MEANT_TO_FLIP
     }
-    if flipping or (judged.get("label_flips") or 0) > FLIPS:
+    makes_new = any(method["kind"] in MEANT_TO_FLIP for method in judged.get("methods", []))
+    if flipping or ((judged.get("label_flips") or 0) > FLIPS and not makes_new):
         by_method = ", ".join(f"{kind} {share:.0%}" for kind, share in flipping.items()) or "no method by itself"
         yield Finding(
             "copies",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limbeck.checks.doctor.extra_text import FLIPS
+from limbeck.checks.doctor.extra_text import FLIPS, MEANT_TO_FLIP
 from limbeck.checks.doctor.known import Known
 from limbeck.checks.doctor.objective import drowned, empty
 from limbeck.checks.doctor.reading import UNKNOWN_SHARE
@@ -72,6 +72,8 @@ def _unknown_words(known: Known) -> Iterator[str]:
 
 
 def _flips(known: Known) -> Iterator[str]:
-    flips = known.chosen.quality.get("augmented", {}).get("label_flips") if known.has("chosen") else None
-    if flips is not None and flips > FLIPS:
+    judged = known.chosen.quality.get("augmented", {}) if known.has("chosen") else {}
+    is_meant = any(method["kind"] in MEANT_TO_FLIP for method in judged.get("methods", []))
+    flips = judged.get("label_flips")
+    if flips is not None and flips > FLIPS and not is_meant:
         yield f"{flips:.0%} of the changed copies have another label than their source: change fewer words"

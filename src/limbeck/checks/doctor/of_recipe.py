@@ -15,6 +15,7 @@ from limbeck.checks.doctor.ready_teachers import Teachers
 from limbeck.checks.doctor.tokens import StudentReading, sample, texts_of
 from limbeck.corpus.run import gather_transfer, read_corpus
 from limbeck.distillation.terms.custom import custom_files
+from limbeck.distillation.vectors import width_of
 from limbeck.progress import Reporter
 from limbeck.recipe.load import LoadedRecipe
 from limbeck.recipe.recipe import Recipe
@@ -22,7 +23,6 @@ from limbeck.recipe.student import AnyWordStudent, Transformer
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
-from limbeck.text.word_vectors import vector_width
 from limbeck.training.tracks import refuse_unknown_trackers
 
 NO_KEY = Key(section={}, inputs={})
@@ -101,11 +101,12 @@ def _vocabulary(recipe: Recipe, reading: StudentReading | None, teachers: Teache
     student = recipe.student
     if reading is None or isinstance(student, Transformer):
         raise NotThere("the student's tokens are not known yet")
-    match student.word_vectors:
-        case "random":
-            width = student.embedding_size
-        case "teacher":
-            width = min(student.embedding_size, TeacherFolder(teachers.first_tokenizer.parent).hidden_size)
-        case path:
-            width = vector_width(Path(path))
-    return {"tokens": len(reading.tokens), "width": width}
+
+    def teacher_width() -> int:
+        return TeacherFolder(teachers.first_tokenizer.parent).hidden_size
+
+    widths = [
+        width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
+        for source in student.vector_sources
+    ]
+    return {"tokens": len(reading.tokens), "width": sum(widths)}

@@ -1,15 +1,17 @@
 """The report's pictures as SVG text: the same numbers give the same bytes, and ink follows the page's colour."""
 
+from limbeck.evaluation.plots.against import SIZE, TIME, accuracy_against
 from limbeck.evaluation.plots.cascade import cascade
 from limbeck.evaluation.plots.confusion import confusion, most_confused
-from limbeck.evaluation.plots.latency import accuracy_against_latency
 from limbeck.evaluation.plots.lengths import accuracy_by_length
 from limbeck.evaluation.plots.reliability import reliability
 from limbeck.evaluation.plots.terms import loss_terms
 from limbeck.evaluation.plots.training import training_accuracy, training_loss
 
 __all__ = [
-    "accuracy_against_latency",
+    "SIZE",
+    "TIME",
+    "accuracy_against",
     "accuracy_by_length",
     "cascade",
     "confusion",

@@ -1,11 +1,11 @@
-"""The third table: parameters, size and time of every model, and how many times less than the teacher's."""
+"""The third table: accuracy beside parameters, size and time of every model, and how many times less they are."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from limbeck.evaluation import wording
 from limbeck.evaluation.tables.grid import Entry, Field, Grid, grid_of, named
-from limbeck.evaluation.tables.quality import MODEL
+from limbeck.evaluation.tables.quality import MODEL, percents
 
 Case = tuple[str, int, int]  # "" for all texts, "short" or "long"; threads; texts a call
 
@@ -20,7 +20,7 @@ def cost_grid(report: Mapping[str, Any]) -> Grid:
     return grid_of(
         "cost",
         title="Size and speed",
-        fields=FIELDS,
+        fields=[MODEL, percents(f"{wording.measure(report)} %", "accuracy", rank=1), *FIELDS],
         entries=entries,
         caption=f"text to label on {threads} thread{'' if threads == 1 else 's'}",
         notes=_notes(report) if int8 else [],
@@ -102,7 +102,6 @@ def _column(heading: str, key: str, text: Callable[[Any], str], **more: Any) -> 
 
 
 FIELDS = [
-    MODEL,
     _column("params", "parameters", wording.count, rank=1, page_heading="parameters"),
     _column(
         *("no emb.", "parameters_without_embeddings", wording.count),

@@ -146,5 +146,11 @@ def test_copies_that_change_the_label_are_found_by_method(make_known: Make) -> N
     assert finding.evidence == "18% of all copies; ngram 31%"
 
 
+def test_new_pairs_may_have_another_label(make_known: Make) -> None:
+    judged = {"label_flips": 0.4, "methods": [{"kind": "pairing", "label_flips": 0.5}]}
+
+    assert copies(make_known(copies=of_quality(**OF_COPIES), chosen=of_quality(augmented=judged))) == []
+
+
 def test_a_part_is_a_transfer_text(gathered: Make) -> None:
     assert isinstance(gathered(["text number"])["transfer"], TransferText)

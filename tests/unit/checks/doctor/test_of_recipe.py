@@ -131,6 +131,22 @@ def test_word_vectors_that_outgrow_the_teacher_are_found(look: Look, tiny_teache
     assert serious(found) == [("size", "the word vectors alone outgrow the teacher")]
 
 
+def test_word_vectors_of_several_sources_count_together(
+    toy_csv: Path, tmp_path: Path, tiny_teacher_folder: Path
+) -> None:
+    (tmp_path / "vectors.txt").write_text(" ".join(["film", *["0.5"] * 1000]), encoding="utf-8")
+    recipe = tmp_path / "toy.toml"
+    text = (
+        f'[corpus]\ntrain = "{toy_csv}"\n[student]\nembedding_size = 8\nword_vectors = ["random", "vectors.txt"]\n'
+        f'[teacher]\ncheckpoint = "{tiny_teacher_folder}"'
+    )
+    recipe.write_text(text, encoding="utf-8")
+
+    found = examine(str(recipe), reporter=SilentReporter())
+
+    assert serious(found) == [("size", "the word vectors alone outgrow the teacher")]
+
+
 @pytest.mark.parametrize(
     ("student", "vocabulary"),
     [('word_vectors = "teacher"\n', "words"), ('word_vectors = "random"\n', "pieces")],

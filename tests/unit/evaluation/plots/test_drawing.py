@@ -15,6 +15,14 @@ from limbeck.evaluation.plots.runs import accuracy_of_runs
 Plot = Callable[[dict[str, Any]], str | None]
 
 
+def against_time(report: dict[str, Any]) -> str:
+    return plots.accuracy_against(report, plots.TIME)
+
+
+def against_size(report: dict[str, Any]) -> str:
+    return plots.accuracy_against(report, plots.SIZE)
+
+
 def confusion_of_the_student(report: dict[str, Any]) -> str | None:
     return plots.confusion(report["models"][2], labels=report["corpus"]["labels"], name="confusion-student")
 
@@ -32,7 +40,8 @@ def two_runs(report: dict[str, Any]) -> str:
 
 
 PLOTS: list[Plot] = [
-    plots.accuracy_against_latency,
+    against_time,
+    against_size,
     plots.accuracy_by_length,
     plots.training_accuracy,
     plots.training_loss,
@@ -95,7 +104,7 @@ def test_drawing_leaves_the_settings_of_the_process_alone(full_report: dict[str,
     assert dict(matplotlib.rcParams) == before
 
 
-@pytest.mark.parametrize("plot", PLOTS[1:2] + PLOTS[4:9])
+@pytest.mark.parametrize("plot", PLOTS[2:3] + PLOTS[5:10])
 def test_what_an_old_report_does_not_know_is_not_drawn(plot: Plot, report: dict[str, Any]) -> None:
     assert plot(report) is None
 
@@ -108,5 +117,5 @@ def test_names_that_look_like_formulas_or_markup_stay_as_they_are(
 
     for plot in PLOTS:
         ElementTree.fromstring(drawn(plot, full_report))
-    assert {"a$b$c <i>", '老师 "&"'} <= set(texts_of(plots.accuracy_against_latency(full_report)))
+    assert {"a$b$c <i>", '老师 "&"'} <= set(texts_of(plots.accuracy_against(full_report, plots.TIME)))
     assert {"<b>", "a_b$"} <= set(texts_of(confusion_of_the_student(full_report)))

@@ -7,6 +7,15 @@ import pytest
 from limbeck.evaluation.tables.cost import cost_grid, throughput_grid
 
 
+def test_accuracy_stands_beside_every_size(full_report: dict[str, Any]) -> None:
+    grid = cost_grid(full_report)
+
+    assert [field.heading for field in grid.fields][:2] == ["model", "accuracy %"]
+    sizes = {line.values["model"]: (line.values["accuracy"], line.values["size_mb"]) for line in grid.lines}
+    assert sizes["bilstm"] == (full_report["models"][2]["accuracy"], full_report["models"][2]["size_mb"])
+    assert sizes["teacher, int8 ONNX"][0] is None  # known of it is how often it says what the teacher says
+
+
 def test_factors_are_told_against_the_teacher_and_its_int8_file(full_report: dict[str, Any]) -> None:
     lines = {line.values["model"]: line.values for line in cost_grid(full_report).lines}
 

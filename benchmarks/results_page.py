@@ -1,0 +1,265 @@
+"""docs/results.md, from the numbers of the tables and of the ablation; what has not been run is not on the page."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ablation_page import ablation_section
+from benchmarks.results_pictures import Point, accuracy_against_speed
+from benchmarks.table_lines import TABLES, Published, Table
+from limbeck.evaluation import wording
+
+Numbers = Mapping[str, Any]
+Lines = Mapping[str, Numbers]  # by name, in the order of the page
+HEAD = """# Results
+
+The tables that the field publishes, by recipes that come with the package. `python benchmarks/tables.py` runs them,
+with `--write-page` it writes this page from `benchmarks/results/tables/`. Every line has the command that gives it
+beside it; `LIMBECK_DATA` names the folder of the data.
+
+- Accuracy in percent on dev, mean ± spread over seeds. Dev also chose each student's epoch, and the recipes were tried
+  on it, with the same settings for all seeds. Numbers of others are as they were published, on the rows named there.
+- `alone` is the same student trained on the labelled rows, without anything of the teacher; its line in the table is
+  that of the first recipe, the gain is over the line's own. It has a 95 % interval over rows and seeds; p is McNemar's
+  test between the copies that ship.
+- Times are of one text on one thread of the machine named, text to label; `× teacher` against the teacher in PyTorch
+  on the same thread, `× int8` against the teacher as an int8 ONNX file.
+"""
+
+OTHERS_POINTS = (
+    "Published points stand where their authors' own factors put them, each on another machine and against another "
+    "teacher."
+)
+
+
+def write_page(root: Path) -> None:
+    """Write the page and its pictures; what is left out is told on the terminal."""
+    docs, results = root / "docs", root / "benchmarks" / "results"
+    sections = []
+    for table in TABLES.values():
+        lines = _lines(table, results / "tables" / f"{table.name}.json")
+        for missing in [line.name for line in table.lines if line.name not in lines]:
+            print(f"not run yet: {table.name}:{missing}", file=sys.stderr)
+        if lines:
+            sections.append(section(table, lines, pictures=docs / "results"))
+    if ablation := ablation_section(results / "ablation_sst2.json", pictures=docs / "results"):
+        sections.append(ablation)
+    else:
+        print("not run yet: the ablation", file=sys.stderr)
+    (docs / "results.md").write_text("\n".join([HEAD, *sections]), encoding="utf-8")
+
+
+def _lines(table: Table, results: Path) -> Lines:
+    if not results.is_file():
+        return {}
+    found = json.loads(results.read_text(encoding="utf-8"))["lines"]
+    return {line.name: found[line.name] for line in table.lines if line.name in found}
+
+
+def section(table: Table, lines: Lines, *, pictures: Path) -> str:
+    """One table's part of the page."""
+    shown = {line.name: line.shown for line in table.lines}
+    parts = [
+        f"## {table.title}",
+        _introduction(lines),
+        _quality(lines, shown),
+        _cost(lines, shown),
+        _picture(table, lines, pictures=pictures),
+        _relative(lines, shown),
+        _classes(lines, shown) if table.has_classes else "",
+        _published(table.published),
+        _commands(lines, shown),
+        _what_differs(table, lines),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _introduction(lines: Lines) -> str:
+    first = next(iter(lines.values()))
+    rows = ", ".join(f"{split} {count:,}" for split, count in first["rows"].items())
+    machines = dict.fromkeys(line["machine"] for line in lines.values())
+    teachers = dict.fromkeys(line["teacher"]["name"] for line in lines.values())
+    scores = dict.fromkeys(wording.percent(line["teacher"]["accuracy"]) for line in lines.values())
+    anew = f" It was fine-tuned anew for some lines: {', '.join(scores)}." if len(scores) > 1 else ""
+    return f"Rows: {rows}. Teacher: {' and '.join(teachers)}.{anew} Machine: {' and '.join(machines)}."
+
+
+def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
+    has_f1 = any("f1_positive" in line["student"] for line in lines.values())
+    first = next(iter(lines.values()))
+    entries: list[list[str]] = []
+    for name, entry in (("teacher", first["teacher"]), ("student alone", first.get("alone"))):
+        if entry:
+            entries.append([name, *_scores(entry, has_f1=has_f1), "", "", wording.percent(entry["teacher_agreement"])])
+    for name, line in lines.items():
+        student = line["student"]
+        p = student.get("mcnemar_against_alone")
+        entries.append(
+            [
+                shown[name],
+                *_scores(student, has_f1=has_f1),
+                _gain(student),
+                wording.p_value(p["p"]) if p else "",
+                wording.percent(student["teacher_agreement"]),
+                wording.percent(line["int8"]["accuracy"]) if "int8" in line else "",
+                _text(line),
+            ]
+        )
+    f1 = ["F1 of the second class"] if has_f1 else []
+    headings = ["model", "accuracy", "each seed", "macro F1", *f1, "gain over alone (95 %)", "p", "agrees"]
+    return _markdown([*headings, "as int8", "rows beside train"], entries)
+
+
+def _scores(entry: Numbers, *, has_f1: bool) -> list[str]:
+    each = [wording.percent(one) for one in entry.get("accuracy_per_seed", [])]
+    spread = f" ± {100 * entry['accuracy_sd']:.1f}" if len(each) > 1 else ""
+    f1 = [wording.percent(entry.get("f1_positive"))] if has_f1 else []
+    return [
+        f"{wording.percent(entry['accuracy'])}{spread}",
+        " ".join(each) if len(each) > 1 else "",
+        wording.percent(entry["macro_f1"]),
+        *f1,
+    ]
+
+
+def _gain(student: Numbers) -> str:
+    gain = student.get("gain_over_baseline")
+    if not gain:
+        return ""
+    low, high = (wording.signed(bound) for bound in gain["ci95"])
+    return f"{wording.signed(gain['accuracy'])} ({low} to {high})"
+
+
+def _text(line: Numbers) -> str:
+    parts = [(line["transfer_rows"], "of text"), (line["copies"], "copies")]
+    return ", ".join(f"{count:,} {what}" for count, what in parts if count)
+
+
+def _cost(lines: Lines, shown: Mapping[str, str]) -> str:
+    first = next(iter(lines.values()))
+    entries = [_costs("teacher", first["teacher"])]
+    if first.get("teacher_int8") and first["teacher_int8"].get("latency_ms"):
+        entries.append(_costs("teacher, int8 ONNX", first["teacher_int8"]))
+    for name, line in lines.items():
+        entries.append(_costs(shown[name], line["student"]))
+        if "int8" in line:
+            entries.append(_costs(f"{shown[name]}, int8", line["int8"]))
+    headings = ["model", "parameters", "without embeddings", "MB", "p50 ms", "p95 ms", "× teacher", "× int8"]
+    return _markdown(headings, entries)
+
+
+def _costs(name: str, entry: Numbers) -> list[str]:
+    return [
+        name,
+        wording.count(entry.get("parameters")),
+        wording.count(entry.get("parameters_without_embeddings")),
+        wording.three_figures(entry.get("size_mb")),
+        *(wording.milliseconds(entry, which) if entry.get("latency_ms") else "–" for which in ("p50", "p95")),
+        wording.times(entry.get("speedup_over_teacher")),
+        wording.times(entry.get("speedup_over_teacher_int8")),
+    ]
+
+
+def _picture(table: Table, lines: Lines, *, pictures: Path) -> str:
+    """Accuracy against how many times faster than its teacher; other people's points by their own factors."""
+    ours = [
+        Point(name, entry["speedup_over_teacher"], 100 * entry["accuracy"])
+        for name, line in lines.items()
+        for entry in [line.get("int8") or line["student"]]
+        if entry.get("speedup_over_teacher")
+    ]
+    others = [Point(*one.point) for one in table.published if one.point]
+    teacher = 100 * next(iter(lines.values()))["teacher"]["accuracy"]
+    if not ours:
+        return ""
+    file = pictures / f"{table.name}.svg"
+    accuracy_against_speed(ours, others, teacher=teacher, file=file)
+    note = f"\n\n{OTHERS_POINTS}" if others else ""
+    return f"![Accuracy against speed, {table.title}](results/{file.name}){note}"
+
+
+def _relative(lines: Lines, shown: Mapping[str, str]) -> str:
+    """(row − column) / column in percent."""
+    first = next(iter(lines.values()))
+    models = {"teacher": first["teacher"]["accuracy"]}
+    if first.get("alone"):
+        models["alone"] = first["alone"]["accuracy"]
+    models |= {shown[name]: line["student"]["accuracy"] for name, line in lines.items()}
+    numbers = range(1, len(models) + 1)
+    rows = [
+        [
+            f"{number} {name}",
+            *("·" if name == other else wording.signed(own / theirs - 1) for other, theirs in models.items()),
+        ]
+        for number, (name, own) in zip(numbers, models.items(), strict=True)
+    ]
+    headings = ["model", *(str(number) for number in numbers)]
+    return "Relative change of accuracy, in % of the column's:\n\n" + _markdown(headings, rows)
+
+
+def _classes(lines: Lines, shown: Mapping[str, str]) -> str:
+    """F1 of every class: of the teacher, of the student alone, and of every line."""
+    first = next(iter(lines.values()))
+    models = {"teacher": first["teacher"], **({"alone": first["alone"]} if first.get("alone") else {})}
+    models |= {shown[name]: line["student"] for name, line in lines.items()}
+    rows = [
+        [label, *(wording.percent(entry["f1_of_class"].get(label)) for entry in models.values())]
+        for label in first["teacher"]["f1_of_class"]
+    ]
+    return "F1 of every class:\n\n" + _markdown(["class", *models], rows)
+
+
+def _published(published: Sequence[Published]) -> str:
+    if not published:
+        return ""
+    headings = ["published", "teacher", "alone", "distilled", "parameters", "faster", "on", "source"]
+    rows = [
+        [one.system, one.teacher, one.alone, one.distilled, one.parameters, one.faster, one.judged, one.source]
+        for one in published
+    ]
+    return _markdown(headings, rows)
+
+
+def _commands(lines: Lines, shown: Mapping[str, str]) -> str:
+    rows = [[shown[name], f"`{line['command']}`", _seconds(line)] for name, line in lines.items()]
+    return _markdown(["model", "command", "seconds"], rows)
+
+
+def _seconds(line: Numbers) -> str:
+    """Of the stages that take long; a teacher that several lines share is counted in each."""
+    named = {"teacher": "teacher", "labels": "labels", "students": "students", "report": "report"}
+    return ", ".join(
+        f"{what} {line['seconds'][stage]:.0f}" for stage, what in named.items() if stage in line["seconds"]
+    )
+
+
+def _what_differs(table: Table, lines: Lines) -> str:
+    recurrent = [100 * line["student"]["accuracy"] for line in lines.values() if line["student"]["kind"] == "bilstm"]
+    sentences = list(table.differs)
+    if recurrent:
+        best = max(recurrent)
+        above = [one for one in table.published if one.best is not None and one.best > best]
+        below = [one for one in table.published if one.best is not None and one.best <= best]
+        sentences += [f"**Not matched**: {one.system}, {one.best:.1f} against {best:.1f} here." for one in above]
+        if below:
+            named = ", ".join(f"{one.system} ({one.best:.1f})" for one in below)
+            sentences.append(f"The best recurrent student here, {best:.1f}, is not below: {named}.")
+    return "\n".join(["What differs from the published tables, and what was not matched:", "", *_bullets(sentences)])
+
+
+def _bullets(sentences: Sequence[str]) -> list[str]:
+    return [f"- {sentence}" for sentence in sentences]
+
+
+def _markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose columns without any value are left out; numbers stand on the right."""
+    full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    kept = [place for place in range(len(headings)) if place == 0 or any(row[place] not in ("", "–") for row in full)]
+    lines = [[headings[place] for place in kept], *([row[place] for place in kept] for row in full)]
+    marks = ["---", *("---" if headings[place] in WORDS else "---:" for place in kept[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
+
+
+WORDS = {"command", "seconds", "on", "source", "rows beside train", "distilled", "parameters of others"}

@@ -1,0 +1,100 @@
+"""The pictures of docs/results.md, as SVG files that look the same on a light and on a dark page."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, PALETTE, canvas, drawing, legend
+from limbeck.evaluation.plots.names import label_points
+
+WIDTH, HEIGHT = 7.2, 4.4  # inches
+PAPER = "#ffffff"
+SIDE_ROOM = 2.5  # the axis goes on by this factor beyond its outermost points
+
+
+class Point(NamedTuple):
+    """A model: how many times faster than its teacher, and its accuracy in percent."""
+
+    name: str
+    faster: float
+    accuracy: float
+
+
+class Measured(NamedTuple):
+    """A setting of an ablation: its name, its place on the axis, and accuracy with its spread, in percent."""
+
+    name: str
+    place: float
+    accuracy: float
+    spread: float
+
+
+def accuracy_against_speed(ours: Sequence[Point], others: Sequence[Point], *, teacher: float, file: Path) -> None:
+    """Every model as a named point: up is better, right is faster. The teacher is a line at its height."""
+    with drawing():
+        figure, axes = canvas(
+            xlabel="times faster than its teacher, one text at a time (log scale)",
+            ylabel="accuracy (%)",
+            width=WIDTH,
+            height=HEIGHT,
+        )
+        points = [*ours, *others]
+        _set_axis_of_factors(axes, [point.faster for point in points])
+        axes.axhline(teacher, color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.3, label="our teacher")
+        for group, colour, marker, name in (
+            (ours, COLOURS["student"], "o", "here"),
+            (others, COLOURS["baseline"], "s", "published"),
+        ):
+            if group:
+                axes.scatter(
+                    [point.faster for point in group],
+                    [point.accuracy for point in group],
+                    color=colour,
+                    marker=marker,
+                    zorder=3,
+                    label=name,
+                )
+        axes.margins(y=0.15)
+        legend(axes, loc="lower left")
+        label_points(
+            figure,
+            axes,
+            [(point.faster, point.accuracy) for point in points],
+            names=[point.name for point in points],
+        )
+        _save(figure, file)
+
+
+def accuracy_by_setting(measured: Sequence[Measured], *, xlabel: str, is_number: bool, file: Path) -> None:
+    """One ablation: a line over numbers, or a mark for each name; bars are the spread over seeds."""
+    with drawing():
+        figure, axes = canvas(xlabel=xlabel, ylabel="accuracy (%)", width=WIDTH * 0.7, height=HEIGHT * 0.7)
+        axes.errorbar(
+            [one.place for one in measured],
+            [one.accuracy for one in measured],
+            yerr=[one.spread for one in measured],
+            color=PALETTE[0],
+            marker="o",
+            linestyle="-" if is_number else "none",
+            capsize=3,
+        )
+        axes.set_xticks([one.place for one in measured], [one.name for one in measured], color=INK)
+        axes.margins(x=0.12, y=0.2)
+        _save(figure, file)
+
+
+def _set_axis_of_factors(axes: Any, factors: Sequence[float]) -> None:
+    """A logarithmic axis with room for the names on both sides."""
+    axes.set_xscale("log")
+    axes.set_xlim(min(factors) / SIDE_ROOM, max(factors) * SIDE_ROOM)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _save(figure: Any, file: Path) -> None:
+    """The same bytes for the same numbers; on paper of its own, since a page does not tell a picture its colours."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    figure.patch.set_alpha(1)
+    figure.savefig(file, format="svg", facecolor=PAPER, metadata={"Date": None, "Creator": None})

@@ -1,0 +1,110 @@
+"""How many tokens a student may have so that its exported folder keeps within `student.max_size_mb`."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from limbeck.errors import SizeLimitTooSmall
+from limbeck.progress import Reporter
+
+FEWEST_TOKENS = 100  # with fewer, a student is of no use: better said than trained
+FEW = 8  # tokens of the student whose graph is weighed
+CARDS = 4_096  # bytes of model.json and manifest.json, names of classes aside
+ROUNDING = 64  # numbers inside a graph's file take a few bytes more once they are large
+MAKES_SMALLER = {  # keys of [student], besides the vocabulary, by kind
+    "bilstm": ("hidden_size", "embedding_size", "vector_rank"),
+    "textcnn": ("filters", "embedding_size", "vector_rank"),
+    "bag": ("dense_size", "embedding_size", "vector_rank"),
+    "transformer": ("layers", "width", "inner_size"),
+}
+
+
+class Tokens(Protocol):
+    """What is asked of a tokenizer here."""
+
+    def __len__(self) -> int:
+        """How many tokens it has."""
+
+    def to_json(self) -> str:
+        """Its tokenizer.json."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a student's folder takes, by its tokens, and what it may take."""
+
+    most_bytes: int
+    without_tokens: int
+    of_token: int
+    kind: str
+    precision: str
+
+    def bytes_of(self, tokenizer: Tokens) -> int:
+        """Of the folder with this tokenizer in it."""
+        return self.without_tokens + len(tokenizer) * self.of_token + len(tokenizer.to_json().encode())
+
+    def refuse_unless_any(self, *, most: int) -> None:
+        """Raises SizeLimitTooSmall if not even a small vocabulary can fit, however short its tokens are."""
+        few = min(FEWEST_TOKENS, most)
+        self._refuse_above(self.without_tokens + few * self.of_token, tokens=few)
+
+    def most_tokens(self, of_size: Callable[[int], Tokens], *, most: int) -> int:
+        """The largest size up to `most` whose tokenizer fits; raises SizeLimitTooSmall if a small one does not."""
+        if self.bytes_of(of_size(most)) <= self.most_bytes:
+            return most
+        fits = min(FEWEST_TOKENS, most)
+        self._refuse_above(self.bytes_of(of_size(fits)), tokens=fits)
+        too_large = min(most, (self.most_bytes - self.without_tokens) // self.of_token + 1)
+        while too_large - fits > 1:
+            middle = (fits + too_large) // 2
+            if self.bytes_of(of_size(middle)) <= self.most_bytes:
+                fits = middle
+            else:
+                too_large = middle
+        return fits
+
+    def _refuse_above(self, needed: int, *, tokens: int) -> None:
+        if needed > self.most_bytes:
+            raise SizeLimitTooSmall(
+                max_size_mb=self.most_bytes / 1e6,
+                precision=self.precision,
+                tokens=tokens,
+                needed_mb=needed / 1e6,
+                without_tokens_mb=self.without_tokens / 1e6,
+                to_lower=MAKES_SMALLER[self.kind],
+            )
+
+
+@dataclass(frozen=True)
+class SizeLimit:
+    """The megabytes that an exported folder may take, and how to learn what a student's graph takes."""
+
+    max_size_mb: float
+    precision: str  # of the folder that counts
+    graph_bytes: Callable[[Any], int]
+
+    def room(self, student: Callable[[int], Any], *, kind: str, labels: Sequence[str]) -> Room:
+        """For the student that this function makes for a number of tokens."""
+        few, one_more = (self.graph_bytes(student(tokens)) for tokens in (FEW, FEW + 1))
+        of_token = one_more - few
+        cards = CARDS + len(json.dumps(list(labels), ensure_ascii=False, indent=1).encode())
+        return Room(
+            most_bytes=int(self.max_size_mb * 1e6),
+            without_tokens=few - FEW * of_token + ROUNDING + cards,
+            of_token=of_token,
+            kind=kind,
+            precision=self.precision,
+        )
+
+
+def cut_facts(limit: SizeLimit | None, *, before: int, after: int) -> dict[str, Any]:
+    """What vocabulary.json says of a limit that took something away: how many tokens there would be without it."""
+    is_cut = limit is not None and after < before
+    return {"max_size_mb": limit.max_size_mb, "tokens_without_limit": before} if limit and is_cut else {}
+
+
+def tell_cut(limit: SizeLimit | None, reporter: Reporter, *, what: str, before: int, after: int) -> None:
+    """Say what the limit took away, if it did."""
+    if limit is not None and after < before:
+        reporter.note(f"  vocabulary cut from {before:,} to {after:,} {what} to keep within {limit.max_size_mb:g} MB")

@@ -1,0 +1,31 @@
+// Students that see a bag of words.
+//
+// A layer that reads a mean of vectors may as well read the vectors, and the mean be taken of what it says of them. So
+// for single texts the first layer of the head is multiplied into the words.
+#pragma once
+
+#include "student.hpp"
+
+namespace limbeck {
+
+class Bag : public Student {
+  public:
+    // `word_weights`, as logarithms, may be null: then all words weigh the same. `dense` may have no outputs.
+    Bag(const Embeddings& embeddings, const float* word_weights, const Weights& dense, const float* dense_bias,
+        const Weights& classifier, const float* classifier_bias, bool pair, long budget, const Kernels& kernels);
+
+    long folded_bytes() const override { return words_.kept_bytes(); }
+
+  protected:
+    void read(const Text* texts, long count, float* const* features, Scratch& scratch) const override;
+    long rows_worth_a_thread() const override { return 512; }
+
+  private:
+    void read_text(const Text& text, float* features, Scratch& scratch) const;
+
+    std::vector<float> logarithms_;
+    std::vector<float> bias_;  // of the layer that is multiplied into the words
+    WordTable words_;
+};
+
+}  // namespace limbeck

@@ -1,0 +1,196 @@
+// The Python module: three types with the same two methods, and the level of the CPU.
+#include "building.hpp"
+#include "cpu.hpp"
+
+namespace limbeck {
+
+namespace {
+
+struct Object {
+    PyObject_HEAD
+    Built* built;
+};
+
+// Runs a function, and tells Python what it threw; `failed` is then what Python wants to see.
+template <class Result, class Function>
+Result told_to_python(Result failed, Function function) {
+    try {
+        return function();
+    } catch (const PythonError&) {
+    } catch (const TypeMistake& mistake) {
+        PyErr_SetString(PyExc_TypeError, mistake.what());
+    } catch (const std::invalid_argument& mistake) {
+        PyErr_SetString(PyExc_ValueError, mistake.what());
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& failure) {
+        PyErr_SetString(PyExc_RuntimeError, failure.what());
+    }
+    return failed;
+}
+
+template <Built (*BUILT)(PyObject*, PyObject*)>
+PyObject* make(PyTypeObject* type, PyObject* positional, PyObject* keywords) {
+    return told_to_python<PyObject*>(nullptr, [&] {
+        auto built = std::make_unique<Built>(BUILT(positional, keywords));
+        auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
+        PyObject* object = allocate(type, 0);
+        if (object != nullptr) reinterpret_cast<Object*>(object)->built = built.release();
+        return object;
+    });
+}
+
+void destroy(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    delete reinterpret_cast<Object*>(object)->built;
+    reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+// The ids of all texts, row by row, copied so that Python may go on without them. Used again by the next call.
+struct Ids {
+    std::vector<std::int32_t> ids;
+    std::vector<Text> texts;
+
+    void add(PyObject* row, long words) {
+        const Py_ssize_t length = PyList_Check(row) ? PyList_Size(row) : -1;
+        if (length < 0) throw TypeMistake("a text must be a list of ints");
+        if (length == 0) throw std::invalid_argument("a text has no tokens");
+        for (Py_ssize_t place = 0; place < length; ++place) {
+            PyObject* item = PyList_GetItem(row, place);
+            // Anything else may run Python code to become an int, which may do anything, with this very list too.
+            if (!PyLong_Check(item)) throw TypeMistake("a text must be a list of ints");
+            const long id = PyLong_AsLong(item);
+            if (id == -1 && PyErr_Occurred()) refuse_large();
+            if (id < 0 || id >= words)
+                throw std::invalid_argument("no such word: " + std::to_string(id) + " of " + std::to_string(words));
+            ids.push_back(static_cast<std::int32_t>(id));
+        }
+        texts.push_back({nullptr, static_cast<long>(length)});
+    }
+
+    [[noreturn]] static void refuse_large() {
+        PyErr_Clear();
+        throw std::invalid_argument("no such word: the id is beyond all bounds");
+    }
+
+    void copy(PyObject* columns, const Student& student) {
+        constexpr std::size_t MOST_KEPT = 1 << 20;
+        if (ids.capacity() > MOST_KEPT) ids = {};
+        if (texts.capacity() > MOST_KEPT) texts = {};
+        ids.clear(), texts.clear();
+        if (!PyList_Check(columns)) throw TypeMistake("columns must be a list");
+        if (PyList_Size(columns) != student.columns())
+            throw std::invalid_argument("the model reads " + std::to_string(student.columns()) + " texts a row");
+        PyObject *first = PyList_GetItem(columns, 0), *last = PyList_GetItem(columns, student.columns() - 1);
+        if (!PyList_Check(first) || !PyList_Check(last)) throw TypeMistake("a column must be a list of texts");
+        if (PyList_Size(first) != PyList_Size(last)) throw std::invalid_argument("columns have not the same length");
+        for (Py_ssize_t row = 0; row < PyList_Size(first); ++row) {
+            add(PyList_GetItem(first, row), student.words());
+            if (student.columns() > 1) add(PyList_GetItem(last, row), student.words());
+        }
+        const std::int32_t* start = ids.data();
+        for (Text& text : texts) text.ids = start, start += text.length;
+    }
+};
+
+struct Writable {
+    Py_buffer view;
+
+    Writable(PyObject* object, long numbers) {
+        if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) != 0) {
+            PyErr_Clear();
+            throw TypeMistake("out must be a writable C-contiguous array");
+        }
+        const bool floats = view.format != nullptr && std::string(view.format) == "f";
+        if (floats && view.len == numbers * static_cast<long>(sizeof(float))) return;
+        PyBuffer_Release(&view);
+        throw std::invalid_argument("out must hold a float32 for every row and class");
+    }
+    ~Writable() { PyBuffer_Release(&view); }
+    Writable(const Writable&) = delete;
+    Writable& operator=(const Writable&) = delete;
+};
+
+// Python's threads run on while this exists.
+struct Unlocked {
+    PyThreadState* state = PyEval_SaveThread();
+    ~Unlocked() { PyEval_RestoreThread(state); }
+};
+
+PyObject* logits(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    return told_to_python<PyObject*>(nullptr, [&] {
+        if (count != 3) throw TypeMistake("logits takes columns, out and threads");
+        const Student& student = *reinterpret_cast<Object*>(self)->built->student;
+        const long threads = PyLong_AsLong(arguments[2]);
+        if (threads == -1 && PyErr_Occurred()) throw PythonError();
+        thread_local Ids ids;  // nothing of Python runs on this thread between here and the end
+        ids.copy(arguments[0], student);
+        const long rows = static_cast<long>(ids.texts.size()) / student.columns();
+        Writable out(arguments[1], rows * student.classes());
+        if (rows > 0) {
+            Unlocked unlocked;
+            student.logits(ids.texts.data(), rows, static_cast<float*>(out.view.buf), threads);
+        }
+        return Py_NewRef(Py_None);
+    });
+}
+
+PyObject* folded_bytes(PyObject* self, PyObject*) {
+    return PyLong_FromLong(reinterpret_cast<Object*>(self)->built->student->folded_bytes());
+}
+
+PyObject* level(PyObject*, PyObject*) {
+    const std::string name = best_level();
+    return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+}
+
+PyMethodDef METHODS[] = {
+    {"logits", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(logits)), METH_FASTCALL,
+     "Write the logits of texts into a buffer."},
+    {"folded_bytes", folded_bytes, METH_NOARGS, "What the words met so far take up."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+template <Built (*BUILT)(PyObject*, PyObject*)>
+int add_type(PyObject* module, const char* full_name, const char* name) {
+    PyType_Slot slots[] = {
+        {Py_tp_new, reinterpret_cast<void*>(make<BUILT>)},
+        {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+        {Py_tp_methods, METHODS},
+        {0, nullptr},
+    };
+    PyType_Spec spec{full_name, sizeof(Object), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+    PyObject* type = PyType_FromSpec(&spec);
+    if (type == nullptr) return -1;
+    const int failed = PyModule_AddObjectRef(module, name, type);
+    Py_DECREF(type);
+    return failed;
+}
+
+int fill(PyObject* module) {
+    if (add_type<built_recurrent>(module, "limbeck.runtime._native.Recurrent", "Recurrent") != 0) return -1;
+    if (add_type<built_convolution>(module, "limbeck.runtime._native.Convolution", "Convolution") != 0) return -1;
+    return add_type<built_bag>(module, "limbeck.runtime._native.Bag", "Bag");
+}
+
+PyMethodDef FUNCTIONS[] = {
+    {"level", level, METH_NOARGS, "The best level of this CPU."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef_Slot SLOTS[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(fill)},
+    {0, nullptr},
+};
+
+PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, "_native", "Students of words on CPUs with AVX2 or AVX-512 VNNI.", 0, FUNCTIONS, SLOTS,
+    nullptr,               nullptr,   nullptr,
+};
+
+}  // namespace
+
+}  // namespace limbeck
+
+PyMODINIT_FUNC PyInit__native() { return PyModuleDef_Init(&limbeck::MODULE); }

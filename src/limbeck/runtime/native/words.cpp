@@ -1,0 +1,122 @@
+#include "words.hpp"
+
+#include <algorithm>
+
+namespace limbeck {
+
+namespace {
+
+constexpr long AT_ONCE = 8;  // words that are multiplied together
+
+}  // namespace
+
+WordTable::WordTable(const Embeddings& embeddings, std::vector<Matrix> matrices, bool halves, long budget,
+                     const Kernels& kernels)
+    : embeddings_(embeddings),
+      matrices_(std::move(matrices)),
+      kernels_(kernels),
+      width_(rounded_up(embeddings.width, kernels.lanes)),
+      row_bytes_(0),
+      budget_(budget),
+      halves_(halves),
+      table_(new std::atomic<void*>[embeddings.words]) {
+    for (long word = 0; word < embeddings.words; ++word) table_[word].store(nullptr, std::memory_order_relaxed);
+    for (std::size_t part = 0; part < std::max<std::size_t>(1, matrices_.size()); ++part) {
+        starts_.push_back(row_bytes_);
+        row_bytes_ += part_numbers(static_cast<long>(part)) * (halves_ ? 2 : 4);
+    }
+}
+
+WordTable::~WordTable() {
+    for (long word = 0; word < embeddings_.words; ++word) std::free(table_[word].load(std::memory_order_relaxed));
+}
+
+void WordTable::rows(const std::int32_t* ids, long count, long part, const void** rows, Scratch& scratch) const {
+    const std::int32_t* missing[AT_ONCE];
+    const void** places[AT_ONCE];
+    long waiting = 0;
+    for (long place = 0; place < count; ++place) {
+        const char* row = static_cast<const char*>(table_[ids[place]].load(std::memory_order_acquire));
+        if (row != nullptr) {
+            rows[place] = row + starts_[part];
+            continue;
+        }
+        missing[waiting] = ids + place;
+        places[waiting++] = rows + place;
+        if (waiting == AT_ONCE) fold(missing, waiting, part, places, scratch), waiting = 0;
+    }
+    if (waiting > 0) fold(missing, waiting, part, places, scratch);
+}
+
+// Compute words that the table does not have, and keep them while there is room.
+void WordTable::fold(const std::int32_t* const* ids, long count, long part, const void** const* rows,
+                     Scratch& scratch) const {
+    std::int32_t words[AT_ONCE];
+    std::unique_ptr<void, Freeing> whole[AT_ONCE];
+    void* to[AT_ONCE];
+    for (long place = 0; place < count; ++place) {
+        words[place] = *ids[place];
+        if (room()) whole[place].reset(aligned_bytes(row_bytes_));
+    }
+    const long bytes = part_numbers(part) * (halves_ ? 2 : 4);
+    for (long other = 0; other < static_cast<long>(starts_.size()); ++other) {
+        long here = 0;
+        std::int32_t chosen[AT_ONCE];
+        for (long place = 0; place < count; ++place) {
+            if (whole[place] == nullptr && other != part) continue;
+            chosen[here] = words[place];
+            if (whole[place] != nullptr) to[here] = static_cast<char*>(whole[place].get()) + starts_[other];
+            else *rows[place] = to[here] = scratch.take<char>(bytes);
+            ++here;
+        }
+        if (here > 0) compute(chosen, here, other, to, scratch);
+    }
+    for (long place = 0; place < count; ++place)
+        if (whole[place] != nullptr)
+            *rows[place] = static_cast<const char*>(published(words[place], whole[place].release())) + starts_[part];
+}
+
+// The row that all threads will see: this one, or that of a thread that was quicker.
+const void* WordTable::published(std::int32_t id, void* row) const {
+    void* seen = nullptr;
+    if (table_[id].compare_exchange_strong(seen, row, std::memory_order_release, std::memory_order_acquire)) return row;
+    std::free(row);
+    kept_.fetch_sub(row_bytes_, std::memory_order_relaxed);
+    return seen;
+}
+
+bool WordTable::room() const {
+    if (kept_.fetch_add(row_bytes_, std::memory_order_relaxed) + row_bytes_ <= budget_) return true;
+    kept_.fetch_sub(row_bytes_, std::memory_order_relaxed);
+    return false;
+}
+
+void WordTable::compute(const std::int32_t* ids, long count, long part, void* const* to, Scratch& scratch) const {
+    const bool bytes = !matrices_.empty() && matrices_[part].bytes;
+    const Scratch::Mark mark = scratch.mark();
+    const void* inputs[AT_ONCE];
+    float scales[AT_ONCE];
+    for (long place = 0; place < count; ++place) {
+        const long start = ids[place] * embeddings_.width;
+        scales[place] = embeddings_.integers != nullptr ? embeddings_.scales[ids[place]] : 1.0f;
+        if (bytes) {
+            std::uint8_t* vector = scratch.zeros<std::uint8_t>(matrices_[part].inputs);
+            for (long number = 0; number < embeddings_.width; ++number)
+                vector[number] = static_cast<std::uint8_t>(embeddings_.integers[start + number] +
+                                                           matrices_[part].input_offset);
+            inputs[place] = vector;
+            continue;
+        }
+        float* vector = matrices_.empty() ? static_cast<float*>(to[place]) : scratch.take<float>(width_);
+        for (long number = 0; number < embeddings_.width; ++number)
+            vector[number] = embeddings_.integers != nullptr
+                                 ? static_cast<float>(embeddings_.integers[start + number]) * scales[place]
+                                 : embeddings_.floats[start + number];
+        std::fill(vector + embeddings_.width, vector + width_, 0.0f);
+        inputs[place] = vector;
+    }
+    if (!matrices_.empty()) kernels_.multiply({&matrices_[part], count, inputs, scales, to, halves_, false});
+    scratch.release(mark);
+}
+
+}  // namespace limbeck

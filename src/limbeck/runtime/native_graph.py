@@ -1,0 +1,151 @@
+"""From the graph of a student of words to its network in the C++ extension.
+
+A graph is taken for one of ours by its constants and by its operators, one after the other: a file with anything more,
+anything less or anything else in it is left to onnxruntime, which does what the graph says.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.runtime import _native
+from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float32]
+Matrix = tuple[Array, Floats | None]  # float32; or int8, with its scales
+
+WORDS = "Max Cast Unsqueeze Shape Squeeze Range Less Where"
+LOOKUP, INT8_LOOKUP = "Gather", "Gather Gather Cast Mul"
+RESTORED = "Cast Mul"  # int8 weights for which onnxruntime has no operator are made floats at the graph's beginning
+MASKED = "Transpose Unsqueeze Where"
+# Of each pooling of a recurrent student: a constant that no other has, and its operators.
+POOLINGS = {
+    "max": ("below_every_state", f"{MASKED} ReduceMax Transpose Flatten"),
+    "mean": ("no_state", f"{MASKED} ReduceSum Transpose Flatten Cast Div"),
+    "attention": ("question.weight", f"Transpose Reshape MatMul Add Tanh MatMul {MASKED} Softmax Mul ReduceSum"),
+}
+LAST = "last", "Transpose Flatten"  # the pooling that takes no constant
+JOINED, DENSE, CLASSIFIER = "Mul Sub Abs Concat", "Gemm Relu", "Gemm"
+# Operators that do the same with whole numbers.
+SAME = {"DynamicQuantizeLSTM": "LSTM", "DynamicQuantizeMatMul": "MatMul"}
+
+
+class Network(Protocol):
+    """All that is asked of a network of the extension."""
+
+    def logits(self, columns: list[list[list[int]]], out: Floats, threads: int, /) -> None:
+        """Write (rows, classes) into `out`."""
+
+
+def native_network(graph: OnnxFile) -> Network:
+    """The graph's network. Raises GraphNotUnderstood, and ValueError where the sizes of its weights do not fit."""
+    match graph.name:
+        case "bilstm":
+            operators, weights = _recurrent(graph)
+            kind: type[Network] = _native.Recurrent
+        case "textcnn":
+            operators, weights = _convolution(graph)
+            kind = _native.Convolution
+        case "bag":
+            operators, weights = _bag(graph)
+            kind = _native.Bag
+        case other:
+            raise GraphNotUnderstood(f"networks of the kind '{other}' are not known here")
+    _refuse_unless(graph, operators)
+    return kind(**weights, **_shared(graph))
+
+
+def _recurrent(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
+    """The operators from a text's words to its features, and the weights on that way."""
+    levels = sum(name.endswith(".B") for name in graph.constants)
+    cell = "GRU" if any(node.operator == "GRU" for node in graph.nodes) else "LSTM"
+    found = ((name, nodes) for name, (constant, nodes) in POOLINGS.items() if constant in graph.constants)
+    pooling, pooled = next(found, LAST)
+    weights: dict[str, Any] = {
+        "cell": cell.lower(),
+        "pooling": pooling,
+        "layers": [_level(graph, f"level_{number}") for number in range(levels)],
+    }
+    if pooling == "attention":
+        question = _constant(graph, "attention.bias"), _constant(graph, "question.weight")
+        weights["attention"] = (*_matrix(graph, "attention.weight"), *question)
+    stacked = " Transpose Reshape ".join([cell] * levels)
+    return f"Transpose {_lookup(graph)} {stacked} {pooled}", weights
+
+
+def _level(graph: OnnxFile, name: str) -> tuple[Array, Floats | None, Array, Floats | None, Array]:
+    for matrix in ("W", "R"):
+        if np.any(graph.constants.get(f"{name}.{matrix}.zero", 0)):
+            raise GraphNotUnderstood(f"'{name}.{matrix}' has another zero than 0")
+    return *_matrix(graph, f"{name}.W"), *_matrix(graph, f"{name}.R"), _constant(graph, f"{name}.B")
+
+
+def _convolution(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
+    sums = [node for node in graph.nodes if node.operator == "Sum" and node.outputs[0].startswith("input_ids.")]
+    windows = [len(node.inputs) for node in sums]  # what each of its places says is added up
+    filters, scales = _matrix(graph, "filters")
+    weights = {
+        "windows": windows,
+        "filters": filters,
+        "filter_scales": scales,
+        "bias": _constant(graph, "filters.bias"),
+    }
+    by_window = " ".join(f"Where {'Pad ' * window}Sum ReduceMax" for window in windows)
+    return f"{_lookup(graph)} MatMul Split Unsqueeze {by_window} Concat Add Relu", weights
+
+
+def _bag(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
+    logarithms = graph.constants.get("word_weights")
+    weighed = "Where" if logarithms is None else "Gather"
+    return f"{weighed} {_lookup(graph)} Softmax Unsqueeze MatMul Flatten", {"word_weights": logarithms}
+
+
+def _shared(graph: OnnxFile) -> dict[str, Any]:
+    """What every student of words has: its vectors and its head."""
+    embeddings, scales = _matrix(graph, "embeddings")
+    return {
+        "embeddings": embeddings,
+        "embedding_scales": scales,
+        "dense": _linear(graph, "dense") if _has_dense(graph) else None,
+        "classifier": _linear(graph, "classifier"),
+        "pair": _is_pair(graph),
+    }
+
+
+def _refuse_unless(graph: OnnxFile, of_text: str) -> None:
+    """Raise unless the graph's operators are just these: of one text or two, and of the head."""
+    restored = sum(name.startswith("level_") and name.endswith(".int8") for name in graph.constants)
+    texts = [WORDS, of_text] * (2 if _is_pair(graph) else 1) + [JOINED] * _is_pair(graph)
+    expected = " ".join([RESTORED] * restored + texts + [DENSE] * _has_dense(graph) + [CLASSIFIER])
+    found = " ".join(SAME.get(node.operator, node.operator) for node in graph.nodes)
+    if found != expected:
+        raise GraphNotUnderstood(f"its operators are not those of a '{graph.name}' that this version knows")
+
+
+def _lookup(graph: OnnxFile) -> str:
+    return LOOKUP if "embeddings" in graph.constants else INT8_LOOKUP
+
+
+def _is_pair(graph: OnnxFile) -> bool:
+    return "pair_ids" in graph.inputs
+
+
+def _has_dense(graph: OnnxFile) -> bool:
+    return "dense.weight" in graph.constants
+
+
+def _linear(graph: OnnxFile, name: str) -> tuple[Array, Array]:
+    return _constant(graph, f"{name}.weight"), _constant(graph, f"{name}.bias")
+
+
+def _matrix(graph: OnnxFile, name: str) -> Matrix:
+    whole = f"{name}.int8" if f"{name}.int8" in graph.constants else name
+    return _constant(graph, whole), graph.constants.get(f"{name}.scale")
+
+
+def _constant(graph: OnnxFile, name: str) -> Array:
+    if name not in graph.constants:
+        raise GraphNotUnderstood(f"it has no constant '{name}'")
+    return graph.constants[name]

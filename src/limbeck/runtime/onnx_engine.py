@@ -1,0 +1,60 @@
+"""The engine that runs every model everywhere: onnxruntime on padded batches."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+
+from limbeck.runtime.batches import length_batches
+from limbeck.runtime.inputs import Columns, Inputs
+
+Logits = npt.NDArray[np.float32]
+
+
+class OnnxEngine:
+    """Rows are sorted by length, padded as little as can be, and run in batches, several at once."""
+
+    name = "onnxruntime"
+
+    def __init__(self, graph: Path, inputs: Inputs, *, classes: int, threads: int) -> None:
+        self._session = onnxruntime.InferenceSession(str(graph), _options(), providers=["CPUExecutionProvider"])
+        self._names = [value.name for value in self._session.get_inputs()]
+        self._inputs, self._classes, self._threads = inputs, classes, threads
+
+    def logits(self, columns: Columns) -> Logits:
+        """(rows, classes), in the order of the rows; there is at least one."""
+        rows = len(columns[0])
+        if rows == 1:
+            return self._run(columns)
+        batches = length_batches(self._inputs.lengths(columns))
+        logits = np.empty((rows, self._classes), dtype=np.float32)
+        parts = [[[column[row] for row in batch] for column in columns] for batch in batches]
+        for batch, block in zip(batches, self._run_all(parts), strict=True):
+            logits[batch] = block
+        return logits
+
+    def _run_all(self, batches: list[Columns]) -> list[Logits]:
+        """Threads live no longer than the call: a pool kept for longer would be dead in a forked worker."""
+        if len(batches) == 1 or self._threads == 1:
+            return [self._run(batch) for batch in batches]
+        with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
+            return list(pool.map(self._run, batches))
+
+    def _run(self, columns: Columns) -> Logits:
+        feed = self._inputs.feed(columns)
+        logits: Logits = self._session.run(["logits"], {name: feed[name] for name in self._names})[0]
+        return logits
+
+
+def _options() -> onnxruntime.SessionOptions:
+    """One thread per run: measured, int8 LSTMs gain nothing from a second, and whole batches share out better.
+
+    Every other option stays as it is: none that was tried gained more than noise, and several lost (docs/speed.md).
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only
+    return options

@@ -1,0 +1,64 @@
+"""Texts to the ids of their tokens, with nothing around them: what every tokenizer of ours does first."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from tokenizers import Tokenizer
+
+from limbeck.text.piece_memo import Ids, PieceMemo
+from limbeck.text.readable import readable
+from limbeck.text.separable import is_separable
+
+TEXTS_AT_ONCE = 8_192  # bounds the memory that the encodings of a large corpus take
+PIECES_AT_ONCE = 256
+# Of a text, no more characters are read than so many, and so many for each token asked for.
+LEAST_CHARACTERS, CHARACTERS_PER_TOKEN = 10_000, 100
+
+
+class PlainIds:
+    """The ids that a tokenizer gives to texts. Words that it has read before are looked up, where that is exact.
+
+    `before` is done to every text, `after` to the ids of every text; each must give the same if it is done to the words
+    of a text one by one. Texts are cut here and not by the tokenizers library: its settings are state of the tokenizer,
+    and changing them while another thread encodes is an error.
+    """
+
+    def __init__(
+        self, tokenizer: Tokenizer, *, after: Callable[[Ids], Ids], before: Callable[[str], str] | None = None
+    ) -> None:
+        self._tokenizer, self._before, self._after = tokenizer, before, after
+        is_known = is_separable(tokenizer)
+        self._memo = PieceMemo(of_texts=self._of_texts, of_pieces=self._of_pieces) if is_known else None
+
+    def read(self, texts: Sequence[str], *, max_length: int, whole: bool = False) -> list[Ids]:
+        """The ids of each text, at most `max_length`; or all of them, of a text that is not too long for that."""
+        if len(texts) > TEXTS_AT_ONCE:
+            blocks = (texts[start : start + TEXTS_AT_ONCE] for start in range(0, len(texts), TEXTS_AT_ONCE))
+            return [row for block in blocks for row in self.read(block, max_length=max_length, whole=whole)]
+        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN)
+        most_tokens = sys.maxsize if whole else max_length
+        if self._memo is not None:
+            return self._memo.read(texts, most_tokens=most_tokens, most_characters=most_characters)
+        given = [readable(text, most_characters=most_characters) for text in texts]
+        return [row[:most_tokens] for row in self._of_texts(given)]
+
+    def _of_texts(self, texts: list[str]) -> list[Ids]:
+        given = texts if self._before is None else [*map(self._before, texts)]
+        encodings = self._tokenizer.encode_batch_fast(given, add_special_tokens=False)
+        return [self._after(encoding.ids) for encoding in encodings]
+
+    def _of_pieces(self, pieces: list[str]) -> list[Ids]:
+        """As `_of_texts`, but several words share an encoding: that takes less time."""
+        if len(pieces) == 1:
+            return self._of_texts(pieces)
+        given = pieces if self._before is None else [*map(self._before, pieces)]
+        groups = [given[start : start + PIECES_AT_ONCE] for start in range(0, len(given), PIECES_AT_ONCE)]
+        rows: list[Ids] = []
+        encodings = self._tokenizer.encode_batch(groups, is_pretokenized=True, add_special_tokens=False)
+        for group, encoding in zip(groups, encodings, strict=True):
+            found: list[Ids] = [[] for _ in group]
+            for number, place in zip(encoding.ids, cast(list[int], encoding.word_ids), strict=True):
+                found[place].append(number)
+            rows += map(self._after, found)
+        return rows

@@ -1,0 +1,176 @@
+"""The page of results is written from what was run, and leaves out what was not."""
+
+import json
+import shutil
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from limbeck.recipe.load import load_recipe
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+
+
+def module(name: str) -> ModuleType:
+    """A script of benchmarks/, which is no part of the package."""
+    return import_module(f"benchmarks.{name}")
+
+
+def entry(name: str, accuracy: float, **more: Any) -> dict[str, Any]:
+    """A model as a line of a table holds it."""
+    return {
+        "name": name,
+        "kind": "bilstm",
+        "accuracy": accuracy,
+        "accuracy_per_seed": [accuracy - 0.01, accuracy + 0.01],
+        "accuracy_sd": 0.0141,
+        "macro_f1": accuracy,
+        "teacher_agreement": 0.95,
+        "parameters": 3_000_000,
+        "parameters_without_embeddings": 600_000,
+        "size_mb": 3.1,
+        "latency_ms": {"p50": 0.2, "p95": 0.3},
+        "speedup_over_teacher": 300.0,
+        "f1_of_class": {"negative": accuracy, "positive": accuracy},
+        **more,
+    }
+
+
+def line(accuracy: float) -> dict[str, Any]:
+    """A line of a table."""
+    gain = {"accuracy": accuracy - 0.85, "ci95": [0.01, 0.09]}
+    return {
+        "command": "limbeck run sst2-text",
+        "machine": "A Processor, 2 cores",
+        "rows": {"train": 67_349, "dev": 872},
+        "judged_split": "dev",
+        "transfer_rows": 371_831,
+        "copies": 0,
+        "teacher": entry("all-mpnet-base-v2", 0.95, speedup_over_teacher=1.0),
+        "alone": entry("bilstm-alone", 0.85),
+        "student": entry(
+            "bilstm", accuracy, gain_over_baseline=gain, mcnemar_against_alone={"p": 0.0001, "test": "exact"}
+        ),
+        "int8": entry("bilstm-int8", accuracy - 0.001),
+        "teacher_int8": None,
+        "seconds": {"teacher": 61.0, "students": 120.4},
+    }
+
+
+def write(root: Path, table: str, lines: dict[str, Any]) -> None:
+    """The numbers of a table, where the page looks for them."""
+    merge = module("table_runs").merge_line
+    for name, numbers in lines.items():
+        merge(root / "benchmarks" / "results" / "tables" / f"{table}.json", table, name, numbers)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docs").mkdir()
+    return tmp_path
+
+
+def page_of(root: Path) -> str:
+    """The page as it is written."""
+    module("results_page").write_page(root)
+    return (root / "docs" / "results.md").read_text(encoding="utf-8")
+
+
+def test_a_line_has_its_numbers_its_command_and_those_of_others_beside_it(root: Path) -> None:
+    write(root, "sst2", {"text": line(0.926)})
+
+    page = page_of(root)
+
+    assert "| + unlabelled text | 92.6 ± 1.4 | 91.6 93.6 | 92.6 | +7.6 (+1.0 to +9.0) | <0.001 | 95.0 | 92.5 |" in page
+    assert "| + unlabelled text | `limbeck run sst2-text` | teacher 61, students 120 |" in page
+    assert "Tang et al. 2019" in page
+    assert "−8.2" in page, "the relative change of the student alone against its like with text"
+
+
+def test_pictures_are_written_beside_the_page_and_shown_on_it(root: Path) -> None:
+    write(root, "sst2", {"text": line(0.926)})
+
+    page = page_of(root)
+
+    picture = (root / "docs" / "results" / "sst2.svg").read_text(encoding="utf-8")
+    assert "](results/sst2.svg)" in page
+    assert "MKD-LSTM" in picture
+    assert ">text<" in picture
+
+
+def test_what_was_not_run_is_told_on_the_terminal_and_not_on_the_page(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, "sst2", {"text": line(0.926)})
+
+    page = page_of(root)
+
+    told = capsys.readouterr().err
+    assert "not run yet: sst2:tang" in told
+    assert "not run yet: imdb:text" in told
+    assert "not run" not in page
+    assert "## IMDB" not in page
+
+
+@pytest.mark.parametrize(("accuracy", "told"), [(0.92, "**Not matched**: PaddleNLP"), (0.94, "is not below: Paddle")])
+def test_the_page_says_whether_a_published_number_was_reached(root: Path, accuracy: float, told: str) -> None:
+    write(root, "chnsenticorp", {"text": line(accuracy)})
+
+    assert told in page_of(root)
+
+
+def test_lines_are_merged_by_name(root: Path) -> None:
+    write(root, "sst2", {"text": line(0.90), "kd": line(0.89)})
+    write(root, "sst2", {"text": line(0.92)})
+
+    file = root / "benchmarks" / "results" / "tables" / "sst2.json"
+    lines = json.loads(file.read_text(encoding="utf-8"))["lines"]
+
+    assert {name: numbers["student"]["accuracy"] for name, numbers in lines.items()} == {"text": 0.92, "kd": 0.89}
+
+
+def test_an_ablation_is_a_picture_and_a_line_of_what_its_numbers_say(root: Path) -> None:
+    results = root / "benchmarks" / "results" / "ablation_sst2.json"
+    results.parent.mkdir(parents=True)
+    for setting, accuracy in (("rows:0", 0.88), ("rows:10,000", 0.90), ("rows:all", 0.93), ("loss:logit MSE", 0.93)):
+        module("table_runs").merge_line(results, "ablation", setting, line(accuracy))
+
+    page = page_of(root)
+
+    assert "**From 0 to all: +5.0 points; the last step, from 10,000, brings +3.0 of them.**" in page
+    assert (root / "docs" / "results" / "ablation-rows.svg").is_file()
+    assert "### Loss" not in page, "one setting alone says nothing"
+
+
+def test_every_line_names_a_recipe_of_the_package_that_takes_its_changes() -> None:
+    tables = module("table_lines").TABLES.values()
+    settings = [setting for ablation in module("ablation_lines").ABLATIONS for setting in ablation.settings]
+    for one in [*(line for table in tables for line in table.lines), *settings]:
+        assert load_recipe(one.recipe, overrides=one.overrides, locate=False)
+
+
+def test_a_new_run_begins_with_what_a_run_of_the_same_teacher_has_made(tmp_path: Path) -> None:
+    runs = module("table_runs")
+    lender = tmp_path / "lender"
+    for made in ("corpus", "teacher", "report", "students/bilstm/0", "students/bilstm-alone/0"):
+        (lender / made).mkdir(parents=True)
+        (lender / made / "manifest.json").write_text(made, encoding="utf-8")
+    stages = {name: {"seconds": 60.0} for name in ("teacher", "students/bilstm/0", "report")}
+    (lender / "run.json").write_text(json.dumps({"stages": stages}), encoding="utf-8")
+
+    runs._borrow(lender, tmp_path / "new", kind="bilstm")
+    shutil.rmtree(lender)
+
+    found = {str(path.parent.relative_to(tmp_path / "new")) for path in (tmp_path / "new").rglob("manifest.json")}
+    assert found == {"corpus", "teacher", "students/bilstm-alone/0"}
+    assert json.loads((tmp_path / "new" / "run.json").read_text(encoding="utf-8"))["stages"] == {
+        "teacher": {"seconds": 60.0}
+    }

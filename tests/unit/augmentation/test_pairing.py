@@ -1,0 +1,109 @@
+"""New pairs of the texts that train has."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from limbeck.artifacts.rows import content_key
+from limbeck.augmentation.masking import MaskWords
+from limbeck.augmentation.method import Source
+from limbeck.augmentation.nearest_texts import nearest_texts
+from limbeck.augmentation.pairing import NewPairs, pairing
+from limbeck.augmentation.words import cut_words
+from limbeck.recipe.augmentation import Pairing
+from limbeck.recipe.recipe import Recipe
+
+TEXTS = ["how do i lose weight", "how can i lose weight quickly", "what is a verb", "is this a verb"]
+PAIRS = ["how to lose weight", "the way to paris", "what does a verb do", "how far is paris"]
+
+
+def method(texts: Any, *, probability: float = 1.0, neighbours: int = 3, language: str = "en", bench: Any) -> NewPairs:
+    """The method, prepared for these rows."""
+    section = Pairing(kind="pairing", probability=probability, neighbours=neighbours)
+    return pairing(section, texts, bench(language=language))
+
+
+def test_the_nearest_texts_share_the_rarer_words() -> None:
+    words = [set(text.split()) for text in [*TEXTS, *PAIRS]]
+
+    near = nearest_texts(words, most=2)
+
+    assert near[0] == [1, 4], "the two others about weight"
+    assert near[2] == [6, 3], "the two others about verbs, the one with more words in common first"
+
+
+def test_a_text_is_not_its_own_neighbour_and_one_of_its_own_words_has_none() -> None:
+    near = nearest_texts([{"a", "b"}, {"a", "b"}, {"c"}], most=5)
+
+    assert near == [[1], [0], []]
+
+
+def test_a_word_of_nearly_all_texts_finds_nothing() -> None:
+    texts = [{"the", f"word{number}"} for number in range(200)] + [{"the", "rare"}, {"rare", "other"}]
+
+    near = nearest_texts(texts, most=5)
+
+    assert near[0] == []
+    assert near[200] == [201]
+
+
+def test_one_text_of_the_pair_stays_and_the_other_becomes_a_neighbour_of_it(
+    make_rows: Any, make_bench: Any, make_copies: Any
+) -> None:
+    new_pairs = method(make_rows(TEXTS, PAIRS), neighbours=2, bench=make_bench)
+
+    copies = make_copies([new_pairs], TEXTS[0], "how to lose weight", copies=50)
+
+    firsts = {copy.sides[1] for copy in copies if copy.sides[0] == TEXTS[0]}
+    seconds = {copy.sides[0] for copy in copies if copy.sides[1] == PAIRS[0]}
+    assert firsts == {"how can i lose weight quickly", "how to lose weight"}
+    assert seconds == {"how do i lose weight", "how can i lose weight quickly"}
+    assert all(copy.changes[0] > 0 for copy in copies)
+
+
+def test_a_copy_is_a_new_pair_or_changed_and_never_both(
+    make_rows: Any, make_bench: Any, make_copies: Any, within_four_sigma: Any
+) -> None:
+    new_pairs = method(make_rows(TEXTS, PAIRS), probability=0.4, bench=make_bench)
+
+    copies = make_copies([MaskWords(1.0), new_pairs], TEXTS[0], PAIRS[0], copies=1000)
+
+    paired = [copy for copy in copies if copy.changes[1]]
+    assert within_four_sigma(len(paired), trials=1000, chance=0.4)
+    assert not any("[MASK]" in side for copy in paired for side in copy.sides)
+    assert all("[MASK]" in " ".join(copy.sides) for copy in copies if not copy.changes[1])
+
+
+def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_bench: Any) -> None:
+    new_pairs = method(make_rows(TEXTS, PAIRS), bench=make_bench)
+    alone = "something else altogether"
+
+    partner = new_pairs.partner(Source(content_key(alone), cut_words(alone, language="en")), Random(0))
+
+    assert partner is None
+
+
+def test_texts_that_differ_in_case_alone_are_no_neighbours(make_rows: Any, make_bench: Any) -> None:
+    rows = make_rows(["Lose weight", "lose weight"], ["lose weight now", "something"])
+
+    new_pairs = method(rows, bench=make_bench)
+
+    near = {new_pairs.texts[place] for place in new_pairs.nearest[content_key("Lose weight")]}
+    assert near == {"lose weight now"}
+
+
+def test_without_new_pairs_the_copies_are_what_they_were(make_copies: Any) -> None:
+    """Dice that were thrown for a method that is not there would give others."""
+    [copy] = make_copies([MaskWords(0.5)], "one two three four", "five six seven eight")
+
+    assert copy.sides == ["[MASK] two [MASK] four", "[MASK] [MASK] [MASK] eight"]
+
+
+def test_pairing_is_refused_where_there_are_no_pairs() -> None:
+    methods = {"methods": [{"kind": "pairing"}]}
+
+    with pytest.raises(ValidationError, match="the corpus has none"):
+        Recipe.model_validate({"corpus": {"train": "train.csv"}, "augmentation": methods})
+    assert Recipe.model_validate({"corpus": {"train": "train.csv", "pair": "other"}, "augmentation": methods})

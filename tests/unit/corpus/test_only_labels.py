@@ -1,0 +1,64 @@
+"""Of a file with many classes, the rows of some."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import ValidationError
+
+from limbeck.errors import OnlyLabelsUnknown, TooFewRows
+from limbeck.recipe.corpus import Corpus as CorpusSection
+
+if TYPE_CHECKING:
+    from tests.unit.corpus.conftest import ReadCorpus, RememberingReporter
+
+TRAIN = [("a goal", "sport"), ("a fast car", "car"), ("a war", "world"), ("a match", "sport"), ("a wheel", "car")]
+DEV = [("a treaty", "world"), ("a cup", "sport")]
+
+
+def test_rows_of_other_labels_are_left_out_of_every_split_and_the_rest_keep_their_ids(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = make_corpus(train=TRAIN, dev=DEV, only_labels=["sport", "car"])
+
+    assert corpus.labels == ["car", "sport"]
+    assert corpus.splits["train"].ids == ["train-0", "train-1", "train-3", "train-4"]
+    assert corpus.splits["dev"].texts == ["a cup"]
+    assert corpus.facts["of_other_labels_left_out"] == 2
+    assert "2 rows of other labels" in reporter.notes[-1]
+
+
+def test_classes_go_by_the_names_that_the_recipe_gives_them(
+    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    names = {"sport": "sports", "car": "cars", "world": "the world"}
+
+    corpus = make_corpus(train=TRAIN, dev=DEV, only_labels=["sports", "the world"], label_names=names)
+
+    assert corpus.labels == ["sports", "the world"]
+    assert corpus.splits["train"].ids == ["train-0", "train-2", "train-3"]
+    assert not [note for note in reporter.notes if "label_names" in note]
+
+
+def test_a_class_that_train_does_not_have_is_told_with_those_it_has(make_corpus: "ReadCorpus") -> None:
+    with pytest.raises(OnlyLabelsUnknown, match="did you mean 'sport'") as caught:
+        make_corpus(train=TRAIN, dev=DEV, only_labels=["sports", "car"])
+
+    assert caught.value.unknown == ("sports",)
+
+
+def test_a_dev_file_without_any_such_row_is_refused(make_corpus: "ReadCorpus") -> None:
+    with pytest.raises(TooFewRows, match="dev with the labels of only_labels"):
+        make_corpus(train=TRAIN, dev=DEV[:1], only_labels=["sport", "car"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({"only_labels": ["sport"]}, "two classes or more"),
+        ({"only_labels": ["a", "b"], "multi_label": True}, "one label each"),
+        ({"only_labels": ["a", "b"], "label": ["a", "b"]}, "one label each"),
+    ],
+)
+def test_what_cannot_be_chosen_from_is_refused(keys: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValidationError, match=told):
+        CorpusSection.model_validate({"train": "train.tsv", **keys})

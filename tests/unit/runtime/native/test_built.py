@@ -1,0 +1,47 @@
+"""The extension is optional: a build that fails only warns. So nothing else would notice that it broke."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+IS_BUILT_HERE = sys.platform != "win32" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+HAS_COMPILER = any(shutil.which(name) for name in ("g++", "clang++"))
+
+
+@pytest.mark.skipif(not (IS_BUILT_HERE and HAS_COMPILER), reason="no C++ compiler that the extension is built with")
+def test_where_there_is_a_compiler_there_is_the_extension() -> None:
+    assert importlib.util.find_spec("limbeck.runtime._native"), "build it: python setup.py build_ext --inplace"
+
+
+def test_the_level_is_one_that_is_known() -> None:
+    native = pytest.importorskip("limbeck.runtime._native")
+
+    known = {"avx512-vnni", "avx2", ""} if platform.machine() in ("x86_64", "AMD64") else {""}
+    assert native.level() in known
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_goes_on_with_the_network_of_its_parent() -> None:
+    """As servers do that load a model, and then start their workers."""
+    code = """
+import os, numpy as np
+from limbeck.runtime import _native
+zeros, ones = np.zeros((9, 4), dtype=np.float32), np.ones((2, 4), dtype=np.float32)
+bag = _native.Bag(embeddings=zeros + 1, classifier=(ones, np.zeros(2, dtype=np.float32)))
+columns, out = [[[1, 2]] * 2000], np.zeros((2000, 2), dtype=np.float32)
+bag.logits(columns, out, 2)
+if child := os.fork():
+    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+out[:] = 0
+bag.logits(columns, out, 2)
+os._exit(0 if (out == 4).all() else 1)
+"""
+
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

@@ -1,0 +1,179 @@
+"""Which engine runs a model, and what happens where the one asked for cannot."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, helper, numpy_helper
+
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.errors import EngineUnusable
+from limbeck.runtime.classifier import Classifier, load
+
+ToyRows = tuple[tuple[str, str], ...]
+ROWS = ["a gorgeous film", "a dreadful story"]
+
+
+@pytest.fixture
+def native() -> ModuleType:
+    """The extension, where it was built and the processor is one it was written for."""
+    module: ModuleType = pytest.importorskip("limbeck.runtime._native")
+    if not module.level():
+        pytest.skip("this processor has no AVX2")
+    return module
+
+
+def changed(folder: Path, out: Path, change: Callable[[ModelProto], object]) -> ModelFolder:
+    """A copy of a model whose graph is another."""
+    shutil.copytree(folder, out)
+    graph = onnx.load_model(out / "model.onnx")
+    change(graph)
+    onnx.save_model(graph, out / "model.onnx")
+    return ModelFolder(out)
+
+
+def with_one_node_more(model: ModelProto) -> None:
+    """The logits, doubled."""
+    last = model.graph.node[-1]
+    last.output[0] = "half"
+    model.graph.node.append(helper.make_node("Add", ["half", "half"], ["logits"]))
+
+
+def of_another_name(model: ModelProto) -> None:
+    model.graph.name = "surprise"
+
+
+def with_a_constant_renamed(model: ModelProto) -> None:
+    for tensor in model.graph.initializer:
+        tensor.name = tensor.name.replace("level_0.R", "R")
+    for node in model.graph.node:
+        node.input[:] = [name.replace("level_0.R", "R") for name in node.input]
+
+
+def with_constants_that_are_numbers_of_another_field(model: ModelProto) -> None:
+    for tensor in model.graph.initializer:
+        if tensor.name == "classifier.bias":
+            values = numpy_helper.to_array(tensor).tolist()
+            tensor.ClearField("raw_data")
+            tensor.float_data.extend(values)
+
+
+STRANGE_BUT_SOUND = [
+    with_one_node_more,
+    of_another_name,
+    with_a_constant_renamed,
+    with_constants_that_are_numbers_of_another_field,
+]
+
+
+def test_the_quicker_engine_is_taken_where_it_can_run_the_model(model_folder: Path, native: ModuleType) -> None:
+    assert load(model_folder).engine == f"native {native.level()}"
+    assert load(model_folder, engine="native").engine == f"native {native.level()}"
+
+
+def test_onnxruntime_is_taken_where_it_is_asked_for(model_folder: Path) -> None:
+    assert load(model_folder, engine="onnx").engine == "onnxruntime"
+
+
+@pytest.mark.parametrize("folder", ["framed_folder", "framed_pair_folder"])
+def test_transformers_are_run_by_onnxruntime(folder: str, request: pytest.FixtureRequest) -> None:
+    model: Path = request.getfixturevalue(folder)
+
+    assert load(model).engine == "onnxruntime"
+    with pytest.raises(EngineUnusable, match="students that read words, not those of the kind 'transformer'"):
+        load(model, engine="native")
+
+
+def test_an_engine_nobody_knows_is_refused(model_folder: Path) -> None:
+    unknown: Any = "openvino"
+
+    with pytest.raises(ValueError, match="one of auto, native, onnx, not 'openvino'"):
+        load(model_folder, engine=unknown)
+
+
+def test_where_the_extension_is_missing_onnxruntime_runs_everything(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "limbeck.runtime._native", None)
+    monkeypatch.delitem(sys.modules, "limbeck.runtime.native_graph", raising=False)
+    monkeypatch.delattr("limbeck.runtime._native", raising=False)
+
+    assert load(model_folder).engine == "onnxruntime"
+    with pytest.raises(EngineUnusable, match="not part of this installation") as refusal:
+        load(model_folder, engine="native")
+    assert "`onnx`" in str(refusal.value)
+
+
+def test_where_the_processor_is_too_old_onnxruntime_runs_everything(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = SimpleNamespace(level=lambda: "")
+    monkeypatch.setitem(sys.modules, "limbeck.runtime._native", old)
+    monkeypatch.setattr("limbeck.runtime._native", old, raising=False)
+    monkeypatch.setitem(sys.modules, "limbeck.runtime.native_graph", SimpleNamespace(native_network=None))
+
+    assert load(model_folder).engine == "onnxruntime"
+    with pytest.raises(EngineUnusable, match="no AVX2"):
+        load(model_folder, engine="native")
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize("change", STRANGE_BUT_SOUND)
+def test_a_graph_that_is_not_ours_is_run_as_it_stands(
+    model_folder: Path, tmp_path: Path, change: Callable[[ModelProto], object]
+) -> None:
+    model = changed(model_folder, tmp_path / "model", change)
+
+    assert Classifier(model).engine == "onnxruntime"
+    with pytest.raises(EngineUnusable, match=r"does not understand .*model\.onnx"):
+        Classifier(model, engine="native")
+    factor = 2 if change is with_one_node_more else 1
+    np.testing.assert_allclose(Classifier(model).logits(ROWS), factor * load(model_folder).logits(ROWS), atol=1e-5)
+
+
+@pytest.mark.usefixtures("native")
+def test_weights_of_sizes_that_do_not_fit_are_refused(model_folder: Path, tmp_path: Path) -> None:
+    def narrower(model: ModelProto) -> None:
+        for tensor in model.graph.initializer:
+            if tensor.name == "level_0.R":
+                tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor)[:, :, :-1], tensor.name))
+
+    model = changed(model_folder, tmp_path / "model", narrower)
+
+    with pytest.raises(EngineUnusable, match="does not understand"):
+        Classifier(model, engine="native")
+
+
+@pytest.mark.usefixtures("native")
+def test_a_card_with_more_labels_than_the_graph_has_classes_is_refused(model_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model_folder, tmp_path / "model"))
+    card = (folder / "model.json").read_text().replace('"neutral",', '"neutral", "mixed",')
+    (folder / "model.json").write_text(card)
+
+    with pytest.raises(EngineUnusable, match=r"3 classes, and model\.json names 4"):
+        Classifier(ModelFolder(folder), engine="native")
+
+
+@pytest.mark.parametrize(("engine", "loaded"), [("native", "['limbeck.runtime._native']"), ("onnx", "['onnxruntime']")])
+def test_an_engine_loads_nothing_of_the_other(model_folder: Path, engine: str, loaded: str) -> None:
+    if engine == "native":
+        pytest.importorskip("limbeck.runtime._native")
+    code = (
+        "import sys, limbeck\n"
+        "print(limbeck.load(sys.argv[1], engine=sys.argv[2]).predict(['a gorgeous film']))\n"
+        "print([name for name in ('onnxruntime', 'limbeck.runtime._native') if name in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model_folder), engine], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == loaded

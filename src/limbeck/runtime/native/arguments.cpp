@@ -71,6 +71,16 @@ Array::Array(PyObject* object, const char* name, long count) {
         throw std::invalid_argument(std::string(name) + " must hold " + std::to_string(count) + " numbers");
 }
 
+const float* Array::floats() const {
+    if (integers()) return nullptr;
+    if (reinterpret_cast<std::uintptr_t>(view_->buf) % alignof(float) == 0) return static_cast<const float*>(view_->buf);
+    if (aligned_.empty()) {
+        aligned_.resize(count());
+        std::memcpy(aligned_.data(), view_->buf, view_->len);
+    }
+    return aligned_.data();
+}
+
 Arguments::Arguments(PyObject* positional, PyObject* keywords, std::initializer_list<const char*> names)
     : keywords_(keywords) {
     if (positional != nullptr && PyTuple_Size(positional) > 0) throw TypeMistake("all arguments are keyword arguments");

@@ -27,18 +27,13 @@ class Array {
     // Throws where the object is none of these, or has not the shape; ANY stands for any length.
     static constexpr long ANY = -1;
     Array(PyObject* object, const char* name, std::initializer_list<long> shape, bool integers_too = false);
-    // The same, of which only `memory` and `bytes` are read.
-    struct Unread {};
-    Array(Unread, PyObject* object, const char* name, std::initializer_list<long> shape);
     // So many floats, in any shape.
     Array(PyObject* object, const char* name, long count);
 
     bool integers() const { return view_->itemsize == 1; }
-    const void* memory() const { return view_->buf; }  // floats in it need not stand where floats like to stand
-    const float* floats() const {
-        if (integers()) return nullptr;
-        return aligned_.empty() ? static_cast<const float*>(view_->buf) : aligned_.data();
-    }
+    const void* memory() const { return view_->buf; }
+    // Null for integers. A copy where the floats do not stand where floats have to stand: files may have them anywhere.
+    const float* floats() const;
     const std::int8_t* bytes() const { return integers() ? static_cast<const std::int8_t*>(view_->buf) : nullptr; }
     long length(int axis) const { return static_cast<long>(view_->shape[axis]); }
     long count() const { return static_cast<long>(view_->len / view_->itemsize); }
@@ -52,10 +47,8 @@ class Array {
             delete view;
         }
     };
-    void align();
-
     std::unique_ptr<Py_buffer, Releasing> view_;
-    std::vector<float> aligned_;  // a copy, where one is needed
+    mutable std::vector<float> aligned_;
 };
 
 // The keyword arguments of a constructor.

@@ -42,7 +42,11 @@ Embeddings embeddings_of(const Arguments& arguments, Built& built) {
     built.held.emplace_back(arguments.required("embeddings"), "embeddings",
                             std::initializer_list<long>{Array::ANY, Array::ANY}, true);
     const Array& table = built.held.front();
-    Embeddings embeddings{table.floats(), table.bytes(), nullptr, table.length(0) - 1, table.length(1)};
+    Embeddings embeddings{};
+    embeddings.words = table.length(0) - 1;
+    embeddings.width = table.length(1);
+    if (table.integers()) embeddings.integers = table.bytes();
+    else embeddings.floats = static_cast<const char*>(table.memory());
     if (embeddings.words < 1 || embeddings.width < 1)
         throw std::invalid_argument("embeddings must hold a word, and the row behind the last word");
     PyObject* scales = arguments.optional("embedding_scales");

@@ -1,6 +1,7 @@
 #include "words.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace limbeck {
 
@@ -108,10 +109,10 @@ void WordTable::compute(const std::int32_t* ids, long count, long part, void* co
             continue;
         }
         float* vector = matrices_.empty() ? static_cast<float*>(to[place]) : scratch.take<float>(width_);
-        for (long number = 0; number < embeddings_.width; ++number)
-            vector[number] = embeddings_.integers != nullptr
-                                 ? static_cast<float>(embeddings_.integers[start + number]) * scales[place]
-                                 : embeddings_.floats[start + number];
+        if (embeddings_.floats != nullptr)
+            std::memcpy(vector, embeddings_.floats + start * sizeof(float), embeddings_.width * sizeof(float));
+        for (long number = 0; embeddings_.integers != nullptr && number < embeddings_.width; ++number)
+            vector[number] = static_cast<float>(embeddings_.integers[start + number]) * scales[place];
         std::fill(vector + embeddings_.width, vector + width_, 0.0f);
         inputs[place] = vector;
     }

@@ -13,7 +13,7 @@ namespace limbeck {
 
 // (words, width), floats or integers with a scale for each word; somebody else's memory.
 struct Embeddings {
-    const float* floats = nullptr;
+    const char* floats = nullptr;  // which may stand anywhere in memory
     const std::int8_t* integers = nullptr;
     const float* scales = nullptr;
     long words = 0, width = 0;

@@ -225,3 +225,32 @@ def test_directions_may_have_integers_of_different_size(
 
     np.testing.assert_allclose(values[1], (weights[1] * scales[1]).T, rtol=1e-6)
     np.testing.assert_allclose(logits, student.logits(columns), rtol=0, atol=0.03)
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["floats", "integers"])
+def test_arrays_may_stand_anywhere_in_memory(
+    extension: Any, level: str, draw: Any, logits_of: LogitsOf, int8: bool
+) -> None:
+    """As they do where a file was read in one piece."""
+    student = Student(draw, cell="lstm", int8=int8)
+    columns = draw.rows(WORDS, LENGTHS)
+    expected = logits_of(extension.Recurrent(**student.arguments, level=level), columns)
+
+    logits = logits_of(extension.Recurrent(**moved(student.arguments), level=level), columns)
+
+    np.testing.assert_array_equal(logits, expected)
+
+
+def moved(value: Any) -> Any:
+    """The same, but with every array at an odd place, which cannot be written to."""
+    match value:
+        case np.ndarray():
+            array = np.frombuffer(b"?" + value.tobytes(), dtype=value.dtype, offset=1).reshape(value.shape)
+            assert value.itemsize == 1 or not array.flags.aligned
+            return array
+        case dict():
+            return {name: moved(each) for name, each in value.items()}
+        case tuple() | list():
+            return [moved(each) for each in value]
+        case _:
+            return value

@@ -48,6 +48,7 @@ def test_an_id_that_is_no_word_is_refused(extension: Any, logits_of: LogitsOf, i
         ([[(1, 2)]], TypeError, "a text must be a list of ints"),
         ([[["1"]]], TypeError, "a text must be a list of ints"),
         ([[[1.0]]], TypeError, "a text must be a list of ints"),
+        ([[[np.int64(1)]]], TypeError, "a text must be a list of ints"),
         ([((1,),)], TypeError, "a column must be a list of texts"),
         (([[1]],), TypeError, "columns must be a list"),
     ],

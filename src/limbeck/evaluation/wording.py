@@ -129,7 +129,8 @@ def verdict(report: Mapping[str, Any]) -> str:
     teacher = teacher_of(report)
     sentence = f"{model['name']} {_kept(model, teacher, report)}, {_cost(model, teacher)}"
     gain = model.get("gain_over_baseline")
-    return f"{sentence}." if gain is None else f"{sentence}; {gain_in_words(gain, seeds=model['seed_count'])}."
+    gained = "" if gain is None else f"; {gain_in_words(gain, seeds=model['seed_count'])}"
+    return f"{sentence}{gained}.{_quicker(model, teacher, report)}"
 
 
 def _kept(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
@@ -150,6 +151,15 @@ def _cost(model: Entry, teacher: Entry) -> str:
         return f"takes {milliseconds(model, 'p50')} ms for a text and {three_figures(model['size_mb'])} MB"
     speed = _comparison(model["speedup_over_teacher"], more="faster", less="slower")
     return f"is {speed} and {_comparison(teacher['size_mb'] / model['size_mb'], more='smaller', less='larger')}"
+
+
+def _quicker(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
+    """A sentence on the quickest exported file, where it is quicker than the model; nothing where none is."""
+    files = [entry for entry in report["models"] if entry["role"] == "export" and entry["speedup_over_teacher"]]
+    best = max(files, key=lambda entry: float(entry["speedup_over_teacher"]), default=None)
+    if best is None or best["speedup_over_teacher"] <= (model["speedup_over_teacher"] or float("inf")):
+        return ""
+    return f" {best['name']} {_kept(best, teacher, report)} and {_cost(best, teacher)}."
 
 
 def _comparison(factor: float, *, more: str, less: str) -> str:

@@ -34,6 +34,7 @@ from limbeck.bench.contestant import Contestant
 from limbeck.bench.run import compared
 from limbeck.bench.texts import mixed
 from limbeck.bench.timing import time_contestants
+from limbeck.cores import share_cores
 from limbeck.evaluation.clock_process import pinned_environment
 from limbeck.evaluation.machine import machine_facts, usable_cores
 from limbeck.progress import TerminalReporter
@@ -51,7 +52,7 @@ def main() -> None:
     """Measure what is asked for, or write the page."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--only", nargs="*", choices=SECTIONS, default=SECTIONS)
-    options.add_argument("--run", type=Path, help="a trained run, for `accuracy`")
+    options.add_argument("--run", type=Path, action="append", help="a trained run, for `accuracy`; may come again")
     options.add_argument("--work", type=Path, default=Path("runs") / "runtime-benchmark", help="where models are kept")
     options.add_argument("--share", type=float, default=1.0, help="of the usual seconds: 0.1 to see whether all works")
     options.add_argument("--out", type=Path, default=RESULTS)
@@ -60,6 +61,7 @@ def main() -> None:
     if asked.write_page:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         return
+    share_cores()  # as `limbeck bench` does: two threads of PyTorch that wait for each other spin in each other's way
     found = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.is_file() else {}
     for section in asked.only:
         if section != "accuracy" or asked.run:
@@ -143,8 +145,8 @@ def floor(asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def accuracy(asked: argparse.Namespace) -> dict[str, Any]:
-    """Every file of a trained run on every engine."""
-    return {**circumstances(), **accuracies(asked.run)}
+    """Every file of the trained runs on every engine."""
+    return {**circumstances(), "runs": [accuracies(run) for run in asked.run]}
 
 
 def circumstances() -> dict[str, Any]:

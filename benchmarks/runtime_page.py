@@ -166,9 +166,10 @@ def _part(name: str, part: str, size: str, products: str, floor: float, taken: f
 
 
 def accuracy_table(found: Found) -> str:
-    """Every file of a run on every engine."""
+    """Every file of every run on every engine."""
     rows = [
         [
+            run["run"],
             line["name"],
             line["engine"],
             f"{line['size_mb']:.1f}",
@@ -176,11 +177,12 @@ def accuracy_table(found: Found) -> str:
             f"{100 * line['same_label_as_fp32']:.2f} %",
             f"{line['largest_difference']:.2g}",
         ]
-        for line in found["lines"]
+        for run in found["runs"]
+        for line in run["lines"]
     ]
-    headings = ["model", "engine", "MB", "accuracy", "same label as fp32", "largest difference of a logit"]
-    about = f"Run `{found['run']}`, {found['rows']:,} dev rows; fp32 is the fp32 file in onnxruntime."
-    return f"{markdown(headings, rows, words=2)}\n\n{about}"
+    headings = ["run", "model", "engine", "MB", "accuracy", "same label as fp32", "largest difference of a logit"]
+    judged = " and ".join(sorted({f"{run['rows']:,}" for run in found["runs"]}))
+    return f"{markdown(headings, rows, words=3)}\n\n{judged} dev rows; fp32 is the fp32 file in onnxruntime."
 
 
 # ---- writing ----

@@ -29,7 +29,7 @@ def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice
 
 
 class Classifier:
-    """Keeps no state between calls, so that many threads may share one.
+    """Keeps nothing between calls but what it has worked out of words already, so many threads may share one.
 
     Rows are texts, or pairs of texts where `facts.pair` says so, in any iterable. They are taken and tokenised chunk by
     chunk, and run by the engine; what comes back is in the order given.

@@ -46,7 +46,7 @@ class OnnxFile:
 
 
 def read_onnx(path: Path) -> OnnxFile:
-    """The graph in this file. Constants are views of the file's bytes where they lie well for their type.
+    """The graph in this file. Constants are views of the file's bytes, and may stand at odd addresses.
 
     Raises GraphNotUnderstood.
     """
@@ -151,10 +151,9 @@ def _array(name: str, kind: int, shape: list[int], raw: Message | None) -> npt.N
     try:
         if any(size < 0 for size in shape):
             raise ValueError(f"its shape is {shape}")
-        array = np.frombuffer(b"" if raw is None else raw, dtype=DTYPES[kind]).reshape(shape)
+        return np.frombuffer(b"" if raw is None else raw, dtype=DTYPES[kind]).reshape(shape)
     except ValueError as error:
         raise GraphNotUnderstood(f"the constant '{name}' is no array: {error}") from None
-    return np.require(array, requirements="A")  # bytes anywhere in a file need not lie as floats must
 
 
 def _fields(data: Message) -> Iterator[Field]:

@@ -116,7 +116,9 @@ long Arguments::number(const char* name, long otherwise) const {
 
 bool Arguments::truth(const char* name) const {
     PyObject* found = optional(name);
-    return found != nullptr && PyObject_IsTrue(found) == 1;
+    const int answer = found == nullptr ? 0 : PyObject_IsTrue(found);
+    if (answer < 0) throw PythonError();
+    return answer == 1;
 }
 
 std::vector<long> Arguments::numbers(const char* name) const {

@@ -21,6 +21,13 @@ struct TypeMistake : std::invalid_argument {  // becomes a TypeError
 
 struct PythonError {};  // Python knows already
 
+struct Releasing {
+    void operator()(Py_buffer* view) const {
+        PyBuffer_Release(view);
+        delete view;
+    }
+};
+
 // A buffer of somebody else, held until this is gone: C-contiguous float32 or int8.
 class Array {
   public:
@@ -41,12 +48,6 @@ class Array {
   private:
     void hold(PyObject* object, const char* name, bool integers_too);
 
-    struct Releasing {
-        void operator()(Py_buffer* view) const {
-            PyBuffer_Release(view);
-            delete view;
-        }
-    };
     std::unique_ptr<Py_buffer, Releasing> view_;
     mutable std::vector<float> aligned_;
 };
@@ -73,6 +74,5 @@ class Arguments {
 std::vector<PyObject*> items_of(PyObject* object, const char* name, long count);
 std::vector<PyObject*> items_of(PyObject* sequence, const char* name);
 bool is_none(PyObject* object);
-
 
 }  // namespace limbeck

@@ -61,9 +61,9 @@ struct Walker {
 // two vectors, of two gates each.
 //
 // Sums and tables come multiplied with -log2(e), those of the tanh with -2·log2(e): 2 to their power is what the
-// activations are made of. What undoes the offset of states that are bytes is in the tables, and in `bias`.
+// activations are made of.
 struct Steps {
-    const Matrix* recurrent;  // its `bias` and `starts` are not read
+    const Matrix* recurrent;  // its `bias` is not read
     const float* scales;      // of the recurrent matrix, for bytes, in the order of the gates
     const float* bias;        // of the recurrent half of a GRU's new state
     long blocks;              // full ones

@@ -52,7 +52,6 @@ struct Avx2 {
         return multiply(power_within_1<Avx2, PRECISE>(rest), moved);
     }
 
-    static LIMBECK_INLINE Integers all_integers(int number) { return _mm256_set1_epi32(number); }
     static LIMBECK_INLINE Integers load_integers(const void* from) {
         return _mm256_loadu_si256(static_cast<const __m256i*>(from));
     }

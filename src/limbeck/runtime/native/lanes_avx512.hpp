@@ -70,7 +70,6 @@ struct Avx512 {
         }
     };
 
-    static LIMBECK_INLINE Integers all_integers(int number) { return _mm512_set1_epi32(number); }
     static LIMBECK_INLINE Integers load_integers(const void* from) { return _mm512_loadu_si512(from); }
     static LIMBECK_INLINE Floats floats_of(Integers a) { return _mm512_cvtepi32_ps(a); }
 

@@ -15,9 +15,14 @@ constexpr std::size_t LINE = 64;  // bytes of a cache line, and of the widest ve
 
 inline long rounded_up(long number, long step) { return (number + step - 1) / step * step; }
 
-inline void* aligned_bytes(std::size_t bytes) {
+inline void* aligned_bytes_or_null(std::size_t bytes) {
     void* block = nullptr;
-    if (posix_memalign(&block, LINE, rounded_up(static_cast<long>(bytes) + 1, LINE)) != 0) throw std::bad_alloc();
+    return posix_memalign(&block, LINE, rounded_up(static_cast<long>(bytes) + 1, LINE)) == 0 ? block : nullptr;
+}
+
+inline void* aligned_bytes(std::size_t bytes) {
+    void* block = aligned_bytes_or_null(bytes);
+    if (block == nullptr) throw std::bad_alloc();
     return block;
 }
 

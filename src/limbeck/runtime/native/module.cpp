@@ -1,4 +1,6 @@
 // The Python module: three types with the same two methods, and the level of the CPU.
+#include <exception>
+
 #include "building.hpp"
 #include "cpu.hpp"
 
@@ -94,44 +96,56 @@ struct Ids {
     }
 };
 
-struct Writable {
-    Py_buffer view;
+using Writable = std::unique_ptr<Py_buffer, Releasing>;
 
-    Writable(PyObject* object, long numbers) {
-        if (PyObject_GetBuffer(object, &view, PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) != 0) {
-            PyErr_Clear();
-            throw TypeMistake("out must be a writable C-contiguous array");
-        }
-        const bool floats = view.format != nullptr && std::string(view.format) == "f";
-        if (floats && view.len == numbers * static_cast<long>(sizeof(float))) return;
-        PyBuffer_Release(&view);
-        throw std::invalid_argument("out must hold a float32 for every row and class");
+Writable writable(PyObject* object) {
+    auto view = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(object, view.get(), PyBUF_C_CONTIGUOUS | PyBUF_WRITABLE | PyBUF_FORMAT) != 0) {
+        PyErr_Clear();
+        throw TypeMistake("out must be a writable C-contiguous array");
     }
-    ~Writable() { PyBuffer_Release(&view); }
-    Writable(const Writable&) = delete;
-    Writable& operator=(const Writable&) = delete;
+    return Writable(view.release());
+}
+
+// One call: what is to be done, and where the results go to.
+struct Work {
+    const Student* student;
+    const Text* texts;
+    long rows, threads;
+    Py_buffer* out;
 };
 
-// Python's threads run on while this exists.
-struct Unlocked {
-    PyThreadState* state = PyEval_SaveThread();
-    ~Unlocked() { PyEval_RestoreThread(state); }
-};
+Work work_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    if (count != 3) throw TypeMistake("logits takes columns, out and threads");
+    const Student& student = *reinterpret_cast<Object*>(self)->built->student;
+    const long threads = PyLong_AsLong(arguments[2]);
+    if (threads == -1 && PyErr_Occurred()) throw PythonError();
+    Writable out = writable(arguments[1]);
+    thread_local Ids ids;  // no code of Python runs on this thread between here and the end of the call
+    ids.copy(arguments[0], student);
+    const long rows = static_cast<long>(ids.texts.size()) / student.columns();
+    const bool fits = out->len == rows * student.classes() * static_cast<long>(sizeof(float));
+    if (!fits || out->format == nullptr || std::string(out->format) != "f")
+        throw std::invalid_argument("out must hold a float32 for every row and class");
+    return {&student, ids.texts.data(), rows, threads, out.release()};
+}
 
+// Python ends a daemon thread that wants the GIL back while Python itself ends. All that is on its stack is then tidied
+// up without the GIL: here there is nothing of Python's, and no destructor asks for the GIL.
 PyObject* logits(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    Work work{};
+    if (!told_to_python(false, [&] { return work = work_of(self, arguments, count), true; })) return nullptr;
+    std::exception_ptr failure;
+    PyThreadState* state = PyEval_SaveThread();
+    try {
+        work.student->logits(work.texts, work.rows, static_cast<float*>(work.out->buf), work.threads);
+    } catch (...) {
+        failure = std::current_exception();
+    }
+    PyEval_RestoreThread(state);
+    Releasing()(work.out);
     return told_to_python<PyObject*>(nullptr, [&] {
-        if (count != 3) throw TypeMistake("logits takes columns, out and threads");
-        const Student& student = *reinterpret_cast<Object*>(self)->built->student;
-        const long threads = PyLong_AsLong(arguments[2]);
-        if (threads == -1 && PyErr_Occurred()) throw PythonError();
-        thread_local Ids ids;  // nothing of Python runs on this thread between here and the end
-        ids.copy(arguments[0], student);
-        const long rows = static_cast<long>(ids.texts.size()) / student.columns();
-        Writable out(arguments[1], rows * student.classes());
-        if (rows > 0) {
-            Unlocked unlocked;
-            student.logits(ids.texts.data(), rows, static_cast<float*>(out.view.buf), threads);
-        }
+        if (failure) std::rethrow_exception(failure);
         return Py_NewRef(Py_None);
     });
 }

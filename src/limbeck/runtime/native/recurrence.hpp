@@ -64,14 +64,15 @@ struct Step {
     template <int VECTORS>
     LIMBECK_INLINE void add(long number, Sum<Lanes, BYTES> (&sums)[TEXTS][VECTORS]) const {
         const Matrix& matrix = *steps.recurrent;
-        const long place = number * Cell::gates * Lanes::lanes * matrix.inputs;
+        const long first = number * Cell::gates * Lanes::lanes, place = first * matrix.inputs;
+        const std::int32_t* starts = matrix.starts.get() + first;
         State states[TEXTS];
         LIMBECK_UNROLLED
         for (int text = 0; text < TEXTS; ++text) {
             states[text] = static_cast<State>(steps.walkers[text].now);
             LIMBECK_UNROLLED
             for (int vector = 0; vector < VECTORS; ++vector)
-                if constexpr (BYTES) sums[text][vector] = Lanes::all_integers(0);
+                if constexpr (BYTES) sums[text][vector] = Lanes::load_integers(starts + vector * Lanes::lanes);
                 else sums[text][vector] = Lanes::all(0.0f);
         }
         const char* weights = matrix.weights.get();

@@ -13,19 +13,6 @@ constexpr long MOST_TEXTS = 8;  // of a group, whatever the level
 constexpr float BELOW_EVERY_STATE = -2.0f;
 constexpr float STATE_SCALE = 1.0f / 127.0f;
 
-// What the state adds to the gates besides its product with the weights: their bias, and what undoes the offset of
-// states that are bytes.
-std::vector<float> state_bias(const DirectionWeights& weights, int offset) {
-    const Weights& recurrent = weights.recurrent;
-    std::vector<float> bias(recurrent.outputs);
-    for (long output = 0; output < recurrent.outputs; ++output) {
-        float sum = 0.0f;
-        for (long input = 0; offset != 0 && input < recurrent.inputs; ++input) sum += recurrent.value(output, input);
-        bias[output] = weights.bias[recurrent.outputs + output] - sum * STATE_SCALE * static_cast<float>(offset);
-    }
-    return bias;
-}
-
 }  // namespace
 
 Recurrent::Direction::Direction(const DirectionWeights& weights, const Units& units, const std::vector<long>& inputs,
@@ -39,11 +26,11 @@ Recurrent::Direction::Direction(const DirectionWeights& weights, const Units& un
         if (by_gate[place].source != NOTHING)
             scales[place] = weights.recurrent.scales[by_gate[place].source] * by_gate[place].factor * STATE_SCALE;
     // In a GRU's new state the reset gate stands between what the input says and what the state says.
-    const std::vector<float> of_state = state_bias(weights, recurrent.input_offset);
-    const long joined = units.gates == 3 ? 2 * units.hidden : weights.recurrent.outputs;
-    std::vector<float> of_input(weights.bias, weights.bias + weights.recurrent.outputs);
+    const long outputs = weights.recurrent.outputs, joined = units.gates == 3 ? 2 * units.hidden : outputs;
+    const float* of_state = weights.bias + outputs;
+    std::vector<float> of_input(weights.bias, weights.bias + outputs);
     for (long output = 0; output < joined; ++output) of_input[output] += of_state[output];
-    for (long unit = 0; joined + unit < weights.recurrent.outputs; ++unit)
+    for (long unit = 0; joined + unit < outputs; ++unit)
         bias[unit] = of_state[joined + unit] * units.factor(units.gates - 1);
     input = packed(weights.input, by_gate, inputs, of_input.data(), 4, form, kernels);
 }

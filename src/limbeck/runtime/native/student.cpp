@@ -5,7 +5,6 @@
 #include <cmath>
 #include <exception>
 #include <numeric>
-#include <system_error>
 #include <thread>
 
 namespace limbeck {
@@ -37,8 +36,8 @@ void on_threads(long count, Work work) {
     others.reserve(count);
     try {
         for (long number = 1; number < count; ++number) others.emplace_back(guarded, number);
-    } catch (const std::system_error&) {
-        // No more threads to be had: those that there are do the work.
+    } catch (const std::exception&) {
+        // No more threads to be had, or no memory for them: those that there are do the work.
     }
     guarded(0);
     for (std::thread& other : others) other.join();

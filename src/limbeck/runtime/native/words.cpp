@@ -53,11 +53,11 @@ void WordTable::rows(const std::int32_t* ids, long count, long part, const void*
 void WordTable::fold(const std::int32_t* const* ids, long count, long part, const void** const* rows,
                      Scratch& scratch) const {
     std::int32_t words[AT_ONCE];
-    std::unique_ptr<void, Freeing> whole[AT_ONCE];
+    Row whole[AT_ONCE];
     void* to[AT_ONCE];
     for (long place = 0; place < count; ++place) {
         words[place] = *ids[place];
-        if (room()) whole[place].reset(aligned_bytes(row_bytes_));
+        whole[place] = new_row();
     }
     const long bytes = part_numbers(part) * (halves_ ? 2 : 4);
     for (long other = 0; other < static_cast<long>(starts_.size()); ++other) {
@@ -74,22 +74,28 @@ void WordTable::fold(const std::int32_t* const* ids, long count, long part, cons
     }
     for (long place = 0; place < count; ++place)
         if (whole[place] != nullptr)
-            *rows[place] = static_cast<const char*>(published(words[place], whole[place].release())) + starts_[part];
+            *rows[place] = static_cast<const char*>(published(words[place], std::move(whole[place]))) + starts_[part];
 }
 
 // The row that all threads will see: this one, or that of a thread that was quicker.
-const void* WordTable::published(std::int32_t id, void* row) const {
+const void* WordTable::published(std::int32_t id, Row row) const {
     void* seen = nullptr;
-    if (table_[id].compare_exchange_strong(seen, row, std::memory_order_release, std::memory_order_acquire)) return row;
-    std::free(row);
-    kept_.fetch_sub(row_bytes_, std::memory_order_relaxed);
-    return seen;
+    const bool first = table_[id].compare_exchange_strong(seen, row.get(), std::memory_order_release,
+                                                          std::memory_order_acquire);
+    return first ? row.release() : seen;
 }
 
-bool WordTable::room() const {
-    if (kept_.fetch_add(row_bytes_, std::memory_order_relaxed) + row_bytes_ <= budget_) return true;
+// Null where the budget, or the memory, is used up.
+WordTable::Row WordTable::new_row() const {
+    if (kept_.fetch_add(row_bytes_, std::memory_order_relaxed) + row_bytes_ <= budget_)
+        if (void* row = aligned_bytes_or_null(row_bytes_)) return Row(row, GivingBack{this});
     kept_.fetch_sub(row_bytes_, std::memory_order_relaxed);
-    return false;
+    return nullptr;
+}
+
+void WordTable::GivingBack::operator()(void* row) const {
+    std::free(row);
+    table->kept_.fetch_sub(table->row_bytes_, std::memory_order_relaxed);
 }
 
 void WordTable::compute(const std::int32_t* ids, long count, long part, void* const* to, Scratch& scratch) const {

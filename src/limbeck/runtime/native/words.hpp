@@ -37,10 +37,16 @@ class WordTable {
     long kept_bytes() const { return kept_.load(std::memory_order_relaxed); }
 
   private:
+    struct GivingBack {  // a row that was not kept, and its bytes of the budget
+        const WordTable* table = nullptr;
+        void operator()(void* row) const;
+    };
+    using Row = std::unique_ptr<void, GivingBack>;
+
     void fold(const std::int32_t* const* ids, long count, long part, const void** const* rows, Scratch& scratch) const;
     void compute(const std::int32_t* ids, long count, long part, void* const* to, Scratch& scratch) const;
-    const void* published(std::int32_t id, void* row) const;
-    bool room() const;
+    const void* published(std::int32_t id, Row row) const;
+    Row new_row() const;
 
     Embeddings embeddings_;
     std::vector<Matrix> matrices_;

@@ -45,3 +45,27 @@ os._exit(0 if (out == 4).all() else 1)
 """
 
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.usefixtures("extension")
+def test_python_may_end_while_daemon_threads_are_at_work() -> None:
+    """It then ends them where they ask for the GIL, in the middle of a call."""
+    code = """
+import threading, numpy as np
+from limbeck.runtime import _native
+zeros, ones = np.zeros((9, 64), dtype=np.float32), np.ones((2, 64), dtype=np.float32)
+bag = _native.Bag(embeddings=zeros, classifier=(ones, np.zeros(2, dtype=np.float32)))
+columns, begun = [[[1] * 1000] * 200], threading.Event()
+def work():
+    out = np.zeros((200, 2), dtype=np.float32)
+    while True:
+        bag.logits(columns, out, 1)
+        begun.set()
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+begun.wait()
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

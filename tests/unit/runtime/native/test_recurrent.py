@@ -197,6 +197,48 @@ def test_gates_may_be_wide_open(extension: Any, level: str, draw: Any, logits_of
         np.testing.assert_allclose(logits, expected, rtol=0, atol=0.05 if int8 else 1e-4)
 
 
+@pytest.mark.parametrize("int8", [False, True], ids=["floats", "integers"])
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_what_a_cell_keeps_does_not_fade_over_a_long_text(
+    extension: Any, level: str, draw: Any, logits_of: LogitsOf, cell: str, int8: bool
+) -> None:
+    """Gates that are all but open or shut, at every word but the first and the last: a little less adds up."""
+    hidden = 22
+    student = Student(draw, cell=cell, pooling="last", hidden=hidden, int8=int8, dense=0)
+    bias = student.layers[0][1][2]
+    if cell == "lstm":
+        bias[:, :hidden] -= 14  # the input's gate
+        bias[:, 2 * hidden : 3 * hidden] += 12  # what is kept of the cell
+    else:
+        bias[:, :hidden] += 14  # what is kept of the state
+    loud = student.arguments["embedding_scales" if int8 else "embeddings"]
+    loud[0] *= 60
+    student.embeddings[0] = student.embeddings[0] * (60 if int8 else 1)
+    columns = [[[0, *draw.rows(WORDS - 1, [1500])[0][0], 0]]]
+    columns[0][0][1:-1] = [word + 1 for word in columns[0][0][1:-1]]
+
+    logits = logits_of(extension.Recurrent(**student.arguments, level=level), columns)
+
+    np.testing.assert_allclose(logits, student.logits(columns), rtol=0, atol=0.01 if int8 else 1e-4)
+
+
+@pytest.mark.parametrize("cell", ["lstm", "gru"])
+def test_weights_of_one_sign_do_not_drown_what_words_say(
+    extension: Any, level: str, draw: Any, logits_of: LogitsOf, cell: str
+) -> None:
+    """States have an offset as bytes. What undoes it is as large as all weights of a gate together."""
+    student = Student(draw, cell=cell, pooling="mean", hidden=150, int8=True, dense=0)
+    stored, weights = student.layers[0]
+    student.arguments["layers"] = [(*stored[:2], np.abs(stored[2]), *stored[3:])]
+    weights[1] = np.abs(weights[1])
+    columns = draw.rows(WORDS, [1, 2, 3, 5, 8] * 20)
+
+    logits = logits_of(extension.Recurrent(**student.arguments, level=level), columns)
+
+    expected = student.logits(columns)
+    assert np.abs(logits - expected).mean() < 0.005 * expected.std()
+
+
 def test_integers_of_weights_may_read_floats_and_the_other_way_round(
     extension: Any, level: str, draw: Any, logits_of: LogitsOf
 ) -> None:

@@ -154,6 +154,11 @@ def test_arguments_of_another_type_are_refused(extension: Any, arguments: dict[s
         extension.Bag(**arguments)
 
 
+def test_a_truth_that_cannot_be_told_is_an_error_of_whoever_was_asked(extension: Any) -> None:
+    with pytest.raises(ValueError, match="truth value of an array"):
+        extension.Bag(**bag_arguments(pair=np.array([True, False])))
+
+
 def test_positional_arguments_are_refused(extension: Any) -> None:
     with pytest.raises(TypeError, match="all arguments are keyword arguments"):
         extension.Bag(floats(3, 4))

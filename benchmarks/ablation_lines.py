@@ -29,6 +29,7 @@ GLOVE = "vectors/glove.6B.100d.top50k.txt.gz"
 WITHOUT_TEXT = Setting(
     "0", ["student.vocabulary.max_size=40_000", "distillation.batch_size=512"], recipe="sst2"
 )  # as the full recipe, but for the text
+TANG = "methods=[{kind='masking'}, {kind='pos_swap'}, {kind='ngram'}]"
 ABLATIONS = [
     Ablation(
         "rows",
@@ -80,6 +81,26 @@ ABLATIONS = [
                 for words in (2_500, 5_000, 10_000, 20_000)
             ),
             Setting("40,000"),
+        ],
+    ),
+    Ablation(
+        "averaging",
+        "running mean of the weights",
+        [
+            Setting("none"),
+            *(Setting(decay, [f"distillation.average={decay}"]) for decay in ("0.99", "0.997", "0.999")),
+        ],
+        is_number=False,
+    ),
+    Ablation(
+        "copies",
+        "copies of each unlabelled sentence",
+        [
+            Setting("0"),
+            *(
+                Setting(f"{copies}", [f"augmentation={{copies=0, transfer_copies={copies}, {TANG}}}"])
+                for copies in (1, 2)
+            ),
         ],
     ),
     Ablation(

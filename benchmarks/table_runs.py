@@ -1,10 +1,12 @@
 """Runs a line of a table, with the teacher of a run beside it where they agree, and takes its numbers."""
 
+import fcntl
 import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -130,10 +132,24 @@ def _seconds(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 
 def merge_line(results: Path, table: str, line: str, numbers: Mapping[str, Any]) -> None:
-    """Put the line into the table's file, in place of one of the same name."""
-    found: dict[str, Any] = {"table": table, "lines": {}}
-    if results.is_file():
-        found = json.loads(results.read_text(encoding="utf-8"))
-    found["lines"][line] = dict(numbers)
+    """Put the line into the table's file, in place of one of the same name. Runs side by side take turns."""
     results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with _alone_in(results.parent):
+        found: dict[str, Any] = {"table": table, "lines": {}}
+        if results.is_file():
+            found = json.loads(results.read_text(encoding="utf-8"))
+        found["lines"][line] = dict(numbers)
+        scratch = results.with_suffix(".partial")
+        scratch.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        scratch.rename(results)  # who is killed here leaves the file as it was
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Others who ask for the same folder wait; the lock ends with the process, however it ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

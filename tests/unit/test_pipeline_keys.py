@@ -210,6 +210,13 @@ def test_how_students_are_trained_redoes_them_and_what_is_behind_them(project: P
     assert project.made("distillation.epochs=2") == sorted([*BASELINE, *STUDENT, *BEHIND_STUDENTS, "report"])
 
 
+def test_a_mean_of_the_weights_trains_students_anew(project: Project) -> None:
+    steps = project.run("distillation.average=0.9", until=Stage.DISTILLATION)
+
+    assert steps.made == [*BASELINE, *STUDENT]
+    assert "average: nothing → 0.9" in steps.reasons["students/bilstm/0"]
+
+
 def test_another_loss_leaves_the_baseline_alone(project: Project) -> None:
     steps = project.run("distillation.losses=[{kind='soft_targets'}]")
 
@@ -261,6 +268,7 @@ def test_keys_that_a_recipe_does_not_give_leave_what_was_made_before_there_were_
         key = json.loads((project.run_folder / step / "manifest.json").read_text(encoding="utf-8"))["key"]
         assert "max_size_mb" not in json.dumps(key)
         assert "vector_rank" not in json.dumps(key)
+        assert "average" not in json.dumps(key)
 
 
 def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(project: Project) -> None:
@@ -299,6 +307,32 @@ def test_other_transfer_text_teaches_the_student_anew_but_not_the_teacher(projec
 
     assert "teacher" in steps.reused
     assert {"transfer", "labels", "students/bilstm/0"} <= set(steps.made)
+
+
+def test_copies_are_made_anew_for_other_transfer_text_only_if_it_is_copied(project: Project) -> None:
+    of_train = "augmentation={copies=2, methods=[{kind='masking'}]}"
+    of_both = of_train.replace("copies=2", "copies=2, transfer_copies=1")
+    project.run(of_train, until=Stage.AUGMENTATION)
+    key = json.loads((project.run_folder / "augmented" / "manifest.json").read_text(encoding="utf-8"))["key"]
+    project.rewrite("unlabelled.txt", lambda text: text + "\nthe old camera in the city")
+
+    assert project.run(of_train, until=Stage.AUGMENTATION).made == ["transfer"]
+    assert "transfer_copies" not in key["section"]
+    assert "transfer" not in key["inputs"]
+    assert project.run(of_both, until=Stage.AUGMENTATION).made == ["augmented"]
+    project.rewrite("unlabelled.txt", lambda text: text + "\na gorgeous road")
+    assert project.run(of_both, until=Stage.AUGMENTATION).made == ["transfer", "augmented"]
+
+
+def test_a_student_learns_from_copies_of_transfer_text(project: Project) -> None:
+    copies = "augmentation={copies=0, transfer_copies=2, methods=[{kind='masking', fraction=0.5}]}"
+
+    steps = project.run(copies, until=Stage.DISTILLATION)
+
+    assert {"augmented", "labels", "chosen", "students/bilstm/0"} <= set(steps.made)
+    chosen = json.loads((project.run_folder / "chosen" / "quality.json").read_text(encoding="utf-8"))
+    assert chosen["augmented"]["rows"] > 0
+    assert 0 <= chosen["augmented"]["label_flips"] <= 1
 
 
 def test_a_second_run_with_the_same_teacher_asks_it_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

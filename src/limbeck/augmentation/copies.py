@@ -29,7 +29,6 @@ class Workshop:
 
     methods: tuple[Prepared, ...]
     language: str
-    copies: int
     seed: int
     sides: Literal["one_or_both", "both"] = "one_or_both"
 
@@ -53,7 +52,7 @@ class Workshop:
         """Where on the way from 0 to 1 the share of each method on words ends."""
         return list(accumulate(method.fraction for _, method in self.word_methods))
 
-    def copies_of(self, row_id: str, texts: Sequence[str], tally: Tally) -> Iterator[Copy]:
+    def copies_of(self, row_id: str, texts: Sequence[str], tally: Tally, *, copies: int) -> Iterator[Copy]:
         """So many copies of one row, changed or not.
 
         The dice of each are seeded by the recipe's seed, the row's id and the copy's number alone: copies do not depend
@@ -61,7 +60,7 @@ class Workshop:
         """
         sources = [Source(content_key(text), cut_words(text, language=self.language)) for text in texts]
         dice = Random()
-        for number in range(self.copies):
+        for number in range(copies):
             name = f"{self.seed}:{row_id}:{number}".encode("utf-8", "surrogatepass")
             dice.seed(int.from_bytes(blake2b(name, digest_size=8).digest(), "little"))
             changes = [0] * len(self.methods)

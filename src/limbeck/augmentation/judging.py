@@ -22,18 +22,22 @@ class Verdict(IntEnum):
     IN_TRAIN = 2
     DUPLICATE = 3  # of a copy before it
     NOT_DRAWN = 4
+    IN_TRANSFER = 5
 
 
-def judge(keys: Keys, *, corpus: Corpus, rows: int | None, seed: int) -> Verdicts:
-    """A verdict for each copy by its folded key, (copies, 2); `rows` is how many may stay."""
+def judge(keys: Keys, *, corpus: Corpus, rows: int | None, seed: int, transfer: Rows | None = None) -> Verdicts:
+    """A verdict for each copy by its folded key, (copies, 2); `rows` is how many may stay, `transfer` the text that was
+    copied besides train."""
     held_out = _keys_of(split for name, split in corpus.splits.items() if name != "train")
     train = _keys_of([corpus.splits["train"]])
-    first = _first_with_key(np.concatenate([held_out, train, keys]))
-    before = len(held_out) + len(train)
+    gathered = _keys_of([] if transfer is None else [transfer])
+    first = _first_with_key(np.concatenate([held_out, train, gathered, keys]))
+    before = len(held_out) + len(train) + len(gathered)
     leaders = first[before:]  # for each copy the first row or copy that says the same, maybe itself
     verdicts = np.full(len(keys), Verdict.DUPLICATE, dtype=np.int8)
     verdicts[leaders == np.arange(before, len(first))] = Verdict.KEPT
-    verdicts[leaders < before] = Verdict.IN_TRAIN
+    verdicts[leaders < before] = Verdict.IN_TRANSFER
+    verdicts[leaders < len(held_out) + len(train)] = Verdict.IN_TRAIN
     verdicts[leaders < len(held_out)] = Verdict.IN_DEV_OR_TEST
     kept = np.flatnonzero(verdicts == Verdict.KEPT)
     if rows is not None and len(kept) > rows:

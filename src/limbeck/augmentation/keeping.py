@@ -20,7 +20,7 @@ class Made(NamedTuple):
     """The changed copies, on disk but for their numbers."""
 
     table: pa.Table
-    sources: npt.NDArray[np.int32]  # (copies): places in train
+    sources: npt.NDArray[np.int32]  # (copies): places among all rows that are copied
     keys: npt.NDArray[np.uint64]  # (copies, 2)
     changes: npt.NDArray[np.int32]  # (copies, methods)
 
@@ -31,10 +31,11 @@ class Made(NamedTuple):
         return cls(table, table["source"].to_numpy(), keys.whole(), changes.whole())
 
 
-def write_kept(copies: pa.Table, verdicts: Verdicts, train: Rows, scratch: Path) -> Rows:
-    """The copies that stay, as rows in a file of the work folder, and beside the artifact's rows where each is from."""
+def write_kept(copies: pa.Table, verdicts: Verdicts, originals: Rows, scratch: Path) -> Rows:
+    """The copies that stay, as rows in a file of the work folder, and beside the artifact's rows where each is from:
+    `originals` are all rows that are copied."""
     path, sides = scratch / WORK / "kept.arrow", [name for name in SIDES if name in copies.column_names]
-    ids = train.table["id"].combine_chunks()
+    ids = originals.table["id"].combine_chunks()
     with ExitStack() as closing:
         rows_file = _Table(path, closing)
         sources_file = _Table(scratch / SOURCES, closing)

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from limbeck.artifacts.mapped import list_column
-from limbeck.artifacts.rows import Rows, content_key
+from limbeck.artifacts.rows import content_key
 from limbeck.augmentation.copies import Copy, Workshop
+from limbeck.augmentation.originals import Originals
 from limbeck.augmentation.tally import Tally
 from limbeck.text.folding import folded
 
@@ -18,23 +19,26 @@ SIDES = ("text", "pair")
 
 
 class Portion(NamedTuple):
-    """Some rows: where the first of them stands in train, ids, and texts by side."""
+    """Some rows: where the first of them stands among all that are copied, copies of each, ids, and texts by side."""
 
     start: int
+    copies: int
     ids: list[str]
     sides: tuple[list[str], ...]
 
 
-def portions_of(rows: Rows) -> Iterator[Portion]:
+def portions_of(originals: Originals) -> Iterator[Portion]:
     """All rows, some at a time."""
     start = 0
-    for part in rows.slices(ROWS_AT_ONCE):
-        yield Portion(start, part.ids, (part.texts,) if part.pairs is None else (part.texts, part.pairs))
-        start += len(part)
+    for rows, copies in originals.parts.values():
+        for part in rows.slices(ROWS_AT_ONCE):
+            yield Portion(start, copies, part.ids, (part.texts,) if part.pairs is None else (part.texts, part.pairs))
+            start += len(part)
 
 
 def schema_of(workshop: Workshop, *, sides: int) -> pa.Schema:
-    """The columns of copies: the source's place in train, texts, folded key, words changed by each method."""
+    """The columns of copies: the source's place among all rows that are copied, texts, folded key, words changed by
+    each method."""
     texts = [(name, pa.large_string()) for name in SIDES[:sides]]
     numbers = [("key", pa.list_(pa.uint64(), 2)), ("changes", pa.list_(pa.int32(), len(workshop.methods)))]
     return pa.schema([("source", pa.int32()), *texts, *numbers])
@@ -46,7 +50,7 @@ def copy_portion(workshop: Workshop, portion: Portion) -> tuple[pa.RecordBatch, 
     sources: list[int] = []
     copies: list[Copy] = []
     for place, (row_id, *texts) in enumerate(zip(portion.ids, *portion.sides, strict=True), start=portion.start):
-        for copy in workshop.copies_of(row_id, texts, tally):
+        for copy in workshop.copies_of(row_id, texts, tally, copies=portion.copies):
             if copy.sides == texts:
                 tally.unchanged += 1
             else:

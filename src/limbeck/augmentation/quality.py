@@ -8,9 +8,10 @@ import numpy.typing as npt
 
 from limbeck.augmentation.copies import Workshop
 from limbeck.augmentation.judging import Verdict, Verdicts
+from limbeck.augmentation.originals import Originals, Part
 from limbeck.augmentation.tally import Tally
 
-REPEATS = (Verdict.DUPLICATE, Verdict.IN_TRAIN, Verdict.IN_DEV_OR_TEST)
+REPEATS = (Verdict.DUPLICATE, Verdict.IN_TRAIN, Verdict.IN_TRANSFER, Verdict.IN_DEV_OR_TEST)
 
 
 def quality_of(
@@ -18,9 +19,9 @@ def quality_of(
     tally: Tally,
     verdicts: Verdicts,
     *,
-    sources: npt.NDArray[np.integer[Any]],
+    originals: Originals,
+    sources: npt.NDArray[np.int32],
     changes: npt.NDArray[np.integer[Any]],
-    train_rows: int,
     preparing: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
@@ -29,7 +30,7 @@ def quality_of(
 
     The seconds of a method are those that one process would need if it were the only method.
     """
-    is_kept = verdicts == Verdict.KEPT
+    is_kept, rows = verdicts == Verdict.KEPT, len(originals.rows)
     shared_seconds = tally.all_seconds - sum(tally.seconds)
     by_method = [
         {
@@ -38,7 +39,7 @@ def quality_of(
             "unchanged": tally.asked - tally.copies_changed[number],
             "duplicates": int((np.isin(verdicts, REPEATS) & (changes[:, number] > 0)).sum()),
             "kept": int((is_kept & (changes[:, number] > 0)).sum()),
-            "sources": train_rows,
+            "sources": rows,
             "sources_used": _distinct(sources[is_kept & (changes[:, number] > 0)]),
             **_words(tally, tally.words_changed[number]),
             **_speed(tally, preparing[number] + tally.seconds[number] + shared_seconds),
@@ -46,19 +47,34 @@ def quality_of(
         for number, method in enumerate(workshop.methods)
     ]
     return {
-        "copies": workshop.copies,
+        "copies": originals.parts["train"].copies if "train" in originals.parts else 0,
         "asked": tally.asked,
         "unchanged": tally.unchanged,
         "duplicates": _count(verdicts, Verdict.DUPLICATE),
         "in_train": _count(verdicts, Verdict.IN_TRAIN),
+        **({"in_transfer": _count(verdicts, Verdict.IN_TRANSFER)} if "transfer" in originals.parts else {}),
         "in_dev_or_test": _count(verdicts, Verdict.IN_DEV_OR_TEST),
         "not_drawn": _count(verdicts, Verdict.NOT_DRAWN),
         "kept": _count(verdicts, Verdict.KEPT),
-        "sources": train_rows,
+        "sources": rows,
         "sources_used": _distinct(sources[is_kept]),
+        **({"of_transfer": _of_part("transfer", originals, sources[is_kept])} if "transfer" in originals.parts else {}),
         **_words(tally, sum(tally.words_changed)),
         **_speed(tally, seconds),
         "methods": by_method,
+    }
+
+
+def _of_part(part: Part, originals: Originals, kept: npt.NDArray[np.int32]) -> dict[str, int]:
+    """The numbers of one part alone; `kept` are the sources of all copies that stay."""
+    rows, copies = originals.parts[part]
+    own = kept[originals.of_part(part, kept)]
+    return {
+        "copies": copies,
+        "asked": len(rows) * copies,
+        "kept": len(own),
+        "sources": len(rows),
+        "sources_used": _distinct(own),
     }
 
 

@@ -61,7 +61,7 @@ def show_copies(
 def methods_asked(methods: Sequence[str], *, seed: int) -> Augmentation:
     """The section that the options of the command line mean. Raises RecipeInvalid where they mean none."""
     kinds, options = zip(*(method.partition(":")[::2] for method in methods), strict=True)
-    raw: dict[str, Any] = {"methods": [{"kind": kind} for kind in kinds], "seed": seed, "copies": TRIES}
+    raw: dict[str, Any] = {"methods": [{"kind": kind} for kind in kinds], "seed": seed}
     changes = [
         f"methods.{number}.{option}"
         for number, found in enumerate(options)
@@ -103,7 +103,7 @@ def _examples(workshop: Workshop, rows: Rows) -> Iterator[tuple[list[str], list[
     """For each row that some copy differs from: the row and the first such copy."""
     tally = Tally.of(workshop.methods)
     for row_id, *texts in zip(rows.ids, rows.texts, *([] if rows.pairs is None else [rows.pairs]), strict=True):
-        changed = (copy.sides for copy in workshop.copies_of(row_id, texts, tally) if copy.sides != texts)
+        changed = (copy.sides for copy in workshop.copies_of(row_id, texts, tally, copies=TRIES) if copy.sides != texts)
         if first := next(changed, None):
             yield texts, first
 

@@ -170,6 +170,7 @@ class School:
             what=f"training {self.name}, seed {self.seed}{training.title}",
             tracks=self.tracks,
             keep="best" if training.judged_by_dev else "last",
+            average=section.average,
         )
 
     def _apprentice(self, model: Any, training: Training) -> Apprentice:

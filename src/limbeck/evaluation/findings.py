@@ -59,7 +59,7 @@ def transfer_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def augmentation_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How copies of training rows were made; empty where there are none."""
+    """How copies of training rows and transfer text were made; empty where there are none."""
     noted = dict(report.get("augmentation") or {})
     methods = noted.pop("methods", [])
     return [*_flat(noted), *(pair for method in methods for pair in _of_method(method))]

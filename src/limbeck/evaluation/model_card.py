@@ -135,9 +135,15 @@ def _data(report: Mapping[str, Any]) -> Iterator[str]:
         yield "- Train rows by label: " + ", ".join(f"{label} {count:,}" for label, count in of_train.items()) + "."
     if report["transfer"] and report["transfer"].get("kept"):
         yield f"- {report['transfer']['kept']:,} rows of unlabelled text, which the teacher labelled."
-    copies = dict(findings.augmentation_facts(report))
-    if copies.get("kept"):
-        yield f"- {copies['kept']} changed copies of training rows, which the teacher labelled."
+    if (copies := report.get("augmentation") or {}).get("kept"):
+        yield f"- {copies['kept']:,} changed copies of {_originals(copies)}, which the teacher labelled."
+
+
+def _originals(copies: Mapping[str, Any]) -> str:
+    """What they are copies of."""
+    if "of_transfer" not in copies:
+        return "training rows"
+    return "training rows and of this text" if copies["copies"] else "this text"
 
 
 def _teacher(report: Mapping[str, Any]) -> str:

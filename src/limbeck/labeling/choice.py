@@ -7,6 +7,7 @@ from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from limbeck.artifacts.chosen_rows import ChosenRows, Places, save_chosen_rows
 from limbeck.artifacts.corpus import Corpus
@@ -36,17 +37,21 @@ def choose_rows(
     key: Key,
     reporter: Reporter,
 ) -> ChosenRows:
-    """Choose among the gathered text as `[transfer]` says; copies of training rows are all kept.
+    """Choose among the gathered text as `[transfer]` says; copies are kept, but for those of text that was not chosen.
 
-    `parts` are by name: "transfer" and "augmented". Rows that the teacher said nothing of are never chosen.
+    `parts` are by name, in this order: "transfer" and "augmented". Rows that the teacher said nothing of are never
+    chosen.
     """
     with written_whole(out, kind="chosen", key=key) as scratch:
         places: dict[str, Places | None] = {}
         quality: dict[str, Any] = {"teacher_entropy": _corpus_entropy(corpus, labels)}
         for name, text in parts.items():
             said = _Said.of(text.rows, labels, multi_label=corpus.is_multi_label)
-            rule = section if name == "transfer" else None
-            places[name] = _chosen(rule, said, corpus=corpus, labels=labels)
+            if name == "transfer":
+                places[name] = _chosen(section, said, corpus=corpus, labels=labels)
+            else:
+                gathered = parts.get("transfer")
+                places[name] = _copies_of_chosen(text, said, gathered=gathered, chosen=places.get("transfer"))
             quality[name] = _quality(text, said, places[name], corpus=corpus, labels=labels)
         counts = {name: quality[name]["rows"] for name in parts}
         save_chosen_rows(scratch, places=places, rows=counts, quality=quality)
@@ -84,6 +89,20 @@ def _chosen(section: Transfer | None, said: _Said, *, corpus: Corpus, labels: Te
     if len(said.covered) and not len(candidates):
         raise NothingChosen(rows=len(said.rows), covered=len(said.covered))
     return None if len(candidates) == len(said.rows) else said.covered[np.sort(candidates)]
+
+
+def _copies_of_chosen(
+    text: TransferText, said: _Said, *, gathered: TransferText | None, chosen: Places | None
+) -> Places | None:
+    """Places of the copies, but for those of gathered rows that were not chosen; None for all copies."""
+    kept = said.covered
+    if gathered is not None and chosen is not None and text.sources is not None:
+        is_left_out = np.ones(len(gathered.rows), dtype=np.bool_)
+        is_left_out[chosen] = False
+        left_out = gathered.rows.table["id"].filter(is_left_out).combine_chunks()
+        is_orphan = pc.is_in(text.sources["source"].take(kept), value_set=left_out).to_numpy()
+        kept = kept[~is_orphan]
+    return None if len(kept) == len(said.rows) else kept
 
 
 def _best(section: Transfer, said: _Said, candidates: Places, *, corpus: Corpus, labels: TeacherLabels) -> Places:

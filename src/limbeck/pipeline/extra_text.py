@@ -74,18 +74,26 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
     return {"transfer": gathered}
 
 
-def copies_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
-    """Changed copies of the training rows, if the recipe asks for any."""
+def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder) -> ExtraText:
+    """Changed copies of training rows and of gathered text, if the recipe asks for any."""
     section = recipe.augmentation
     if section is None:
         return {}
+    text = gathered["transfer"] if section.transfer_copies else None
+    read = {"corpus": corpus.fingerprint, **({} if text is None else {"transfer": text.lessons_fingerprint})}
     made = work.step(
         "augmented",
         kind="transfer",
-        key=Key(section=_methods(section), inputs={**_tools(section), "corpus": corpus.fingerprint}),
+        key=Key(section=_methods(section), inputs={**_tools(section), **read}),
         load=TransferText,
         make=lambda out, key: augment(
-            section, corpus=corpus, store=work.folder.parent / TAGS, out=out, key=key, reporter=work.reporter
+            section,
+            corpus=corpus,
+            transfer=text,
+            store=work.folder.parent / TAGS,
+            out=out,
+            key=key,
+            reporter=work.reporter,
         ),
     )
     return {"augmented": made}
@@ -110,8 +118,9 @@ def lessons_of(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: Teacher
 
 
 def _methods(section: Augmentation) -> dict[str, Any]:
-    """The section without what does not change the copies, and without paths."""
-    kept = settings(section, without=("processes",))
+    """The section without what does not change the copies, and without paths. What was made before there was such a key
+    as `transfer_copies` stays."""
+    kept = settings(section, without=("processes", *(() if section.transfer_copies else ("transfer_copies",))))
     paths = ("path", "checkpoint", "word_vectors")
     kept["methods"] = [{key: method[key] for key in method if key not in paths} for method in kept["methods"]]
     return kept

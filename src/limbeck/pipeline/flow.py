@@ -73,7 +73,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     gathered = transfer_of(recipe, corpus, work)
     if until == Stage.TRANSFER:
         return
-    extra = {**gathered, **copies_of(recipe, corpus, work)}
+    extra = {**gathered, **copies_of(recipe, corpus, gathered, work)}
     if until == Stage.AUGMENTATION:
         return
     tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")

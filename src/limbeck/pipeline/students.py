@@ -22,7 +22,11 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, AnyWordStudent, BiLstm, Transformer, source_kind
 from limbeck.training.tracks import Tracks
 
-ADDED_LATER = ("max_size_mb", "vector_rank")  # left out of keys where not given: what was made before them stays
+ADDED_LATER = (
+    "max_size_mb",
+    "vector_rank",
+    "average",
+)  # left out of keys where not given: what was made before them stays
 # What the tokens, and the vectors they start with, do not follow from.
 NOT_OF_PIECES = ("dropout", "max_length", "start", "teacher_layers")
 NOT_OF_WORDS = ("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")
@@ -168,7 +172,7 @@ def _student(
         f"students/{student.kind}{'-alone' if alone else ''}/{seed}",
         kind="student",
         key=Key(
-            section={"student": _settings(student), "distillation": settings(section, without=left_out)},
+            section={"student": _settings(student), "distillation": _given(settings(section, without=left_out))},
             inputs={
                 "corpus": corpus.lessons_fingerprint,
                 "vocabulary": vocabulary.fingerprint,

@@ -1,4 +1,4 @@
-"""`[augmentation]`: changed copies of the training rows, for the teacher to label."""
+"""`[augmentation]`: changed copies of training rows and transfer text, for the teacher to label."""
 
 from typing import Annotated, Literal, Self
 
@@ -19,7 +19,8 @@ class Masking(Section):
 
 
 class PosSwap(Section):
-    """Words become another word of the same part of speech, drawn as often as it occurs in train (Tang et al. 2019)."""
+    """Words become another word of the same part of speech, drawn as often as it occurs in the texts that are copied
+    (Tang et al. 2019)."""
 
     kind: Literal["pos_swap"]
     """The kind of method."""
@@ -92,8 +93,8 @@ class Swap(Section):
 
 
 class Pairing(Section):
-    """One text of a pair gets another partner: a text of train that shares its rarer words (Augmented SBERT, Thakur et
-    al. 2021). A copy is either such a new pair or one changed by the other methods. Pairs only."""
+    """One text of a pair gets another partner: a text of the copied rows that shares its rarer words (Augmented SBERT,
+    Thakur et al. 2021). A copy is either such a new pair or one changed by the other methods. Pairs only."""
 
     kind: Literal["pairing"]
     """The kind of method."""
@@ -111,11 +112,14 @@ WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  #
 
 
 class Augmentation(Section):
-    """Changed copies of the training rows. One draw for each word decides which method changes it, if any; then
-    methods on the whole text have their turn, in the order given. Copies that repeat a row or a copy are dropped."""
+    """Changed copies of training rows and transfer text. One draw for each word decides which method changes it, if
+    any; then methods on the whole text have their turn, in the order given. Copies that repeat a row or a copy are
+    dropped."""
 
-    copies: int = Field(default=20, ge=1)
-    """Copies tried of each row."""
+    copies: int = Field(default=20, ge=0)
+    """Copies tried of each training row."""
+    transfer_copies: int = Field(default=0, ge=0)
+    """Copies tried of each row that `[transfer]` gathers; they are learned from only if the row they are of is."""
     methods: list[Method] = Field(min_length=1)
     """What is done to them: `[[augmentation.methods]]` tables."""
     rows: int | None = Field(default=None, ge=1)
@@ -128,7 +132,9 @@ class Augmentation(Section):
     """Seed of all draws; with the row's id it fixes every copy."""
 
     @model_validator(mode="after")
-    def _fractions(self) -> Self:
+    def _can_be_made(self) -> Self:
+        if not self.copies and not self.transfer_copies:
+            raise ValueError("copies and transfer_copies are both 0: leave [augmentation] out")
         shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | Pairing)]
         if sum(shares) > 1 + 1e-9:
             raise ValueError(

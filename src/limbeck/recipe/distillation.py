@@ -44,6 +44,10 @@ class Distillation(Section):
     """AdamW's weight decay; biases are left out of it."""
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
+    average: float | None = Field(default=None, gt=0, lt=1)
+    """Judge, keep and export a running mean of the weights in place of the weights: after every step it moves towards
+    them by 1 − `average` of the way, early in the training by more. 0.999 comes to a mean over the last 1,000 steps or
+    so, but never over more than the last ninth of those taken. Left out: the weights themselves."""
     precision: Precision = "fp32"
     """Arithmetic of the student's training."""
     seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1)

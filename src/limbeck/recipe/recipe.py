@@ -28,7 +28,7 @@ class Recipe(Section):
     transfer: Transfer | None = None
     """Unlabelled text the teacher will label."""
     augmentation: Augmentation | None = None
-    """Changed copies of the training rows, which the teacher will label too."""
+    """Changed copies of training rows and transfer text, which the teacher will label too."""
     teacher: Teacher = EncoderTeacher()
     """The big model, or what one said, or a student of another run, or several of them."""
     labeling: Labeling = Labeling()
@@ -58,6 +58,10 @@ class Recipe(Section):
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
         methods = self.augmentation.methods if self.augmentation else []
+        if self.augmentation and self.augmentation.transfer_copies and self.transfer is None:
+            raise ValueError(
+                "augmentation.transfer_copies copies the transfer text, and there is none: give [transfer]"
+            )
         if self.corpus.pair is None and any(isinstance(method, Pairing) for method in methods):
             raise ValueError("pairing makes new pairs, and the corpus has none: take it out, or give corpus.pair")
         self._teacher_fits()

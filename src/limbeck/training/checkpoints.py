@@ -1,6 +1,7 @@
 """Keeping a training's state on disk, as safetensors alone, so that a killed one goes on and ends the same."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,21 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+AVERAGE = "average."  # before the names of weights: their mean
 
 
-def save_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer, progress: dict[str, Any]) -> None:
-    """Weights, optimiser state, random state and progress in one file, replaced in one step."""
+def save_checkpoint(
+    folder: Path,
+    *,
+    model: nn.Module,
+    optimiser: Optimizer,
+    progress: dict[str, Any],
+    average: Mapping[str, Tensor] | None = None,
+) -> None:
+    """Weights, their mean if there is one, optimiser state, random state and progress in one file, replaced in one
+    step."""
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors |= {f"{AVERAGE}{name}": tensor for name, tensor in (average or {}).items()}
     for number, state in optimiser.state_dict()["state"].items():
         tensors |= {f"optimiser.{number}.{name}": torch.as_tensor(value) for name, value in state.items()}
     tensors["random.cpu"] = torch.get_rng_state()
@@ -24,18 +35,24 @@ def save_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer, pro
     _save(folder / CHECKPOINT, tensors, {"progress": json.dumps(progress)})
 
 
-def load_checkpoint(folder: Path, *, model: nn.Module, optimiser: Optimizer) -> dict[str, Any] | None:
-    """Put everything back as it was and return the progress; None when there is no checkpoint, or a damaged one."""
+def load_checkpoint(
+    folder: Path, *, model: nn.Module, optimiser: Optimizer, average: Mapping[str, Tensor] | None = None
+) -> dict[str, Any] | None:
+    """Put everything back as it was and return the progress; None when there is no checkpoint, or a damaged one, or one
+    without the mean of the weights that `average` wants."""
     path = folder / CHECKPOINT
     try:
         with safe_open(str(path), framework="pt") as file:
             progress: dict[str, Any] = json.loads(file.metadata()["progress"])
         tensors = load_file(str(path))
+        means = {name: tensors[f"{AVERAGE}{name}"] for name in average or {}}
         if progress["best_epoch"] >= 0:
             load_file(str(folder / BEST))  # without it the training could not be ended
     except (OSError, SafetensorError, ValueError, TypeError, KeyError):
         return None
     model.load_state_dict(_under(tensors, "model."))
+    for name, tensor in (average or {}).items():
+        tensor.copy_(means[name])
     _restore_optimiser(optimiser, _under(tensors, "optimiser."))
     torch.set_rng_state(tensors["random.cpu"])
     if "random.cuda" in tensors and torch.cuda.is_available():

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from limbeck.errors import TrainingDiverged
 from limbeck.progress import Bar, Reporter
+from limbeck.training.average import RunningMean
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.optimiser import adamw, learning_rate_at
@@ -99,24 +100,27 @@ def train(
     what: str,
     tracks: Tracks = NO_TRACKS,
     keep: Literal["best", "last"] = "best",
+    average: float | None = None,
 ) -> Progress:
     """Train, and leave the weights of the best epoch by dev in the model, or those of the last.
 
-    Better is: a higher dev score; where that is equal, a lower dev loss. State goes to `work` now and then; when it
-    holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group of
-    processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
+    Better is: a higher dev score; where that is equal, a lower dev loss. With `average`, the decay of a running mean of
+    the weights (limbeck.training.average), it is the mean that is judged and left. State goes to `work` now and then;
+    when it holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group
+    of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
     optimiser = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
-    progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser) or {}))
-    stepper = _Stepper(accelerator, model, optimiser, settings, losses)
+    mean = RunningMean(plain, decay=average)
+    progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser, average=mean.values) or {}))
+    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
 
     def save() -> None:
         if accelerator.is_main_process:
-            save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress))
+            save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
     rows = sum(len(batch) for batch in batches(0))
     with reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
@@ -126,11 +130,12 @@ def train(
             try:
                 plan = _steps(batches(progress.epoch), settings.accumulation_steps)
                 _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, save=save, bar=bar, curves=curves)
-                judged = _first_says(accelerator, lambda: validate(plain))
-                curves.add(judged, step=(progress.epoch + 1) * len(plan))
-                _finish_epoch(
-                    progress, judged, keep=keep, model=plain, work=work, is_writing=accelerator.is_main_process
-                )
+                with mean.in_model():
+                    judged = _first_says(accelerator, lambda: validate(plain))
+                    curves.add(judged, step=(progress.epoch + 1) * len(plan))
+                    _finish_epoch(
+                        progress, judged, keep=keep, model=plain, work=work, is_writing=accelerator.is_main_process
+                    )
             except FloatingPointError:
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
@@ -166,6 +171,7 @@ class _Stepper:
     optimiser: Any
     settings: Hyperparameters
     losses: Losses
+    mean: RunningMean
     seed: int = field(default_factory=torch.initial_seed)
 
     def rate(self, number: int, *, total: int) -> float:
@@ -194,6 +200,7 @@ class _Stepper:
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
+        self.mean.add(number)
         return means
 
     def _backward(self, batch: Places, *, share: float, done: float) -> dict[str, Tensor]:

@@ -78,8 +78,8 @@ def make_copies() -> MakeCopies:
 
     def make(methods: Sequence[Prepared], *texts: str, copies: int = 1, seed: int = 0, language: str = "en",
              sides: str = "one_or_both", row_id: str = "train-0") -> list[Copy]:  # fmt: skip
-        workshop = Workshop(tuple(methods), language, copies, seed, "both" if sides == "both" else "one_or_both")
-        return list(workshop.copies_of(row_id, texts, Tally.of(workshop.methods)))
+        workshop = Workshop(tuple(methods), language, seed, "both" if sides == "both" else "one_or_both")
+        return list(workshop.copies_of(row_id, texts, Tally.of(workshop.methods), copies=copies))
 
     return make
 

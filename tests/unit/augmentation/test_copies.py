@@ -144,10 +144,10 @@ def test_more_copies_begin_with_the_same_ones(make_copies: Any) -> None:
 
 
 def test_words_are_counted_where_they_could_be_changed() -> None:
-    workshop = Workshop((MaskWords(1.0),), "en", 300, 0)
+    workshop = Workshop((MaskWords(1.0),), "en", 0)
     tally = Tally.of(workshop.methods)
 
-    copies = list(workshop.copies_of("train-0", ["one", "two words"], tally))
+    copies = list(workshop.copies_of("train-0", ["one", "two words"], tally, copies=300))
 
     assert tally.asked == len(copies) == 300
     assert tally.words == tally.words_changed[0] == sum(sum(copy.changes) for copy in copies)

@@ -22,6 +22,20 @@ def test_a_copy_that_stands_in_the_corpus_is_dropped(make_texts_corpus: Any) -> 
     assert verdicts.tolist() == [kept, train, held_out, held_out, held_out, kept]
 
 
+def test_a_copy_that_stands_in_the_copied_text_is_dropped(make_texts_corpus: Any, make_rows: Any) -> None:
+    corpus = make_texts_corpus(["both"], dev=["held out"])
+
+    verdicts = judge(
+        keys("New", "gathered", "both", "held out"),
+        corpus=corpus,
+        rows=None,
+        seed=0,
+        transfer=make_rows(["Gathered", "both", "held out"]),
+    )
+
+    assert verdicts.tolist() == [Verdict.KEPT, Verdict.IN_TRANSFER, Verdict.IN_TRAIN, Verdict.IN_DEV_OR_TEST]
+
+
 def test_the_first_of_equal_copies_stays(make_texts_corpus: Any) -> None:
     verdicts = judge(keys("x", "y", "X", "z", "y", "x"), corpus=make_texts_corpus(["a"]), rows=None, seed=0)
 

@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
+from limbeck.artifacts.whole import written_whole
 from limbeck.augmentation import augment, portions, processes
 from limbeck.errors import DependencyMissing, NothingAugmented
 from limbeck.progress import SilentReporter
@@ -17,12 +19,26 @@ TANG = [{"kind": "masking"}, {"kind": "pos_swap"}, {"kind": "ngram"}]
 
 @pytest.fixture
 def run(tmp_path: Path, key: Key) -> Any:
-    """run(corpus, methods=…, name="augmented", **section): the copies."""
+    """run(corpus, methods=…, name="augmented", transfer=None, **section): the copies; `transfer` are texts."""
 
-    def run(corpus: Any, *, methods: Any = TANG, name: str = "augmented", **section: Any) -> TransferText:
+    def gathered(texts: list[str], folder: Path) -> TransferText:
+        rows = Rows.of(ids=[f"transfer-{number}" for number in range(len(texts))], texts=texts)
+        with written_whole(folder, kind="transfer", key=key) as scratch:
+            save_transfer_text(scratch, rows=rows, quality={})
+        return TransferText(folder)
+
+    def run(
+        corpus: Any,
+        *,
+        methods: Any = TANG,
+        name: str = "augmented",
+        transfer: list[str] | None = None,
+        **section: Any,
+    ) -> TransferText:
         return augment(
             Augmentation.model_validate({"methods": methods, **section}),
             corpus=corpus,
+            transfer=None if transfer is None else gathered(transfer, tmp_path / f"transfer-of-{name}"),
             store=tmp_path / "store",
             out=tmp_path / name,
             key=key,
@@ -153,6 +169,104 @@ def test_so_many_copies_are_drawn_as_are_asked_for(make_texts_corpus: Any, run: 
     assert set(some.rows.texts) < set(every.rows.texts)
     assert some.quality["not_drawn"] == len(every.rows) - 40
     assert len(some.sources) == 40
+
+
+MASK_SOME = [{"kind": "masking", "fraction": 0.3}]
+GATHERED = [f"{text} gathered" for text in texts_of(60)]
+
+
+def test_transfer_text_is_copied_behind_the_training_rows(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(40))
+
+    alone = run(corpus, name="alone", copies=3, methods=MASK_SOME)
+    both = run(corpus, name="both", copies=3, transfer_copies=2, transfer=GATHERED, methods=MASK_SOME)
+
+    count = len(alone.rows)
+    assert both.rows.texts[:count] == alone.rows.texts
+    assert both.sources["source"].to_pylist()[:count] == alone.sources["source"].to_pylist()
+    text_of = {f"transfer-{number}": text for number, text in enumerate(GATHERED)}
+    behind = both.sources["source"].to_pylist()[count:]
+    assert set(behind) == set(text_of)
+    for copy, source in zip(both.rows.texts[count:], behind, strict=True):
+        words = list(zip(copy.split(), text_of[source].split(), strict=True))
+        assert all(new in (old, "[MASK]") for new, old in words)
+    assert both.rows.ids == [f"augmented-{number}" for number in range(len(both.rows))]
+
+
+def test_the_numbers_of_transfer_text_are_told_apart(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(40))
+
+    quality = run(corpus, copies=3, transfer_copies=2, transfer=GATHERED, methods=MASK_SOME).quality
+
+    assert quality["copies"] == 3
+    assert quality["asked"] == 40 * 3 + 60 * 2
+    assert quality["sources"] == 100 == quality["methods"][0]["sources"]
+    told = quality["of_transfer"]
+    assert (told["copies"], told["asked"], told["sources"], told["sources_used"]) == (2, 120, 60, 60)
+    assert 60 < told["kept"] < quality["kept"]
+
+
+def test_transfer_text_may_be_copied_alone(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(40))
+
+    transfer = run(corpus, copies=0, transfer_copies=1, transfer=GATHERED, methods=MASK_SOME)
+
+    assert all(source.startswith("transfer-") for source in transfer.sources["source"].to_pylist())
+    assert transfer.quality["copies"] == 0
+    assert transfer.quality["asked"] == transfer.quality["sources"] == 60
+
+
+def test_transfer_text_that_is_not_copied_changes_nothing(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(texts_of(40))
+
+    without = run(corpus, name="without", copies=3)
+    beside = run(corpus, name="beside", copies=3, transfer=[*GATHERED, without.rows.texts[0]])
+
+    assert beside.fingerprint == without.fingerprint
+    assert not {"of_transfer", "in_transfer"} & set(without.quality)
+
+
+def test_copies_that_stand_in_the_copied_transfer_text_are_dropped(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(["one two"], dev=["[MASK] four"])
+    gathered = ["three four", "three [MASK]", "One [MASK]"]
+
+    transfer = run(
+        corpus, copies=50, transfer_copies=50, transfer=gathered, methods=[{"kind": "masking", "fraction": 0.5}]
+    )
+
+    assert sorted(transfer.rows.texts) == ["[MASK] [MASK]", "[MASK] two"]
+    quality = transfer.quality
+    assert quality["in_transfer"] > 0 < quality["in_dev_or_test"]
+    dropped = ("unchanged", "duplicates", "in_train", "in_transfer", "in_dev_or_test", "not_drawn")
+    assert quality["kept"] == 2 == quality["asked"] - sum(quality[name] for name in dropped)
+
+
+def test_words_of_transfer_text_are_tagged_and_drawn_too(make_texts_corpus: Any, run: Any) -> None:
+    corpus = make_texts_corpus(["the long film"])
+
+    transfer = run(
+        corpus,
+        copies=200,
+        transfer_copies=200,
+        transfer=["the short garden"],
+        methods=[{"kind": "pos_swap", "fraction": 1.0}],
+    )
+
+    assert set(transfer.rows.texts) == {"the long garden", "the short film"}  # the other two are there already
+
+
+def test_copies_of_transfer_text_do_not_depend_on_the_number_of_processes(
+    make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "SECONDS_WORTH_PROCESSES", 0.0)
+    monkeypatch.setattr(portions, "ROWS_AT_ONCE", 16)
+    corpus, options = make_texts_corpus(texts_of(40)), {"copies": 2, "transfer_copies": 3, "transfer": GATHERED}
+
+    alone = run(corpus, name="alone", processes=1, **options)
+    together = run(corpus, name="together", processes=2, **options)
+
+    assert together.lessons_fingerprint == alone.lessons_fingerprint
+    assert together.sources.equals(alone.sources)
 
 
 def test_pairs_stay_pairs(make_texts_corpus: Any, run: Any) -> None:

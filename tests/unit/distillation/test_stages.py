@@ -131,8 +131,9 @@ def test_a_stage_begins_where_the_one_before_it_ended(teach: Train, labels: Teac
     assert not torch.equal(trained["classifier.weight"], second.start["classifier.weight"])
 
 
+@pytest.mark.parametrize("average", [None, 0.5])
 def test_a_stage_on_features_alone_is_left_with_its_last_epoch_and_any_other_with_its_best(
-    teach: Train, labels: TeacherLabels, seen: list[Any], monkeypatch: pytest.MonkeyPatch
+    teach: Train, labels: TeacherLabels, seen: list[Any], monkeypatch: pytest.MonkeyPatch, average: float | None
 ) -> None:
     scores = iter([0.9, 0.1, 0.2, 0.8, 0.3])  # the first stage is best at its beginning, the second in its middle
     weights: list[dict[str, torch.Tensor]] = []
@@ -143,7 +144,7 @@ def test_a_stage_on_features_alone_is_left_with_its_last_epoch_and_any_other_wit
         return {"dev_accuracy": score, "dev_score": score, "dev_loss": 1.0}
 
     monkeypatch.setattr(room, "judge", judge)
-    student = teach(role="student", labels=labels, stages=FEATURES_FIRST, patience=1)
+    student = teach(role="student", labels=labels, stages=FEATURES_FIRST, patience=1, average=average)
 
     assert torch.equal(seen[1].start["embeddings.weight"], weights[1]["embeddings.weight"])
     trained = load_file(student.folder / "model.safetensors")
@@ -156,9 +157,14 @@ class Killed(Exception):
     """Stands in for kill -9: nothing is tidied up."""
 
 
-@pytest.mark.parametrize("steps_before_death", [4, 6, 7, 13])
+@pytest.mark.parametrize(("steps_before_death", "average"), [(4, None), (6, 0.5), (7, None), (13, 0.5)])
 def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
-    teach: Train, labels: TeacherLabels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int
+    teach: Train,
+    labels: TeacherLabels,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    steps_before_death: int,
+    average: float | None,
 ) -> None:
     """Three steps an epoch: in the first stage, at its end, at the begin of the second, and in its last epoch."""
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # a checkpoint after every step
@@ -166,7 +172,7 @@ def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
         {"epochs": 2, "losses": [{"kind": "hint"}, {"kind": "factor_transfer"}]},
         {"epochs": 3, "losses": [{"kind": "logit_mse", "weight": {"kind": "linear", "end": 1.0}}, {"kind": "vid"}]},
     ]
-    options: dict[str, Any] = {"role": "student", "labels": labels, "stages": stages}
+    options: dict[str, Any] = {"role": "student", "labels": labels, "stages": stages, "average": average}
     straight = teach(**options, out=tmp_path / "straight")
     steps, forward = 0, Apprentice.forward
 

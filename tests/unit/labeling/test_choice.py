@@ -170,17 +170,51 @@ def test_the_fingerprint_is_of_the_choice_and_not_of_what_was_counted(choose: Ch
     assert choose([[4.0, 0.0]] * 5, rows=2).fingerprint != sure.fingerprint
 
 
+def copies_of(folder: Path, sources: list[str], changes: list[list[int]]) -> TransferText:
+    """Copies of the rows with these ids, changed by two methods in so many words."""
+    count = len(sources)
+    rows = Rows.of(ids=[f"augmented-{number}" for number in range(count)], texts=[f"copy {n}" for n in range(count)])
+    with written_whole(folder, kind="transfer", key=KEY) as scratch:
+        save_transfer_text(scratch, rows=rows, quality={"methods": [{"kind": "masking"}, {"kind": "ngram"}]})
+        table = pa.table({"id": rows.ids, "source": sources, "changes": pa.array(changes, pa.list_(pa.int32(), 2))})
+        with pa.OSFile(str(scratch / SOURCES), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return TransferText(folder)
+
+
+def test_copies_of_transfer_text_go_with_the_row_they_are_of(toy_corpus: Corpus, tmp_path: Path) -> None:
+    train = toy_corpus.splits["train"].ids
+    parts = {
+        "transfer": gathered(tmp_path / "transfer", 3),
+        "augmented": copies_of(
+            tmp_path / "augmented", [train[0], "transfer-0", "transfer-1", "transfer-2", "transfer-2"], [[1, 0]] * 5
+        ),
+    }
+    said = {row: [0.0, 4.0] for split in toy_corpus.splits.values() for row in split.ids}
+    said |= {"transfer-0": [5.0, 0.0], "transfer-1": [0.1, 0.0], "transfer-2": [0.0, 5.0]}
+    said |= {f"augmented-{number}": [0.0, 0.2] for number in range(5)}
+
+    chosen = choose_rows(
+        Transfer(files=["x"], least_confidence=0.9),
+        corpus=toy_corpus,
+        parts=parts,
+        labels=labels_of(tmp_path / "labels", said),
+        out=tmp_path / "chosen",
+        key=KEY,
+        reporter=SilentReporter(),
+    )
+
+    kept = {name: chosen.of(name, text.rows).ids for name, text in parts.items()}
+    assert kept["transfer"] == ["transfer-0", "transfer-2"]
+    assert kept["augmented"] == ["augmented-0", "augmented-1", "augmented-3", "augmented-4"]
+    assert chosen.quality["augmented"]["label_flips"] == 2 / 5  # of transfer-0 and transfer-1, as the teacher sees them
+
+
 def test_copies_that_the_teacher_sees_otherwise_than_their_source_are_counted(
     toy_corpus: Corpus, tmp_path: Path
 ) -> None:
     train = toy_corpus.splits["train"].ids
-    rows = Rows.of(ids=["augmented-0", "augmented-1"], texts=["a", "b"])
-    with written_whole(tmp_path / "augmented", kind="transfer", key=KEY) as scratch:
-        save_transfer_text(scratch, rows=rows, quality={"methods": [{"kind": "masking"}, {"kind": "ngram"}]})
-        changes = pa.array([[1, 0], [2, 1]], pa.list_(pa.int32(), 2))
-        table = pa.table({"id": rows.ids, "source": [train[3], train[3]], "changes": changes})
-        with pa.OSFile(str(scratch / SOURCES), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
+    copies_of(tmp_path / "augmented", [train[3], train[3]], [[1, 0], [2, 1]])
     own = {row: [0.0, 4.0] for split in toy_corpus.splits.values() for row in split.ids}
     labels = labels_of(tmp_path / "labels", own | {"augmented-0": [0.0, 1.0], "augmented-1": [1.0, 0.0]})
 

@@ -77,6 +77,13 @@ def test_a_stage_without_losses_or_with_an_empty_list_is_refused() -> None:
     assert refusal(distillation={"stages": [{"losses": []}]}).startswith("distillation.stages.0.losses: should not be")
 
 
+@pytest.mark.parametrize("average", [0, 1.0, 1000])
+def test_an_average_is_a_decay_between_zero_and_one(average: float) -> None:
+    assert refusal(distillation={"average": average}).startswith("distillation.average: ")
+    assert recipe(distillation={"average": 0.999}).distillation.average == 0.999
+    assert recipe().distillation.average is None
+
+
 # ---- layers ----
 
 

@@ -50,6 +50,7 @@ def learn(
     tracks: Tracks = NO_TRACKS,
     how_far: list[float] | None = None,
     keep: Any = "best",
+    average: float | None = None,
     **changes: object,
 ) -> Progress:
     steps = 0
@@ -85,22 +86,24 @@ def learn(
         what="training",
         tracks=tracks,
         keep=keep,
+        average=average,
     )
 
 
+@pytest.mark.parametrize("average", [None, 0.9])
 @pytest.mark.parametrize("steps_before_death", [5, 12, 13, 30])
 def test_a_killed_training_goes_on_and_ends_with_the_same_weights_and_history(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int, average: float | None
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # a checkpoint after every step
     undisturbed = fresh_model()
-    straight = learn(undisturbed, tmp_path / "straight")
+    straight = learn(undisturbed, tmp_path / "straight", average=average)
 
     with pytest.raises(Killed):
-        learn(fresh_model(), tmp_path / "killed", steps_before_death=steps_before_death)
+        learn(fresh_model(), tmp_path / "killed", steps_before_death=steps_before_death, average=average)
     torch.manual_seed(99)  # whatever the new process has done so far must not matter
     resumed = fresh_model()
-    again = learn(resumed, tmp_path / "killed")
+    again = learn(resumed, tmp_path / "killed", average=average)
 
     assert again.history == straight.history
     assert again.points == straight.points
@@ -120,6 +123,35 @@ def test_the_weights_of_the_best_epoch_by_dev_are_left_in_the_model(tmp_path: Pa
     best = max(progress.history, key=lambda entry: (entry["dev_accuracy"], -entry["dev_loss"]))
     assert best["epoch"] == progress.best_epoch + 1
     assert float(F.cross_entropy(logits, LABELS)) == pytest.approx(best["dev_loss"], abs=1e-6)
+
+
+def test_the_mean_of_the_weights_is_judged_and_left_and_the_training_goes_on_without_it(tmp_path: Path) -> None:
+    without = learn(fresh_model(), tmp_path / "without")
+
+    averaged = fresh_model()
+    progress = learn(averaged, tmp_path / "with", average=0.95)
+    averaged.eval()
+    with torch.no_grad():
+        loss = float(F.cross_entropy(averaged(INPUTS), LABELS))
+
+    assert [epoch["losses"] for epoch in progress.history] == [epoch["losses"] for epoch in without.history]
+    assert all(
+        one["dev_loss"] != other["dev_loss"] for one, other in zip(progress.history, without.history, strict=True)
+    )
+    assert loss == pytest.approx(progress.history[progress.best_epoch]["dev_loss"], abs=1e-6)
+
+
+def test_a_checkpoint_without_a_mean_is_no_start_for_a_training_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    straight = learn(fresh_model(), tmp_path / "straight", average=0.9)
+
+    with pytest.raises(Killed):
+        learn(fresh_model(), tmp_path / "killed", steps_before_death=20)
+    again = learn(fresh_model(), tmp_path / "killed", average=0.9)
+
+    assert again.history == straight.history
 
 
 def test_the_loss_of_an_epoch_is_the_mean_over_its_rows(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def _doubt(known: Known) -> Iterator[Finding]:
 
 
 def copies(known: Known) -> list[Finding]:
-    """Copies of training rows that are all of one row, that change nothing, or that change the label."""
+    """Copies that are all of one row, that change nothing, or that change the label."""
     quality = known.copies.quality
     judged = known.chosen.quality.get("augmented", {}) if known.has("chosen") else {}
     return [*_sources(quality), *_idle(quality), *_flips(judged)]
@@ -87,10 +87,16 @@ def _sources(quality: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "copies",
             "error" if used == 1 else "warning",
-            f"the copies are of {used:,} training row{'s' if used > 1 else ''} only",
-            f"{quality['kept']:,} copies; train has {quality['sources']:,} rows",
+            f"the copies are of {used:,} {'' if 'of_transfer' in quality else 'training '}row{'s' * (used > 1)} only",
+            f"{quality['kept']:,} copies; {_sources_of(quality)}",
             "Give methods that can change more rows (a larger fraction), or take the copies out.",
         )
+
+
+def _sources_of(quality: Mapping[str, Any]) -> str:
+    if "of_transfer" not in quality:
+        return f"train has {quality['sources']:,} rows"
+    return f"{quality['sources']:,} rows of train and transfer text were to be copied"
 
 
 def _idle(quality: Mapping[str, Any]) -> Iterator[Finding]:

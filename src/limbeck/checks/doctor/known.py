@@ -84,7 +84,7 @@ class Known:
 
     @property
     def copies(self) -> TransferText:
-        """The changed copies of training rows."""
+        """The changed copies."""
         text: TransferText = self.part("copies")
         return text
 

@@ -94,7 +94,8 @@ class _Run:
     def copies(self) -> TransferText:
         if self.recipe.augmentation is None:
             raise NotThere("the recipe has no [augmentation]")
-        return TransferText(self._at("augmented", corpus=self.corpus().fingerprint))
+        read = {"transfer": self.transfer().lessons_fingerprint} if self.recipe.augmentation.transfer_copies else {}
+        return TransferText(self._at("augmented", corpus=self.corpus().fingerprint, **read))
 
     def teacher(self) -> TeacherFolder:
         return TeacherFolder(self._at("teacher", corpus=self.corpus().lessons_fingerprint))

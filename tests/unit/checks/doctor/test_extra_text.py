@@ -110,6 +110,15 @@ def test_copies_of_one_row_alone_are_an_error(make_known: Make) -> None:
     assert finding.evidence == "600 copies; train has 100 rows"
 
 
+def test_copies_of_transfer_text_are_told_of_as_such(make_known: Make) -> None:
+    quality = {**OF_COPIES, "sources": 1_000, "sources_used": 30, "of_transfer": {"sources": 900}}
+
+    (finding,) = copies(make_known(copies=of_quality(**quality)))
+
+    assert finding.what == "the copies are of 30 rows only"
+    assert finding.evidence == "600 copies; 1,000 rows of train and transfer text were to be copied"
+
+
 def test_copies_of_few_rows_are_a_warning_but_few_copies_are_not(make_known: Make) -> None:
     few_sources = copies(make_known(copies=of_quality(**{**OF_COPIES, "sources_used": 49})))
     few_copies = copies(make_known(copies=of_quality(**{**OF_COPIES, "kept": 20, "sources_used": 18})))

@@ -23,7 +23,7 @@ def test_a_finished_run_is_shown_with_its_models(toy: Any, limbeck: Command) -> 
     [
         (["--markdown"], "### Quality\n"),
         (["--format", "markdown", "--table", "quality"], "| model | accuracy |"),
-        (["--format", "csv", "--table", "cost"], "model,role,parameters,"),
+        (["--format", "csv", "--table", "cost"], "model,role,accuracy,"),
         (["--format", "latex", "--table", "relative"], "% Relative change;"),
         (["--format", "json"], '{\n "quality": ['),
         (["--table", "classes"], "Class by class: bilstm\n"),

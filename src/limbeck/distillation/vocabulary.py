@@ -1,6 +1,6 @@
 """The student's vocabulary: built once per run, shared by all variants and seeds."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -11,6 +11,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.size_limit import SizeLimit, cut_facts, tell_cut
+from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
     Vectors,
     WordReader,
@@ -31,7 +32,6 @@ from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import OfSize, count_words
 
 FEWEST_TOKENS = 8
-TEXTS_AT_ONCE = 65_536
 
 
 def build_vocabulary(
@@ -66,7 +66,7 @@ def build_vocabulary(
         with reporter.bar("counting words", total=texts, unit="texts") as bar:
             of_size = _count(
                 section,
-                counted(_texts(read), bar),
+                counted(texts_of(read), bar),
                 language=corpus.language,
                 encoder=encoder,
                 max_size=budget,
@@ -137,14 +137,6 @@ def _budget(section: AnyWordStudent, student: Callable[[int], Any], *, teacher: 
     if room < FEWEST_TOKENS:
         raise BudgetTooSmall(without_words=without_words, budget=teacher.facts.parameters)
     return min(section.vocabulary.max_size, room)
-
-
-def _texts(sources: Sequence[Rows]) -> Iterator[str]:
-    """Every text the student will learn from, second texts included; some in memory at a time."""
-    for rows in sources:
-        for part in rows.slices(TEXTS_AT_ONCE):
-            yield from part.texts
-            yield from part.pairs or []
 
 
 def _count(

@@ -27,7 +27,9 @@ class Ablation:
 
 GLOVE = "vectors/glove.6B.100d.top50k.txt.gz"
 WITHOUT_TEXT = Setting(
-    "0", ["student.vocabulary.max_size=40_000", "distillation.batch_size=512"], recipe="sst2"
+    "0",
+    ["student.vocabulary.max_size=40_000", "distillation.batch_size=512", "distillation.epochs=12"],
+    recipe="sst2",
 )  # as the full recipe, but for the text
 TANG = "methods=[{kind='masking'}, {kind='pos_swap'}, {kind='ngram'}]"
 ABLATIONS = [
@@ -44,7 +46,7 @@ ABLATIONS = [
         "vectors",
         "word vectors to begin with",
         [
-            Setting("random", ["student.word_vectors=random"]),
+            Setting("random", ["student.word_vectors=random", "student.tune_vectors=true"]),  # else they say nothing
             Setting("GloVe", [f"student.word_vectors={GLOVE}"]),
             Setting("the teacher's", ["student.word_vectors=teacher"]),
             Setting("teacher and GloVe"),
@@ -68,9 +70,33 @@ ABLATIONS = [
         [
             Setting("50", ["student.hidden_size=50"]),
             Setting("100", ["student.hidden_size=100"]),
-            Setting("150"),
-            Setting("300", ["student.hidden_size=300"]),
+            Setting("150", ["student.hidden_size=150"]),
+            Setting("300"),
         ],
+    ),
+    Ablation(
+        "tuning",
+        "what becomes of the word vectors",
+        [
+            Setting("they stand still"),
+            Setting("they learn", ["student.tune_vectors=true"]),
+            Setting("both, side by side", ["student.tune_vectors=true", "student.static_channel=true"]),
+        ],
+        is_number=False,
+    ),
+    Ablation(
+        "width",
+        "numbers of a word that come from the teacher",
+        [
+            *(Setting(f"{width}", [f"student.embedding_size={width}"]) for width in (50, 100)),
+            Setting("300"),
+            Setting("768", ["student.embedding_size=768"]),
+        ],
+    ),
+    Ablation(
+        "layers",
+        "recurrent layers",
+        [Setting("1"), Setting("2", ["student.layers=2"])],
     ),
     Ablation(
         "vocabulary",

@@ -1,12 +1,19 @@
 """The tables of docs/results.md: which recipe each line runs, what others published, and what differs."""
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 # MPNet's layers, which DistilBERT's family would take over without their bias by distance.
 OF_THE_TEACHER = "student.family=teacher"
+BIG_BATCH = "distillation.batch_size=512"
+OUR_STUDENT = [
+    "student.hidden_size=300",
+    "student.pooling=max",
+    "student.static_channel=false",
+    "student.tune_vectors=false",
+]
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Published:
     faster: str = "–"
     best: float | None = None  # the distilled recurrent student, where it is judged on the same kind of rows as ours
     point: tuple[str, float, float] | None = None  # short name, times faster, accuracy: its place in the picture
+    by_line: Mapping[str, float] = field(default_factory=dict)  # by our line that does the same: what they report of it
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,8 @@ SST2 = Table(
     lines=[
         Line("rows", "sst2", "logits, on the same rows"),
         Line("kd", "sst2-kd", "Hinton's KD"),
-        Line("tang", "sst2-tang", "Tang: copies of the rows"),
+        Line("tang", "sst2-tang", "Tang, as published: copies of the rows", [BIG_BATCH]),
+        Line("copies", "sst2-tang", "Tang's copies, our student", [BIG_BATCH, *OUR_STUDENT]),
         Line("factor-transfer", "sst2-factor-transfer", "factor transfer"),
         Line("spkd", "sst2-spkd", "SPKD"),
         Line("text", "sst2-text", "+ unlabelled text"),
@@ -77,6 +86,7 @@ SST2 = Table(
             "18× BERT",
             best=89.0,
             point=("SPKD, published", 18, 89.0),
+            by_line={"tang": 88.3, "factor-transfer": 86.2, "spkd": 89.0, "tinybert": 90.9},
         ),
         Published(
             "Intel Neural Compressor, 2-layer Bi-LSTM",
@@ -166,7 +176,16 @@ IMDB = Table(
     ],
     published=[
         Published(
-            PROJECT, "test", "its table", "92.0", "86.9", "Tang 89.3, FT 87.1, SPKD 89.7", "23M", "18× BERT", best=89.7
+            PROJECT,
+            "test",
+            "its table",
+            "92.0",
+            "86.9",
+            "Tang 89.3, FT 87.1, SPKD 89.7",
+            "23M",
+            "18× BERT",
+            best=89.7,
+            by_line={"tang": 89.3, "factor-transfer": 87.1, "spkd": 89.7},
         ),
         Published("DistilBERT", "test", "its paper", "93.5", distilled="92.8", parameters="66M", faster="1.6×, CPU"),
     ],

@@ -174,3 +174,43 @@ def test_a_new_run_begins_with_what_a_run_of_the_same_teacher_has_made(tmp_path:
     assert json.loads((tmp_path / "new" / "run.json").read_text(encoding="utf-8"))["stages"] == {
         "teacher": {"seconds": 60.0}
     }
+
+
+def test_a_method_that_somebody_published_by_name_stands_beside_ours(tmp_path: Path) -> None:
+    lines = module("table_lines")
+    published = lines.Published("their project", "dev", "its table", by_line={"spkd": 89.0, "tang": 88.3})
+    table = lines.Table("toy", "Toy", [lines.Line(name, "sst2", name) for name in ("spkd", "tang")], [published])
+
+    page = module("results_page").section(table, {"spkd": line(0.868), "tang": line(0.891)}, pictures=tmp_path)
+
+    assert "- **Not matched**: spkd, 86.8 here, 89.0 by their project." in page
+    assert "- tang, 89.1 here, 88.3 by their project." in page
+
+
+def test_a_command_is_shown_without_settings_of_the_timing() -> None:
+    command = "limbeck run sst2 --set evaluation.latency_rows=30 --set 'student.layers=[1, 2]' --set evaluation.x=1"
+
+    shown = module("results_page").without_timing(command)
+
+    assert shown == "limbeck run sst2 --set 'student.layers=[1, 2]'"
+
+
+def test_students_of_a_seed_come_into_the_run_with_their_seconds_and_push_nothing_aside(tmp_path: Path) -> None:
+    for run, name in (("seed", "students/bilstm/1"), ("seed", "vocabulary"), ("run", "vocabulary")):
+        (tmp_path / run / name).mkdir(parents=True)
+        (tmp_path / run / name / "made").write_text(run, encoding="utf-8")
+    for run, stages in (
+        ("seed", {"students/bilstm/1": {"seconds": 5.0}, "vocabulary": {"seconds": 2.0}, "labels": {"seconds": 9.0}}),
+        ("run", {"vocabulary": {"seconds": 1.0}}),
+    ):
+        (tmp_path / run / "run.json").write_text(json.dumps({"name": run, "stages": stages}), encoding="utf-8")
+
+    module("seeds_side_by_side").take_students(tmp_path / "seed", tmp_path / "run")
+
+    assert (tmp_path / "run" / "students" / "bilstm" / "1" / "made").read_text(encoding="utf-8") == "seed"
+    assert (tmp_path / "run" / "vocabulary" / "made").read_text(encoding="utf-8") == "run"
+    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
+    assert record == {
+        "name": "run",
+        "stages": {"students/bilstm/1": {"seconds": 5.0}, "vocabulary": {"seconds": 1.0}},
+    }

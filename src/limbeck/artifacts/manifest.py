@@ -18,6 +18,7 @@ WORK = ".work"  # a stage's own half-finished state inside the scratch folder; n
 FORMATS = {  # raise a number when a reader of the old format could misread the new one
     "corpus": 2,
     "transfer": 1,
+    "pretrained": 1,
     "teacher": 2,
     "labels": 2,
     "chosen": 1,

@@ -15,7 +15,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     │                          CheckpointMistaken · TokenizerMissing · TokenizerTooLarge
     │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
     │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
-    │                          StudentUnfit · FeaturesMissing · LayersUnreadable
+    │                          StudentUnfit · FeaturesMissing · LayersUnreadable · PretrainingImpossible
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     │                          NothingToCompare · ModelsNotAlike
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
@@ -110,6 +110,7 @@ from limbeck.errors.teacher import (
     MemberUnjudged,
     NeverFineTuned,
     NothingCovered,
+    PretrainingImpossible,
     RowsUncovered,
     StudentUnfit,
     TaskDiffers,
@@ -181,6 +182,7 @@ __all__ = [
     "OnlyLabelsUnknown",
     "PathUnusable",
     "PortTaken",
+    "PretrainingImpossible",
     "ProcessLost",
     "RecipeError",
     "RecipeInvalid",

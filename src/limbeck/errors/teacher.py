@@ -237,6 +237,13 @@ class LanguageModelUnfit(TeacherError):
         )
 
 
+class PretrainingImpossible(TeacherError):
+    """An encoder that is to go on guessing masked words cannot, or finds none to guess."""
+
+    def __init__(self, *, checkpoint: str, reason: str, advice: str) -> None:
+        super().__init__(f"cannot pretrain '{checkpoint}'\n  {reason}\n{advice}")
+
+
 class ClassesDiffer(TeacherError):
     """The classes of a checkpoint that is to be taken as it is are not those of the corpus, in their order."""
 

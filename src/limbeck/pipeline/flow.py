@@ -25,6 +25,7 @@ from limbeck.pipeline.cards import write_cards
 from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
 from limbeck.pipeline.int8_teacher import int8_teacher
 from limbeck.pipeline.keys import settings, texts
+from limbeck.pipeline.pretraining import pretrained_of
 from limbeck.pipeline.size_limit import size_limit_of
 from limbeck.pipeline.students import Students, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, staff_of
@@ -77,7 +78,8 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     if until == Stage.AUGMENTATION:
         return
     tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")
-    staff = staff_of(recipe, corpus, work, tracks=tracks)
+    pretrained = pretrained_of(recipe, corpus, gathered, work, tracks=tracks)
+    staff = staff_of(recipe, corpus, pretrained, work, tracks=tracks)
     if until == Stage.TEACHER:
         return
     labels = labels_of(recipe, corpus, extra, staff, work)

@@ -15,6 +15,7 @@ from limbeck.errors import PathUnusable
 from limbeck.labeling.run import label
 from limbeck.labeling.source import Source
 from limbeck.pipeline.keys import ExtraText, settings, texts
+from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.chance import refuse_guessing
@@ -81,14 +82,14 @@ class Staff:
         return [member.folder for member in self.members.values()]
 
 
-def staff_of(recipe: Recipe, corpus: Corpus, work: RunFolder, *, tracks: Tracks) -> Staff:
+def staff_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks) -> Staff:
     """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
     section = recipe.teacher
     if not isinstance(section, EnsembleTeacher):
-        teacher = _member(section, "teacher", corpus, work, tracks=tracks)
+        teacher = _member(section, "teacher", corpus, pretrained, work, tracks=tracks)
         return Staff(teacher, {teacher.facts.name: OpenedOnce(teacher)})
     members = {
-        name: _member(member, f"teachers/{name}", corpus, work, tracks=tracks)
+        name: _member(member, f"teachers/{name}", corpus, pretrained, work, tracks=tracks)
         for name, member in member_names(section.members).items()
     }
     together = work.step(
@@ -107,14 +108,24 @@ def staff_of(recipe: Recipe, corpus: Corpus, work: RunFolder, *, tracks: Tracks)
     return Staff(together, {name: OpenedOnce(folder) for name, folder in members.items()})
 
 
-def _member(section: AnyMember, name: str, corpus: Corpus, work: RunFolder, *, tracks: Tracks) -> TeacherFolder:
+def _member(
+    section: AnyMember, name: str, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks
+) -> TeacherFolder:
+    before = pretrained.of(section)
+    origin = {**_origin(section), **({} if before is None else {"pretrained": before.fingerprint})}
     teacher = work.step(
         name,
         kind="teacher",
-        key=Key(section=_settings(section), inputs={**_origin(section), "corpus": corpus.lessons_fingerprint}),
+        key=Key(section=_settings(section), inputs={**origin, "corpus": corpus.lessons_fingerprint}),
         load=TeacherFolder,
         make=lambda out, key: prepare_teacher(
-            section, corpus=corpus, out=out, key=key, reporter=work.reporter, tracks=tracks
+            section,
+            corpus=corpus,
+            out=out,
+            key=key,
+            reporter=work.reporter,
+            tracks=tracks,
+            pretrained=before.folder if before else None,
         ),
     )
     table = "[teacher]" if name == "teacher" else "its [[teacher.members]] table"
@@ -129,7 +140,7 @@ def _settings(section: AnyMember) -> dict[str, Any]:
     if isinstance(section, FileTeacher):
         return settings(section, without=(*NO_LESSON, "path", "uncovered"))
     unread = ["head_share"] if section.long_texts == "head" else []
-    kept = settings(section, without=(*NO_LESSON, "checkpoint", *unread))
+    kept = settings(section, without=(*NO_LESSON, "checkpoint", "pretraining", *unread))
     return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
 
 

@@ -14,6 +14,40 @@ LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 
 
+class Pretraining(Section):
+    """The encoder goes on guessing masked words, in the training rows and the transfer text, before it is fine-tuned
+    (Gururangan et al. 2020, arXiv:2004.10964). The table turns it on, also an empty one."""
+
+    epochs: int = Field(default=3, ge=1)
+    """Passes over the texts, each with other words masked; the last one is kept."""
+    batch_size: int = Field(default=64, ge=1)
+    """Texts whose gradient is computed at a time."""
+    accumulation_steps: int = Field(default=1, ge=1)
+    """Batches whose gradients make one step: with 4, a step goes by 4 × batch_size texts in a quarter of the memory."""
+    learning_rate: float = Field(default=1e-4, gt=0)
+    """Peak learning rate; it warms up, then falls linearly to zero."""
+    warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
+    """Share of the steps in which the learning rate rises."""
+    weight_decay: float = Field(default=0.01, ge=0)
+    """AdamW's weight decay; biases and norms are left out of it."""
+    clip_norm: float = Field(default=1.0, gt=0)
+    """Gradients are scaled down to this norm."""
+    masked_fraction: float = Field(default=0.15, gt=0, lt=1)
+    """Share of the tokens of a text that are to be guessed, at least one of them (Devlin et al. 2019)."""
+    max_length: int | None = Field(default=None, ge=4)
+    """Longest text in tokens, special tokens included; what is beyond it is not read. Left out: the teacher's."""
+    max_rows: int | None = Field(default=None, ge=2)
+    """Most texts to read, the training rows first, else taken at random; left out: all."""
+    precision: Precision = "auto"
+    """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the masks, of the order of texts, of dropout, and of a head that the checkpoint does not have."""
+
+    @property
+    def patience(self) -> None:
+        """There is nothing to wait for: the last epoch is kept."""
+
+
 class EncoderTeacher(Section):
     """Any encoder that transformers knows as a sequence classifier: fine-tuned on the corpus, or taken as it is."""
 
@@ -44,6 +78,8 @@ class EncoderTeacher(Section):
     """AdamW's weight decay; biases and norms are left out of it."""
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
+    pretraining: Pretraining | None = None
+    """Guessing masked words in the task's own text first; left out: none."""
     max_length: int = Field(default=128, ge=4)
     """Longest input in the teacher's tokens, special tokens included; what is beyond it is cut out."""
     long_texts: LongTexts = "head"
@@ -60,6 +96,15 @@ class EncoderTeacher(Section):
     """Seed of the head's initial weights, of the order of rows and of dropout."""
     near_chance: NearChance = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+
+    @model_validator(mode="after")
+    def _pretrained_to_be_trained(self) -> Self:
+        if self.pretraining is not None and self.train == "none":
+            raise ValueError(
+                'pretraining changes the encoder under its classifier, which train = "none" takes as it is: set '
+                'train = "all", or leave the table pretraining out'
+            )
+        return self
 
     def located(self, locate: Locate) -> Self:
         """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub

@@ -30,14 +30,18 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
     named: dict[str, AnyMember] = {}
     for member, name in zip(members, plain, strict=True):
         if plain.count(name) > 1:
-            name = (
-                f"{name}-{fingerprint_of(member.model_dump_json(exclude={'near_chance', 'processes', 'compile'}))[:6]}"
-            )
+            name = f"{name}-{fingerprint_of(member.model_dump_json(exclude=_no_part_of_name(member)))[:6]}"
         number = 1
         while (f"{name}-{number}" if number > 1 else name) in named:
             number += 1
         named[f"{name}-{number}" if number > 1 else name] = member
     return named
+
+
+def _no_part_of_name(member: AnyMember) -> set[str]:
+    """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
+    is_pretrained = isinstance(member, EncoderTeacher) and member.pretraining is not None
+    return {"near_chance", "processes", "compile", *(() if is_pretrained else ("pretraining",))}
 
 
 def _plain_name(member: AnyMember) -> str:

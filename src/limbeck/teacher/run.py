@@ -44,15 +44,22 @@ def prepare_teacher(
     key: Key,
     reporter: Reporter,
     tracks: Tracks = NO_TRACKS,
+    pretrained: Path | None = None,
 ) -> TeacherFolder:
-    """The teacher that the section asks for: fine-tuned, taken as it is, read from a file, or another run's student."""
+    """The teacher that the section asks for: fine-tuned, taken as it is, read from a file, or another run's student.
+
+    `pretrained` is the folder of an encoder's checkpoint after it was pretrained, where it was.
+    """
     match section:
         case FileTeacher():
             return read_file_teacher(section, corpus=corpus, out=out, key=key, reporter=reporter)
         case StudentTeacher():
             return prepare_student_teacher(section, corpus=corpus, out=out, key=key, reporter=reporter)
         case EncoderTeacher():
-            return _prepare_encoder(section, corpus=corpus, out=out, key=key, reporter=reporter, tracks=tracks)
+            start = str(pretrained or section.checkpoint)
+            return _prepare_encoder(
+                section, start=start, corpus=corpus, out=out, key=key, reporter=reporter, tracks=tracks
+            )
         case _:
             assert_never(section)
 
@@ -71,10 +78,11 @@ def opened(teacher: TeacherFolder) -> OpenTeacher:
 
 
 def _prepare_encoder(
-    section: EncoderTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter, tracks: Tracks
+    section: EncoderTeacher, *, start: str, corpus: Corpus, out: Path, key: Key, reporter: Reporter, tracks: Tracks
 ) -> TeacherFolder:
     """Save it as a Hugging Face folder, after fine-tuning it unless it is taken as it is."""
-    encoder = _ready(section, corpus=corpus) if section.train == "none" else start_encoder(section, corpus=corpus)
+    started = section.model_copy(update={"checkpoint": start})
+    encoder = _ready(section, corpus=corpus) if section.train == "none" else start_encoder(started, corpus=corpus)
     if encoder.note:
         reporter.note(f"  {encoder.note}")
     with written_whole(out, kind="teacher", key=key) as scratch:
@@ -84,7 +92,7 @@ def _prepare_encoder(
             checkpoint = Path(section.checkpoint).name
             history = fine_tune(
                 encoder,
-                section,
+                started,
                 corpus=corpus,
                 work=scratch / WORK,
                 reporter=reporter,

@@ -31,7 +31,7 @@ Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
 Losses = Callable[[nn.Module, Places, float], dict[str, Tensor]]
-Validate = Callable[[nn.Module], dict[str, float]]  # must hold "dev_accuracy" and "dev_loss", maybe "dev_score"
+Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best "dev_accuracy", maybe "dev_score"
 
 
 class Hyperparameters(Protocol):
@@ -316,5 +316,5 @@ def _rank(validation: dict[str, Any]) -> tuple[float, float]:
 
 def _note(progress: Progress) -> str:
     loss = sum(progress.sums.values()) / max(progress.rows, 1)
-    last = f", dev {progress.history[-1]['dev_accuracy']:.1%}" if progress.history else ""
+    last = "".join(f", dev {entry['dev_accuracy']:.1%}" for entry in progress.history[-1:] if "dev_accuracy" in entry)
     return f"epoch {progress.epoch + 1}, loss {loss:.3f}{last}"

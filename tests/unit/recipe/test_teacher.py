@@ -8,12 +8,15 @@ import pytest
 from limbeck.errors import RecipeInvalid
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
 from limbeck.recipe.toml import to_toml
+from limbeck.training.loop import Hyperparameters
 
 FILE = {"kind": "file", "path": "said.csv"}
 STUDENT = {"kind": "student", "path": "runs/big/students/bilstm"}
 ENSEMBLE = {"kind": "ensemble", "members": [{"checkpoint": "a"}, FILE]}
+PRETRAINED = {"checkpoint": "a", "pretraining": {"epochs": 5, "learning_rate": 5e-5}}
+SEVERAL = {"kind": "ensemble", "members": [PRETRAINED, FILE, {"checkpoint": "b"}]}
 
 
 def recipe(teacher: Any, **sections: Any) -> Recipe:
@@ -48,7 +51,31 @@ def test_a_student_may_be_one_of_several_in_either_form() -> None:
     assert [member.kind for member in teacher.members] == ["student", "student", "encoder"]
 
 
-@pytest.mark.parametrize("teacher", [{"checkpoint": "a"}, FILE, STUDENT, "runs/big/models/bilstm", ENSEMBLE])
+@pytest.mark.parametrize("pretraining", [{}, {"epochs": 5, "max_length": 64}])
+def test_a_table_of_pretraining_turns_it_on_also_an_empty_one(pretraining: dict[str, Any]) -> None:
+    teacher = recipe({"checkpoint": "a", "pretraining": pretraining}).teacher
+
+    assert isinstance(teacher, EncoderTeacher)
+    assert teacher.pretraining == Pretraining(**pretraining)
+
+
+def test_nothing_is_pretrained_unless_it_is_asked_for() -> None:
+    teacher = recipe({"checkpoint": "a"}).teacher
+
+    assert isinstance(teacher, EncoderTeacher)
+    assert teacher.pretraining is None
+
+
+def test_pretraining_has_all_that_a_training_goes_by() -> None:
+    settings: Hyperparameters = Pretraining()
+
+    assert settings.patience is None
+    assert settings.accumulation_steps == 1
+
+
+@pytest.mark.parametrize(
+    "teacher", [{"checkpoint": "a"}, PRETRAINED, FILE, STUDENT, "runs/big/models/bilstm", ENSEMBLE, SEVERAL]
+)
 def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
     import tomllib
 
@@ -62,6 +89,10 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
     [
         ({"kind": "fle", "path": "x"}, "teacher.kind: unknown kind 'fle' (did you mean 'file'?)"),
         ({"epocs": 3}, "teacher.epocs: unknown key (did you mean 'epochs'?)"),
+        ({"pretraining": {"epocs": 3}}, "teacher.pretraining.epocs: unknown key (did you mean 'epochs'?)"),
+        ({"pretraining": {"masked_fraction": 1.5}}, "teacher.pretraining.masked_fraction"),
+        ({"train": "none", "pretraining": {}}, 'train = "none" takes as it is: set train = "all"'),
+        ({**FILE, "pretraining": {}}, "teacher.pretraining: unknown key"),
         ({"kind": "file"}, "teacher.path: missing"),
         ({"kind": "student"}, "teacher.path: missing"),
         ({"kind": "student", "path": "a", "epochs": 3}, "teacher.epochs: unknown key (known: kind, near_chance, path)"),

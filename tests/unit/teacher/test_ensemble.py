@@ -14,7 +14,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import MemberUnjudged
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
 from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
 
 KEY = Key(section={}, inputs={})
@@ -64,6 +64,14 @@ def test_members_of_the_same_name_are_told_apart() -> None:
     assert len(named) == 3
     assert all(name.startswith("bert-") for name in named)
     assert fewer.items() <= named.items()  # to leave one out changes nobody else's name
+
+
+def test_a_member_that_is_not_pretrained_keeps_the_name_that_it_had_before_there_was_such_a_table() -> None:
+    seeds = [EncoderTeacher(checkpoint="some/bert", seed=seed) for seed in (0, 1)]
+    pretrained = EncoderTeacher(checkpoint="some/bert", pretraining=Pretraining())
+
+    assert list(member_names(seeds)) == ["bert-a634ca", "bert-f9e1e5"]
+    assert next(iter(member_names([seeds[0], pretrained]))) == "bert-a634ca"
 
 
 def test_the_same_member_twice_has_a_number() -> None:

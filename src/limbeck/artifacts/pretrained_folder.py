@@ -1,0 +1,26 @@
+"""A pretrained encoder as an artifact: a Hugging Face folder with its head for masked words, and history.json."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import read_manifest
+
+
+@dataclass(frozen=True)
+class PretrainedFolder:
+    """Weights, config and tokenizer as save_pretrained writes them, and how the guesses got better."""
+
+    folder: Path
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its contents."""
+        return read_manifest(self.folder, kind="pretrained").fingerprint
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """An entry for each epoch, the first for what was before: held_back_loss and held_back_accuracy; the loss."""
+        history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
+        return history

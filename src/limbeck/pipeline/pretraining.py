@@ -1,0 +1,86 @@
+"""The encoders that guess masked words in the task's own text before they are fine-tuned, each once."""
+
+from dataclasses import dataclass
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, read_manifest
+from limbeck.artifacts.pretrained_folder import PretrainedFolder
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.pipeline.keys import ExtraText, settings
+from limbeck.pretraining.run import pretrain
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, Pretraining
+from limbeck.teacher.checkpoint import checkpoint_fingerprint
+from limbeck.teacher.ensemble import member_names
+from limbeck.training.tracks import Tracks
+
+PLACE = "pretrained"
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """The pretrained encoders of a run. Members of an ensemble that ask for the same have the same."""
+
+    asked: list[EncoderTeacher]
+    made: list[PretrainedFolder]
+
+    def of(self, section: AnyMember) -> PretrainedFolder | None:
+        """What this teacher starts from; None where it is its checkpoint as it is."""
+        asked = _asked(section)
+        return None if asked is None else self.made[self.asked.index(asked)]
+
+
+def pretrained_of(
+    recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
+) -> Pretrained:
+    """Pretrain every encoder for which the recipe asks for it, or reuse it."""
+    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
+    asked: list[EncoderTeacher] = []
+    for section in map(_asked, members):
+        if section is not None and section not in asked:
+            asked.append(section)
+    names = member_names(asked)  # the checkpoint's, and in the order that was asked for
+    made = [
+        _pretrained(section, f"{PLACE}/{name}", corpus, gathered, work, tracks=tracks)
+        for name, section in zip(names, asked, strict=True)
+    ]
+    return Pretrained(asked, made)
+
+
+def _asked(section: AnyMember) -> EncoderTeacher | None:
+    """Of a teacher's table, all that decides about its pretrained encoder, and nothing else."""
+    if not isinstance(section, EncoderTeacher) or section.pretraining is None:
+        return None
+    max_length = section.pretraining.max_length or section.max_length
+    pretraining = section.pretraining.model_copy(update={"max_length": max_length})
+    return EncoderTeacher(checkpoint=section.checkpoint, pretraining=pretraining)
+
+
+def _pretrained(
+    section: EncoderTeacher, name: str, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
+) -> PretrainedFolder:
+    asked = section.pretraining or Pretraining()
+    train = read_manifest(corpus.folder, kind="corpus").files["train.arrow"]["blake2b"]  # neither dev nor test is read
+    return work.step(
+        name,
+        kind="pretrained",
+        key=Key(
+            section=settings(asked),
+            inputs={
+                "checkpoint": checkpoint_fingerprint(section.checkpoint),
+                "train": str(train),
+                **{part: text.lessons_fingerprint for part, text in gathered.items()},
+            },
+        ),
+        load=PretrainedFolder,
+        make=lambda out, key: pretrain(
+            asked,
+            checkpoint=section.checkpoint,
+            max_length=section.max_length,
+            parts=[corpus.splits["train"], *(text.rows for text in gathered.values())],
+            out=out,
+            key=key,
+            reporter=work.reporter,
+            tracks=tracks,
+        ),
+    )

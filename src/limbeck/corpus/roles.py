@@ -48,10 +48,12 @@ def find_roles(
     free = [sketch for sketch in sketches if sketch.position not in given.values()]
     role = LabelRole.of(sketches[given["label"]]) if "label" in given else guess_label(free, path=path)
     if role is None:
-        raise LabelUnclear(path=path, what="label", columns=_with_examples(layout))
+        raise LabelUnclear(path=path, what="label", columns=with_examples(layout))
     free = [sketch for sketch in free if sketch.position not in role.positions]
     if "text" not in given:
-        given |= _guess_texts(free, layout=layout, path=path, wants_pair="pair" not in given)
+        given |= guess_texts(free, wants_pair="pair" not in given)
+    if "text" not in given:
+        raise LabelUnclear(path=path, what="text", columns=with_examples(layout))
     return Roles(text=given["text"], pair=given.get("pair"), label=role)
 
 
@@ -65,10 +67,11 @@ def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
     return layout.columns.index(str(column))
 
 
-def _guess_texts(sketches: Sequence[Sketch], *, layout: Layout, path: Path, wants_pair: bool) -> dict[str, int]:
+def guess_texts(sketches: Sequence[Sketch], *, wants_pair: bool) -> dict[str, int]:
+    """The positions of "text", the longest column of words, and of "pair" if that is wanted; of what is there only."""
     texts = [sketch for sketch in sketches if sketch.is_text and sketch.mean_length > 0]
     if not texts:
-        raise LabelUnclear(path=path, what="text", columns=_with_examples(layout))
+        return {}
     longest = max(texts, key=lambda sketch: sketch.mean_length)
     partners = [sketch for sketch in texts if sketch is not longest and _is_pair(longest, sketch)]
     if not (wants_pair and partners):
@@ -95,7 +98,8 @@ def _is_named_pair(one: Sketch, other: Sketch) -> bool:
     return right in by_sign or (left, right) in NAMED_PAIRS
 
 
-def _with_examples(layout: Layout) -> dict[str, str]:
+def with_examples(layout: Layout) -> dict[str, str]:
+    """The columns, each with the beginning of its first cell."""
     return {
         name: " ".join(cell.split())[:60] + ("…" if len(cell) > 60 else "")
         for name, cell in zip(layout.columns, layout.rows[0], strict=True)

@@ -7,7 +7,8 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
     │                          RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown · WeightedClassUnknown
     │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · NothingChosen
-    │                          LabelUnclear · OnlyLabelsUnknown · NothingToPredict
+    │                          LabelUnclear · OnlyLabelsUnknown · NothingToPredict · TransferTextUnclear
+    │                          TransferIsCorpus · TransferFilesDiffer · TransferForRecipe · RecipeInTheWay
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
     │                          TensorFlowCheckpointNotFound · CheckpointIncomplete · CheckpointUnsupported
     │                          CheckpointUnfit · BertConfigInvalid · VocabularyUnfit · ClassNamesUnfit
@@ -26,7 +27,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── ExportRefused
     ├── ServingError           PortTaken · AddressUnusable
     ├── DependencyMissing
-    └── DiskFull · PathUnusable · ProcessLost · TrackerUnusable · ModelNotTimed · EngineUnusable
+    └── DiskFull · PathUnusable · ProcessLost · TrainingLost · TrackerUnusable · ModelNotTimed · EngineUnusable
 """
 
 from limbeck.errors.artifacts import (
@@ -56,8 +57,13 @@ from limbeck.errors.data import (
     NothingToPredict,
     OneClassOnly,
     OnlyLabelsUnknown,
+    RecipeInTheWay,
     RowMalformed,
     TooFewRows,
+    TransferFilesDiffer,
+    TransferForRecipe,
+    TransferIsCorpus,
+    TransferTextUnclear,
     WeightedClassUnknown,
 )
 from limbeck.errors.machine import (
@@ -68,6 +74,7 @@ from limbeck.errors.machine import (
     PathUnusable,
     ProcessLost,
     TrackerUnusable,
+    TrainingLost,
 )
 from limbeck.errors.message import LimbeckError, did_you_mean, some
 from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
@@ -185,6 +192,7 @@ __all__ = [
     "PretrainingImpossible",
     "ProcessLost",
     "RecipeError",
+    "RecipeInTheWay",
     "RecipeInvalid",
     "RecipeNotFound",
     "RelationHeadsImpossible",
@@ -209,6 +217,11 @@ __all__ = [
     "TooFewRows",
     "TrackerUnusable",
     "TrainingDiverged",
+    "TrainingLost",
+    "TransferFilesDiffer",
+    "TransferForRecipe",
+    "TransferIsCorpus",
+    "TransferTextUnclear",
     "VectorsMalformed",
     "VocabularyUnfit",
     "WeightedClassUnknown",

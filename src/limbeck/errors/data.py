@@ -179,6 +179,69 @@ class LabelUnclear(DataError):
         )
 
 
+class TransferTextUnclear(DataError):
+    """A file of unlabelled text has no column that can be told to be the text, or the two texts of a pair."""
+
+    def __init__(self, *, path: Path, wanted: Sequence[str], columns: Mapping[str, str]) -> None:
+        self.wanted, self.columns = tuple(wanted), dict(columns)
+        which, what = ("columns", "are the two texts") if len(wanted) > 1 else ("column", "is the text")
+        lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
+        names = " and ".join(f"'{name}'" for name in wanted)
+        super().__init__(
+            f"cannot tell which {which} of '{path}' {what}\n  its columns, with an example of each:\n{lines}\n"
+            f"Name and place them as the corpus does ({names}), or write [transfer] yourself: docs/transfer.md"
+        )
+
+
+class TransferIsCorpus(DataError):
+    """What was given as unlabelled text is a file of the corpus."""
+
+    def __init__(self, *, path: Path, split: str) -> None:
+        self.split = split
+        why = "the student learns from its rows anyway" if split == "train" else "its rows are kept out of other text"
+        super().__init__(
+            f"'{path}' cannot be the unlabelled text: it is the corpus's own {split} file\n  {why}\n"
+            f"Give text that is not in the corpus, or leave --transfer out."
+        )
+
+
+class TransferFilesDiffer(DataError):
+    """Several files of unlabelled text cannot be read by one section of the recipe."""
+
+    def __init__(self, *, settings: Mapping[str, str]) -> None:
+        self.settings = dict(settings)
+        lines = "\n".join(f"    {path}: {keys}" for path, keys in settings.items())
+        super().__init__(
+            f"{len(settings)} files of unlabelled text are not laid out alike\n  [transfer] would say:\n{lines}\n"
+            f"Bring them into one form, e.g. .txt with a text a line, or give those that are alike."
+        )
+
+
+class TransferForRecipe(DataError):
+    """Unlabelled text was given to a command beside a recipe, which has a place for it."""
+
+    def __init__(self, *, recipe: str, files: Sequence[str]) -> None:
+        names = ", ".join(f'"{file}"' for file in files)
+        super().__init__(
+            f"--transfer goes with a file of labelled rows, and '{recipe}' is none\n"
+            f"A recipe names its text itself, under [transfer]: files = [{names}]\n"
+            f"Write it there, or for one run: --set 'transfer.files=[{names}]'"
+        )
+
+
+class RecipeInTheWay(DataError):
+    """Where the recipe of a data file would be written stands another file."""
+
+    def __init__(self, *, recipe: str, data: str, reason: str, transfer: Sequence[str] = ()) -> None:
+        self.reason = reason
+        options = "".join(f" --transfer {file}" for file in transfer)
+        super().__init__(
+            f"'{recipe}' is there already, and is not the recipe of this run\n  {reason}\n"
+            f"Run it as it is: limbeck run {recipe}; or move it away;\n"
+            f"or keep both: limbeck init {data}{options} --out NAME.toml, then limbeck run NAME.toml"
+        )
+
+
 class NothingToPredict(DataError):
     """Input rows of `predict` are not what the model takes."""
 

@@ -40,6 +40,16 @@ class ProcessLost(LimbeckError):
         )
 
 
+class TrainingLost(LimbeckError):
+    """The system ended the process of a training that had no other beside it."""
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(
+            f"the process that trained '{what}' was ended by the system, most often because memory ran out\n"
+            f"Free some memory, or lower distillation.batch_size; the same command goes on where it stopped."
+        )
+
+
 class ModelNotTimed(LimbeckError):
     """The process that held a model while it was timed has ended."""
 

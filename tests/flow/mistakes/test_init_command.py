@@ -1,5 +1,6 @@
 """`limbeck init` in clumsy hands: data it cannot understand, and places it may not write to."""
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,3 +73,49 @@ def test_a_place_that_cannot_be_written_is_refused(limbeck: Command) -> None:
     assert limbeck("init", "mine.csv", "--out", "no/mine.toml").refused_with(
         "there is no folder 'no'", "make the folder"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("none.csv", None, ("no file 'none.csv'", "Correct the path")),
+        ("more.csv", "", ("'more.csv' holds no rows",)),
+        (
+            "more.csv",
+            "id,stars\n1,2\n2,2\n3,4\n",
+            ("cannot tell which column of 'more.csv' is the text", "stars: 2", "'text'"),
+        ),
+        ("mine.csv", GOOD, ("'mine.csv' cannot be the unlabelled text", "own train file", "leave --transfer out")),
+    ],
+)
+def test_unlabelled_text_that_is_no_use_is_refused_and_nothing_is_written(
+    limbeck: Command, name: str, content: str | None, words: tuple[str, ...]
+) -> None:
+    if content is not None:
+        Path(name).write_text(content, encoding="utf-8")
+
+    assert limbeck("init", "mine.csv", "--transfer", name).refused_with(*words)
+
+    assert not Path("mine.toml").exists()
+
+
+def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbeck: Command) -> None:
+    Path("one.csv").write_text("text\na fine film\n", encoding="utf-8")
+    Path("two.csv").write_text("body\na poor film\n", encoding="utf-8")
+
+    answer = limbeck("init", "mine.csv", "--transfer", "one.csv", "--transfer", "two.csv")
+
+    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "into one form")
+
+
+def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
+    Path("unlabelled.csv").write_text("review\na fine film\nthe end\n", encoding="utf-8")
+
+    offered = limbeck("init", "mine.csv", "--out", "offered.toml")
+    given = limbeck("init", "mine.csv", "--transfer", "unlabelled.csv", "--out", "given.toml")
+
+    assert "unlabelled.csv lies beside it: --transfer unlabelled.csv would let the student learn from it" in offered.out
+    assert "transfer" not in tomllib.loads(Path("offered.toml").read_text(encoding="utf-8"))
+    assert "unlabelled: unlabelled.csv, text: review" in given.out
+    assert "lies beside" not in given.out
+    assert tomllib.loads(Path("given.toml").read_text(encoding="utf-8"))["transfer"]["text"] == "review"

@@ -11,15 +11,30 @@ from limbeck.artifacts.manifest import Key
 from limbeck.corpus import draft, read_corpus
 from limbeck.corpus.draft import draft_recipe
 from limbeck.corpus.inspection import Inspection, inspect_file
+from limbeck.corpus.unlabelled import look_at_text
 from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import BiLstm
 from limbeck.recipe.teacher import EncoderTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
 CHINESE = [
     (f"今天去了第{word}家商店买灯", f"第{word}家商店的灯怎么样", str(n % 2)) for n, word in enumerate("一二三四五六")
 ]
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine like a laptop, whatever the tests run on."""
+    monkeypatch.setattr(draft, "has_gpu", lambda: False)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GPU that reaches the hub."""
+    monkeypatch.setattr(draft, "has_gpu", lambda: True)
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
 
 
 def drafted(inspection: Inspection, data_path: str = "data.tsv") -> Recipe:
@@ -71,13 +86,57 @@ def test_chinese_pairs_without_a_header_get_column_numbers_and_a_chinese_teacher
     assert encoder(recipe).checkpoint == "bert-base-chinese"
 
 
-@pytest.mark.parametrize(("installed", "checkpoint"), [(True, "all-MiniLM-L6-v2"), (False, "bert-base-uncased")])
+@pytest.mark.parametrize(
+    ("installed", "checkpoint"),
+    [(True, "all-MiniLM-L6-v2"), (False, "sentence-transformers/all-mpnet-base-v2")],
+)
 def test_the_offline_encoder_is_used_where_it_is_installed(
     english: Inspection, monkeypatch: pytest.MonkeyPatch, installed: bool, checkpoint: str
 ) -> None:
     monkeypatch.setattr(draft, "find_spec", lambda _: object() if installed else None)
 
     assert encoder(drafted(english)).checkpoint == checkpoint
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("offline", "checkpoint"), [("1", "all-MiniLM-L6-v2"), ("0", "all-mpnet-base-v2")])
+def test_with_a_gpu_the_offline_encoder_is_used_only_where_the_hub_is_shut(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, offline: str, checkpoint: str
+) -> None:
+    monkeypatch.setattr(draft, "find_spec", lambda _: object())
+    monkeypatch.setenv("HF_HUB_OFFLINE", offline)
+
+    assert encoder(drafted(english)).checkpoint.endswith(checkpoint)
+
+
+def settings(recipe: Recipe) -> tuple[object, ...]:
+    """What differs with a GPU."""
+    assert isinstance(recipe.student, BiLstm)
+    student, training = recipe.student, recipe.distillation
+    return student.hidden_size, student.tune_vectors, training.epochs, training.batch_size, training.seeds
+
+
+def test_a_laptop_gets_a_small_student(english: Inspection) -> None:
+    assert settings(drafted(english)) == (150, True, 6, 128, [0])
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_gets_the_settings_that_won(english: Inspection) -> None:
+    assert settings(drafted(english)) == (300, False, 12, 256, [0, 1, 2])
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("rows", "batch_size"), [(40_000, 256), (49_992, 512)])
+def test_batches_are_larger_where_train_and_unlabelled_text_have_many_rows(
+    english: Inspection, tmp_path: Path, rows: int, batch_size: int
+) -> None:
+    (tmp_path / "more.txt").write_text("one text\nand another\n")
+    more = replace(look_at_text([tmp_path / "more.txt"], english), rows=rows)
+
+    text = draft_recipe(english.path, english, data_path="data.tsv", transfer=more)
+
+    recipe = parse_recipe(tomllib.loads(text), recipe="drafted")
+    assert recipe.distillation.batch_size == batch_size  # the labelled rows are 8
 
 
 @pytest.mark.parametrize("fixture", ["english", "chinese_pairs"])

@@ -1,0 +1,113 @@
+"""`limbeck run` and `limbeck doctor` on a data file: what stands in their way, and what they leave alone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+GOOD = "text,label\n" + "".join(
+    f"a {word} film on day {day},{label}\n"
+    for day in range(20)
+    for word, label in (("gorgeous", "good"), ("dreadful", "bad"))
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one good file in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(GOOD, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_missing_data_file_is_told_with_a_close_name(limbeck: Command) -> None:
+    assert limbeck("run", "mime.csv").refused_with("no file 'mime.csv' (did you mean 'mine.csv'?)")
+
+
+def test_data_that_cannot_be_understood_leaves_no_recipe_behind(here: Path, limbeck: Command) -> None:
+    Path("x.csv").write_text("title,body\nx,fine\n", encoding="utf-8")
+
+    assert limbeck("run", "x.csv").refused_with("which column of 'x.csv' is the label", "limbeck init x.csv --text")
+
+    assert sorted(path.name for path in here.iterdir()) == ["mine.csv", "x.csv"]
+
+
+def test_the_recipe_is_written_where_init_writes_it_and_what_was_found_is_told(limbeck: Command) -> None:
+    answer = limbeck("run", "mine.csv", "--until", "corpus")
+    drafted = Path("mine.toml").read_text(encoding="utf-8")
+    limbeck("init", "mine.csv", "--force")
+
+    assert answer.code == 0, answer.err
+    assert "text: text, label: label" in answer.err
+    assert "Wrote mine.toml" in answer.err
+    assert Path("runs/mine/corpus").is_dir()
+    assert Path("mine.toml").read_text(encoding="utf-8") == drafted
+
+
+def test_a_recipe_that_is_there_is_used_with_its_edits(limbeck: Command) -> None:
+    limbeck("run", "mine.csv", "--until", "corpus", "--out", "out")
+    edited = Path("mine.toml").read_text(encoding="utf-8").replace("dev_fraction = 0.1", "dev_fraction = 0.5")
+    Path("mine.toml").write_text(edited, encoding="utf-8")
+
+    again = limbeck("run", "mine.csv", "--until", "corpus", "--out", "out")
+
+    assert "mine.toml is there already, for mine.csv: it is used as it stands" in again.err
+    assert list(again.steps("▸")) == ["corpus"]
+    assert Path("mine.toml").read_text(encoding="utf-8") == edited
+
+
+@pytest.mark.parametrize(
+    ("recipe", "reason"),
+    [
+        ('[corpus]\ntrain = "other.csv"\n', "its corpus.train is 'other.csv'"),
+        ('[corpus]\nhub = "glue/sst2"\n', "it has no corpus.train"),
+        ("[tool.other]\n", "it has no corpus.train"),
+        ("corpus = 3\n", "it has no corpus.train"),
+        ("precious", "it cannot be read: not valid TOML"),
+    ],
+)
+def test_another_file_in_the_recipes_place_is_left_alone(limbeck: Command, recipe: str, reason: str) -> None:
+    Path("other.csv").write_text(GOOD, encoding="utf-8")
+    Path("mine.toml").write_text(recipe, encoding="utf-8")
+
+    answer = limbeck("run", "mine.csv")
+
+    assert answer.refused_with("'mine.toml' is there already", reason, "limbeck run mine.toml", "--out NAME.toml")
+    assert Path("mine.toml").read_text(encoding="utf-8") == recipe
+
+
+def test_a_recipe_that_does_not_name_the_text_is_drafted_anew_only_if_nobody_has_touched_it(limbeck: Command) -> None:
+    Path("more.txt").write_text("a fine film\nthe end\n", encoding="utf-8")
+    command = ("run", "mine.csv", "--transfer", "more.txt", "--until", "corpus")
+    limbeck("init", "mine.csv")
+    drafted = Path("mine.toml").read_text(encoding="utf-8")
+    anew = limbeck(*command)
+    named = limbeck(*command)
+
+    Path("mine.toml").write_text(drafted.replace("epochs = 3", "epochs = 4"), encoding="utf-8")
+    touched = limbeck(*command)
+
+    assert "Wrote mine.toml" in anew.err
+    assert "it is used as it stands" in named.err
+    assert touched.refused_with(
+        "its transfer.files do not name 'more.txt'", "limbeck init mine.csv --transfer more.txt"
+    )
+    assert "epochs = 4" in Path("mine.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("recipe", ["mine.toml", "sst2-small"])
+def test_transfer_beside_a_recipe_names_the_key_for_it(limbeck: Command, recipe: str) -> None:
+    limbeck("init", "mine.csv")
+
+    answer = limbeck("run", recipe, "--transfer", "more.txt")
+
+    assert answer.refused_with(f"'{recipe}' is none", 'files = ["more.txt"]', "transfer.files")
+
+
+def test_doctor_looks_at_a_data_file_and_writes_nothing(here: Path, limbeck: Command) -> None:
+    answer = limbeck("doctor", "mine.csv", "--no-ask", "--json", "--set", "student.word_vectors=random")
+
+    assert '"target": "mine.csv"' in answer.out
+    assert [path.name for path in here.iterdir()] == ["mine.csv"]

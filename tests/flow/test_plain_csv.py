@@ -1,0 +1,41 @@
+"""A stranger with a CSV: one command goes from the file to the report, and the same one again does nothing twice."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from limbeck.cli import app
+
+QUICK = (
+    *("teacher.epochs=12", "teacher.batch_size=16", "teacher.learning_rate=1e-3", "teacher.precision=fp32"),
+    *("student.hidden_size=8", "student.dense_size=8", "student.embedding_size=12"),
+    *("distillation.epochs=2", "distillation.seeds=[0]", "distillation.baseline=false", 'export.precisions=["fp32"]'),
+    *("evaluation.latency_rows=5", "evaluation.latency_rounds=1", "evaluation.throughput_rows=8"),
+    *("evaluation.throughput_batches=[]", "evaluation.teacher_int8=false"),
+)
+
+
+def test_one_command_goes_from_a_csv_to_the_report_and_again_reuses_everything(
+    write_recipe: Callable[[Path], Path], tiny_teacher_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_recipe(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    settings = [part for change in (f"teacher.checkpoint={tiny_teacher_folder}", *QUICK) for part in ("--set", change)]
+    command = ["run", "data/toy.csv", "--transfer", "data/unlabelled.txt", *settings]
+
+    first = CliRunner().invoke(app, command)
+    made = {path: path.stat().st_mtime_ns for path in Path("runs/toy").rglob("manifest.json")}
+    again = CliRunner().invoke(app, command)
+
+    assert first.exit_code == 0, first.stderr
+    assert "bilstm" in first.stdout
+    recipe = tomllib.loads(Path("toy.toml").read_text(encoding="utf-8"))
+    assert recipe["transfer"]["files"] == [str(tmp_path / "data" / "unlabelled.txt")]
+    assert Path("runs/toy/report/report.html").is_file()
+    assert again.exit_code == 0, again.stderr
+    assert "toy.toml is there already" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in Path("runs/toy").rglob("manifest.json")} == made
+    assert len(made) > 8

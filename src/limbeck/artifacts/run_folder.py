@@ -53,21 +53,29 @@ class RunFolder:
         self, name: str, *, kind: str, key: Key, load: Callable[[Path], Artifact], make: Callable[[Path, Key], object]
     ) -> Artifact:
         """The artifact `name`: as it is on disk when it is still true, else made; says which and why."""
-        folder = self.folder / name
         started = time.monotonic()
+        if self.is_to_make(name, kind=kind, key=key):
+            make(self.folder / name, key)
+            self.record(name, seconds=time.monotonic() - started)
+        return load(self.folder / name)
+
+    def is_to_make(self, name: str, *, kind: str, key: Key) -> bool:
+        """Whether the artifact `name` is not, or no longer, as it should be; says why, or that it is reused."""
+        folder = self.folder / name
         reason = why_redo(folder, kind=kind, key=key)
         if reason is None:
             unchanged = "reused: nothing it is made from has changed"
             self.reporter.note(f"[green]✓[/green] [bold]{name}[/bold]  [dim]{unchanged}[/dim]")
-        else:
-            self.reporter.note(f"[cyan]▸[/cyan] [bold]{name}[/bold]  [dim]{escape(reason)}[/dim]")
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            make(folder, key)
-        before = self.stages.get(name, {}).get("seconds", 0.0)
-        spent = time.monotonic() - started
-        self.stages[name] = {"seconds": round(before if reason is None else spent, 3), "reused": reason is None}
+            self.record(name, seconds=self.stages.get(name, {}).get("seconds", 0.0), reused=True)
+            return False
+        self.reporter.note(f"[cyan]▸[/cyan] [bold]{name}[/bold]  [dim]{escape(reason)}[/dim]")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return True
+
+    def record(self, name: str, *, seconds: float, reused: bool = False) -> None:
+        """Write into run.json how long it took to make an artifact."""
+        self.stages[name] = {"seconds": round(seconds, 3), "reused": reused}
         self.save()
-        return load(folder)
 
     def keep_only(self, place: str, names: Collection[str]) -> None:
         """Remove artifacts at `place` that an earlier recipe made and this one does not: they would pass for new."""

@@ -95,7 +95,7 @@ def train_student(
         device=device,
     )
     school = School(
-        lessons=tokenise(_rows_of(corpus, extra, labels), labels),
+        lessons=tokenise(training_rows(corpus, extra, labels), labels),
         dev=tokenise(corpus.splits["dev"], None),
         corpus=corpus,
         teacher=origins.teacher,
@@ -202,7 +202,7 @@ def judge(model: Any, dev: Lessons) -> dict[str, float]:
     return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())
 
 
-def _rows_of(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
+def training_rows(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
     """What the student is trained on: alone the labelled rows, else all rows that the teacher has spoken about."""
     if labels is None:
         return corpus.splits["train"]

@@ -47,7 +47,7 @@ def run_together(work: str, job: Mapping[str, Any], *, processes: int) -> None:
                 member.kill()
                 member.wait()
         if message.is_file():
-            raise _told(json.loads(message.read_text(encoding="utf-8")))
+            raise error_told(json.loads(message.read_text(encoding="utf-8")))
         if status:
             raise RuntimeError(f"a process of the group ended with status {status}; what it said stands above")
 
@@ -86,7 +86,7 @@ def _wait(members: "Sequence[subprocess.Popen[str]]") -> int:
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def _told(told: Mapping[str, str]) -> LimbeckError:
+def error_told(told: Mapping[str, Any]) -> LimbeckError:
     """The error of a member, with its class and message: it was built from facts that only the member had."""
     kind = getattr(errors, told["kind"], LimbeckError)
     error: LimbeckError = kind.__new__(kind)
@@ -96,7 +96,7 @@ def _told(told: Mapping[str, str]) -> LimbeckError:
 
 def _member() -> None:
     """One process of the group: do the work, and write down what a user can put right."""
-    _end_with_parent()
+    end_with_parent()
     request = json.load(sys.stdin)
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
@@ -111,7 +111,7 @@ def _member() -> None:
         torch.distributed.destroy_process_group()
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask Linux to end this process when its parent ends, however that comes about."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)

@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.pipeline import teachers
-from limbeck.pipeline.students import _beginning
+from limbeck.pipeline.one_student import Classroom, _beginning
 from limbeck.pipeline.teachers import OpenedOnce, Staff
 from limbeck.recipe.load import parse_recipe
 
@@ -44,7 +43,10 @@ def test_a_teacher_that_is_started_from_stays_open_only_if_it_reads_along(
     folder = Encoder(tmp_path)
     staff = Staff(folder, {"teacher": OpenedOnce(folder)})
 
-    _, origins = _beginning(parse_recipe(raw, recipe="toy"), cast(Corpus, None), staff, alone=False)
+    recipe, nothing = parse_recipe(raw, recipe="toy"), cast(Any, None)
+    room = Classroom(recipe, nothing, nothing, nothing, nothing, staff, nothing)
+
+    _, origins = _beginning(room, alone=False)
     assert origins.start_from is not None
     found = [origins.start_from() for _ in range(2)]
 

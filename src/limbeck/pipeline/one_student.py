@@ -1,0 +1,186 @@
+"""One student of a run: what it is made from, and its training."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.chosen_rows import ChosenRows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.run import Origins, Role, train_student
+from limbeck.distillation.terms.custom import custom_files
+from limbeck.pipeline.extra_text import Lessons
+from limbeck.pipeline.keys import lessons, settings
+from limbeck.pipeline.teachers import OpenedOnce, Staff, encoder_section, untaught, untaught_fingerprint
+from limbeck.progress import Reporter
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import AnyStudent, Transformer, source_kind
+from limbeck.training.tracks import Tracks
+
+ADDED_LATER = (
+    "max_size_mb",
+    "vector_rank",
+    "average",
+)  # left out of keys where not given: what was made before them stays
+NOT_OF_A_STUDENT = ("seeds", "baseline", "at_once")  # of [distillation]: what is about all students together
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """All that the students of a run are taught from: finished artifacts, each in its folder."""
+
+    recipe: Recipe
+    corpus: Corpus
+    taught: Lessons
+    labels: TeacherLabels
+    vocabulary: VocabularyFolder
+    staff: Staff
+    tracks: Tracks
+
+    def as_json(self) -> dict[str, Any]:
+        """Where everything is, for another process."""
+        chosen = self.taught.chosen
+        return {
+            "recipe": self.recipe.model_dump(mode="json"),
+            "corpus": str(self.corpus.folder),
+            "parts": {name: str(text.folder) for name, text in self.taught.parts.items()},
+            "chosen": str(chosen.folder) if chosen else None,
+            "labels": str(self.labels.folder),
+            "vocabulary": str(self.vocabulary.folder),
+            "teacher": str(self.staff.teacher.folder),
+            "members": {name: str(member.folder.folder) for name, member in self.staff.members.items()},
+            "tracks": {**asdict(self.tracks), "folder": str(self.tracks.folder)},
+        }
+
+    @classmethod
+    def from_json(cls, places: Mapping[str, Any]) -> "Classroom":
+        """The same, opened in another process."""
+        members = {name: TeacherFolder(Path(place)) for name, place in places["members"].items()}
+        return cls(
+            recipe=Recipe.model_validate(places["recipe"]),
+            corpus=Corpus(Path(places["corpus"])),
+            taught=Lessons(
+                {name: TransferText(Path(place)) for name, place in places["parts"].items()},
+                ChosenRows(Path(places["chosen"])) if places["chosen"] else None,
+            ),
+            labels=TeacherLabels(Path(places["labels"])),
+            vocabulary=VocabularyFolder(Path(places["vocabulary"])),
+            staff=Staff(
+                TeacherFolder(Path(places["teacher"])), {name: OpenedOnce(folder) for name, folder in members.items()}
+            ),
+            tracks=Tracks(**{**places["tracks"], "folder": Path(places["tracks"]["folder"])}),
+        )
+
+
+@dataclass(frozen=True)
+class Pupil:
+    """Which of the students."""
+
+    role: Role
+    seed: int
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it has no teacher."""
+        return self.role == "baseline"
+
+
+def place_of(pupil: Pupil, room: Classroom) -> str:
+    """Its folder in the run."""
+    return f"students/{room.recipe.student.kind}{'-alone' if pupil.is_alone else ''}/{pupil.seed}"
+
+
+def key_of(pupil: Pupil, room: Classroom) -> Key:
+    """What it is made from; its seed stands in its place."""
+    recipe, alone = room.recipe, pupil.is_alone
+    student, _ = _beginning(room, alone=alone)
+    left_out = (*NOT_OF_A_STUDENT, *(("losses", "stages") if alone else ()))
+    return Key(
+        section={
+            "student": _settings(student),
+            "distillation": given(settings(recipe.distillation, without=left_out)),
+        },
+        inputs={
+            "corpus": room.corpus.lessons_fingerprint,
+            "vocabulary": room.vocabulary.fingerprint,
+            **(_known_to_anyone(recipe) if alone else _said(room)),
+        },
+    )
+
+
+def train_pupil(pupil: Pupil, room: Classroom, *, out: Path, key: Key, reporter: Reporter) -> StudentFolder:
+    """Train it, or go on with its training."""
+    student, origins = _beginning(room, alone=pupil.is_alone)
+    return train_student(
+        room.recipe.distillation,
+        student=student,
+        role=pupil.role,
+        seed=pupil.seed,
+        corpus=room.corpus,
+        extra=[] if pupil.is_alone else room.taught.rows,
+        labels=None if pupil.is_alone else room.labels,
+        vocabulary=room.vocabulary,
+        out=out,
+        key=key,
+        reporter=reporter,
+        tracks=room.tracks,
+        origins=origins,
+    )
+
+
+def given(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings for a key, without those that came later and are not given."""
+    return {name: value for name, value in values.items() if name not in ADDED_LATER or value is not None}
+
+
+def _said(room: Classroom) -> dict[str, str]:
+    """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
+    recipe, taught = room.recipe, room.taught
+    files = custom_files(recipe.distillation.every_loss)
+    return {
+        "teacher": room.labels.facts["teacher"],
+        **lessons(room.corpus, taught.parts),
+        **taught.fingerprints,
+        **({"features": recipe.features} if "features" in recipe.distillation.needs else {}),
+        **{f"loss {call}": file_digest(file) if file else "" for call, file in files.items()},
+    }
+
+
+def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
+    """What a baseline starts from: the checkpoint that the teacher was before."""
+    is_transformer = isinstance(recipe.student, Transformer)
+    return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if is_transformer else {}
+
+
+def _settings(student: AnyStudent) -> dict[str, Any]:
+    values = given(settings(student, without=("max_size_mb",)))  # the vocabulary has the limit
+    if isinstance(student, Transformer):
+        return values
+    start = " + ".join(source_kind(source) for source in student.vector_sources)  # the vocabulary has the files
+    return {**values, "word_vectors": start}
+
+
+def _beginning(room: Classroom, *, alone: bool) -> tuple[AnyStudent, Origins]:
+    """The student, and what it may start from.
+
+    A baseline starts only from what anyone has, the checkpoint before it was taught. Where that is the teacher itself,
+    it has the teacher's shape alone, and starts at random.
+    """
+    recipe, encoder = room.recipe, room.staff.encoder
+    student = recipe.student
+    if not isinstance(student, Transformer) or encoder is None:
+        return student, Origins()
+    if not alone:
+        reads_along = "layers" in recipe.distillation.needs
+        once = encoder if reads_along else encoder.anew  # for its first weights alone it need not stay in memory
+        return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
+    before = untaught(encoder_section(recipe), room.corpus)
+    if before is None:
+        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.anew().model)
+    return student, Origins(start_from=before)

@@ -1,0 +1,129 @@
+"""Several students of a run at once, each trained in a process of its own: one alone leaves a large GPU idle."""
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.augmentation.processes import available_cores
+from limbeck.distillation.run import training_rows
+from limbeck.distillation.stages import trainings_of
+from limbeck.pipeline.one_student import Classroom, Pupil, key_of, place_of, train_pupil
+from limbeck.progress import Bar
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.losses import Custom
+from limbeck.training.side_by_side import Tell, run_side_by_side
+
+MOST_ON_A_GPU = 4  # of Bi-LSTMs, which keep an H200 busy for less than half of the time each; more take memory
+WORK = "limbeck.pipeline.several_students:train_for_another_process"
+
+
+def how_many_at_once(section: Distillation, *, students: int) -> int:
+    """As many as the recipe asks for; left out: all, within what GPUs and cores take, and one where there is no GPU."""
+    if any(isinstance(loss, Custom) and loss.call.startswith("__main__:") for loss in section.every_loss):
+        return 1  # a loss of the calling program, which no other process can find
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    asked = section.at_once or min(MOST_ON_A_GPU * gpus, available_cores())
+    return max(1, min(asked, students))
+
+
+def train_at_once(pupils: Sequence[Pupil], room: Classroom, work: RunFolder, *, at_once: int) -> None:
+    """Train those that are not there yet, at most so many at a time."""
+    keys = {pupil: key_of(pupil, room) for pupil in pupils}
+    missing = [pupil for pupil in pupils if work.is_to_make(place_of(pupil, room), kind="student", key=keys[pupil])]
+    if not missing:
+        return
+    gc.collect()
+    torch.cuda.empty_cache()  # what PyTorch holds back here is memory that the others lack
+    places = room.as_json()
+    jobs = {
+        place_of(pupil, room): {
+            "room": places,
+            "pupil": asdict(pupil),
+            "out": str(work.folder / place_of(pupil, room)),
+            "key": asdict(keys[pupil]),
+        }
+        for pupil in missing
+    }
+    at_once = min(at_once, len(jobs))
+    what = f"training {len(jobs)} students, {at_once} at once" if at_once > 1 else f"training {next(iter(jobs))}"
+    with work.reporter.bar(what, total=_rows_to_read(missing, room), unit="rows") as bar:
+        run_side_by_side(WORK, jobs, at_once=at_once, listener=_Together(bar, work, students=len(jobs)))
+
+
+def _rows_to_read(pupils: Sequence[Pupil], room: Classroom) -> int:
+    """Rows of all epochs of all their trainings."""
+
+    @cache
+    def read_by(*, alone: bool) -> int:
+        rows = training_rows(room.corpus, [] if alone else room.taught.rows, None if alone else room.labels)
+        epochs = sum(training.settings.epochs for training in trainings_of(room.recipe.distillation, alone=alone))
+        return len(rows) * epochs
+
+    return sum(read_by(alone=pupil.is_alone) for pupil in pupils)
+
+
+class _Together:
+    """One bar for all of them, and in the run's record the seconds of each."""
+
+    def __init__(self, bar: Bar, work: RunFolder, *, students: int) -> None:
+        self._bar, self._work, self._students = bar, work, students
+        self._rows: dict[str, int] = {}
+        self._finished = 0
+
+    def told(self, name: str, message: Mapping[str, Any]) -> None:
+        if "note" in message:
+            self._work.reporter.note(message["note"])
+            return
+        grown = message["rows"] - self._rows.get(name, 0)
+        if grown > 0:  # one that was put off tells once more of rows that were counted
+            self._rows[name] = message["rows"]
+            self._bar.advance(grown, note=f"{self._finished} of {self._students} finished")
+
+    def finished(self, name: str, *, seconds: float) -> None:
+        self._finished += 1
+        self._work.record(name, seconds=seconds)
+
+    def put_off(self, name: str) -> None:
+        self._work.reporter.note(f"  {name}: no memory left beside the others, it goes on when there are fewer")
+
+
+def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
+    """Train one student into its place; the run belongs to the process that asks for it."""
+    out = Path(job["out"])
+    with disk_faults_told(out, advice="Correct that, or give another folder with --out."):
+        train_pupil(
+            Pupil(**job["pupil"]),
+            Classroom.from_json(job["room"]),
+            out=out,
+            key=Key(**job["key"]),
+            reporter=_Relay(tell),
+        )
+
+
+class _Relay:
+    """A reporter that hands on what is said, and of bars how many rows all of them have come to."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell, self._rows = tell, 0
+
+    def note(self, text: str) -> None:
+        self._tell({"note": text})
+
+    @contextmanager
+    def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
+        del what, total, unit
+        yield self
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        del note
+        self._rows += amount
+        self._tell({"rows": self._rows})

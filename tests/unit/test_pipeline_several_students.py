@@ -1,0 +1,82 @@
+"""How many students are trained at once, and what another process is told of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from limbeck.artifacts.chosen_rows import ChosenRows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.pipeline import several_students
+from limbeck.pipeline.extra_text import Lessons
+from limbeck.pipeline.one_student import Classroom
+from limbeck.pipeline.several_students import how_many_at_once
+from limbeck.pipeline.teachers import OpenedOnce, Staff
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.load import parse_recipe
+from limbeck.training.tracks import Tracks
+
+STAGES = [{"losses": [{"kind": "hidden_mse"}]}, {"losses": [{"kind": "soft_targets"}]}]
+
+
+@pytest.mark.parametrize(
+    ("asked", "gpus", "cores", "students", "expected"),
+    [
+        (None, 0, 16, 6, 1),
+        (None, 1, 16, 6, 4),
+        (None, 2, 16, 6, 6),
+        (None, 1, 2, 6, 2),
+        (None, 1, 16, 1, 1),
+        (2, 0, 16, 6, 2),
+        (8, 1, 2, 6, 6),
+        (1, 1, 16, 6, 1),
+    ],
+)
+def test_how_many_depends_on_recipe_gpus_and_cores(
+    asked: int | None, gpus: int, cores: int, students: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(several_students, "available_cores", lambda: cores)
+
+    assert how_many_at_once(Distillation(at_once=asked), students=students) == expected
+
+
+def test_a_loss_of_the_calling_program_stays_in_its_process() -> None:
+    losses: Any = [{"kind": "custom", "call": "__main__:focal"}]
+    section = Distillation(at_once=4, losses=losses)
+
+    assert how_many_at_once(section, students=6) == 1
+
+
+@pytest.mark.parametrize("has_extra", [True, False])
+def test_another_process_finds_everything_where_it_is(has_extra: bool, tmp_path: Path) -> None:
+    raw: dict[str, Any] = {
+        "corpus": {"train": "train.csv"},
+        "student": {"kind": "transformer"},
+        "distillation": {"stages": STAGES, "seeds": [3, 4]},
+    }
+    parts = {"transfer": TransferText(tmp_path / "transfer")} if has_extra else {}
+    member = TeacherFolder(tmp_path / "teachers" / "one")
+    room = Classroom(
+        recipe=parse_recipe(raw, recipe="toy"),
+        corpus=Corpus(tmp_path / "corpus"),
+        taught=Lessons(parts, ChosenRows(tmp_path / "chosen") if has_extra else None),
+        labels=TeacherLabels(tmp_path / "labels"),
+        vocabulary=VocabularyFolder(tmp_path / "vocabulary"),
+        staff=Staff(TeacherFolder(tmp_path / "teacher"), {"one": OpenedOnce(member)}),
+        tracks=Tracks(["tensorboard"], "toys", tmp_path / "tracking"),
+    )
+
+    found = Classroom.from_json(json.loads(json.dumps(room.as_json())))
+
+    assert (found.recipe, found.corpus, found.taught) == (room.recipe, room.corpus, room.taught)
+    assert (found.labels, found.vocabulary, found.tracks) == (room.labels, room.vocabulary, room.tracks)
+    assert found.staff.teacher == room.staff.teacher
+    assert {name: opened.folder for name, opened in found.staff.members.items()} == {"one": member}

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from limbeck.cli.app import refuse_place
-from limbeck.errors import RecipeInTheWay, RecipeInvalid, TransferForRecipe
+from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,11 @@ class Draft:
     def write(self, console: Console) -> None:
         """Write what is not there yet, and tell what was found."""
         if self.text is not None:
-            self.recipe.write_text(self.text, encoding="utf-8")
+            try:
+                self.recipe.write_text(self.text, encoding="utf-8")
+            except FileNotFoundError as error:  # a link that points nowhere, or a folder that takes no files
+                advice = "Take away what stands there, or work in a folder of your own."
+                raise PathUnusable(path=str(self.recipe), reason="it cannot be made", advice=advice) from error
         console.print(self.told, markup=False)
 
     def kept_in(self, folder: Path) -> Path:
@@ -48,6 +52,7 @@ def draft_for(
 ) -> Draft:
     """Look at the data and at the unlabelled text, and draft a recipe; nothing is written yet."""
     from limbeck.corpus.draft import draft_recipe
+    from limbeck.corpus.draft_values import place
     from limbeck.corpus.inspection import inspect_file
     from limbeck.corpus.unlabelled import look_at_text, text_beside
 
@@ -55,9 +60,8 @@ def draft_for(
     given = look_at_text(transfer, found) if transfer else None
     beside = None if given else text_beside(found)
     refuse_place(recipe)
-    drafted = draft_recipe(
-        data, found, data_path=str(data.resolve()), recipe_path=str(recipe), transfer=given, beside=beside
-    )
+    _refuse_names([place(data), *(place(path) for text in (given, beside) if text for path in text.files)])
+    drafted = draft_recipe(data, found, data_path=place(data), recipe_path=str(recipe), transfer=given, beside=beside)
     told = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
     return Draft(recipe, drafted, "\n".join(told))
 
@@ -68,27 +72,50 @@ def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
     Raises RecipeInTheWay where the file that is there is not about this data and this text.
     """
     from limbeck.corpus.unlabelled import is_data_file
+    from limbeck.recipe.files import at_home
 
     if not is_data_file(name):
         if transfer:
             raise TransferForRecipe(recipe=name, files=[str(path) for path in transfer])
         return None
-    data = Path(name).expanduser()
+    data = at_home(Path(name))
     recipe = recipe_of(data)
-    if not (recipe.exists() and data.exists()) or (transfer and _is_untouched(recipe, data)):
+    is_there = recipe.exists() and data.exists()
+    reason = _why_not_its_recipe(recipe, data, transfer) if is_there else ""
+    if not is_there or (reason and transfer and _is_untouched(recipe, data)):
         draft = draft_for(data, recipe=recipe, transfer=transfer)
         return replace(draft, told=f"{draft.told}\nWrote {recipe}; what you change in it counts from the next run on\n")
-    if reason := _why_not_its_recipe(recipe, data, transfer):
+    if reason:
         names = [str(path) for path in transfer]
         raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, transfer=names)
     return Draft(recipe, None, f"{recipe} is there already, for {data.name}: it is used as it stands")
 
 
+def _refuse_names(paths: Sequence[str]) -> None:
+    """A system may let a name be any bytes; a recipe is UTF-8."""
+    for path in paths:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            shown = path.encode(errors="backslashreplace").decode()
+            advice = "Rename the file or the folder, then run the same command again."
+            raise PathUnusable(
+                path=shown, reason="a recipe cannot name it, as it is not UTF-8", advice=advice
+            ) from None
+
+
 def _is_untouched(recipe: Path, data: Path) -> bool:
-    """Whether it is just what would be drafted without unlabelled text, so that nothing is lost with it."""
+    """Whether it is just what would be drafted with the text it names, so that nothing is lost with it."""
+    from limbeck.recipe.extends import read_recipe
+
     if _why_not_its_recipe(recipe, data, ()):
         return False
-    draft = draft_for(data, recipe=recipe)
+    text = read_recipe(recipe).get("transfer")
+    files = text.get("files", []) if isinstance(text, dict) else []
+    try:
+        draft = draft_for(data, recipe=recipe, transfer=[Path(file) for file in files])
+    except (LimbeckError, TypeError):  # text that is gone, or no list of paths: somebody's own
+        return False
     return draft.text is not None and recipe.read_bytes() == draft.text.encode()
 
 

@@ -1,6 +1,6 @@
 """The part of a drafted recipe about unlabelled text: what was given, what lies beside the data, or how to give it."""
 
-from limbeck.corpus.draft_values import line, plain
+from limbeck.corpus.draft_values import line, place, plain
 from limbeck.corpus.inspection import Inspection
 from limbeck.corpus.unlabelled import Unlabelled
 from limbeck.errors import some
@@ -43,7 +43,7 @@ def _section(text: Unlabelled, corpus: Inspection) -> list[str]:
         "format": "the ending does not say so",
     }
     keys = [line(key, found, remarks.get(key, "")) for key, found in text.keys().items()]
-    return ["[transfer]", line("files", [str(path.resolve()) for path in text.files]), *keys, *_lengths(text, corpus)]
+    return ["[transfer]", line("files", [place(path) for path in text.files]), *keys, *_lengths(text, corpus)]
 
 
 def _lengths(text: Unlabelled, corpus: Inspection) -> list[str]:

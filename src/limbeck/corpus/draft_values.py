@@ -1,6 +1,7 @@
 """Values and remarks as they are written into a drafted recipe."""
 
 import json
+from pathlib import Path
 
 
 def value(given: object) -> str:
@@ -11,6 +12,14 @@ def value(given: object) -> str:
 def line(key: str, given: object, remark: str = "") -> str:
     """A key with its value, and a remark behind it."""
     return f"{key} = {value(given)}" + (f"  # {remark}" if remark else "")
+
+
+def place(path: Path) -> str:
+    """The absolute path of a file under the name that it was given by.
+
+    What a link points to may have another ending, or none, and lie apart from dev and test.
+    """
+    return str(path.parent.resolve() / path.name)
 
 
 def plain(text: str) -> str:

@@ -1,5 +1,6 @@
 """Errors about data files and the rows in them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -221,7 +222,7 @@ class TransferForRecipe(DataError):
     """Unlabelled text was given to a command beside a recipe, which has a place for it."""
 
     def __init__(self, *, recipe: str, files: Sequence[str]) -> None:
-        names = ", ".join(f'"{file}"' for file in files)
+        names = ", ".join(json.dumps(file, ensure_ascii=False) for file in files)
         super().__init__(
             f"--transfer goes with a file of labelled rows, and '{recipe}' is none\n"
             f"A recipe names its text itself, under [transfer]: files = [{names}]\n"

@@ -7,6 +7,7 @@ from typing import Any
 
 from limbeck.errors import RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import builtin_methods, builtin_recipes
+from limbeck.recipe.files import at_home
 
 Raw = dict[str, Any]
 KINDS = {"student": "bilstm", "teacher": "encoder"}  # of a table that does not say
@@ -54,7 +55,7 @@ def _same_kind(key: str, lower: Mapping[str, Any], upper: Mapping[str, Any]) -> 
 
 def _base_path(name: str, *, beside: Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
-    for path in (beside.parent / name, Path(name).expanduser()):
+    for path in (beside.parent / name, at_home(Path(name))):
         if path.is_file():
             return path
     if name not in known:

@@ -16,11 +16,19 @@ def search_roots(recipe_folder: Path | None) -> list[Path]:
 
 def find_file(path: str, roots: Sequence[Path]) -> str:
     """The absolute path that `path` means; a pattern with * or ? is made absolute where it matches something."""
-    plain = Path(path).expanduser()
+    plain = at_home(Path(path))
     for candidate in [plain] if plain.is_absolute() else [root / plain for root in roots]:
         if candidate.exists() or (_is_pattern(path) and any(_matches(candidate))):
             return str(candidate)
     raise FileNotFoundError(path)
+
+
+def at_home(path: Path) -> Path:
+    """With ~ as the user's folder; as it is where there is no such user."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
 
 
 def expand(path: str) -> list[Path]:

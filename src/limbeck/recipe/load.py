@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from limbeck.errors import RecipeInvalid, RecipeNotFound, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import merged, read_recipe
-from limbeck.recipe.files import find_file, search_roots
+from limbeck.recipe.files import at_home, find_file, search_roots
 from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.problems import problems_of
 from limbeck.recipe.recipe import Recipe
@@ -45,7 +45,7 @@ def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
 
 def recipe_source(name_or_path: str | Path) -> Path:
     """The file a recipe's name stands for: a path, or one of the built-in recipes."""
-    path = Path(name_or_path).expanduser()
+    path = at_home(Path(name_or_path))
     if path.is_dir() and (path / "recipe.toml").is_file():
         return path / "recipe.toml"  # a run folder: its resolved recipe
     if path.is_file():
@@ -60,7 +60,7 @@ def recipe_source(name_or_path: str | Path) -> Path:
 def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
     """The file of a recipe, what it says together with all it extends, and the name of its run."""
     name = str(name_or_path)
-    if not Path(name).expanduser().exists() and (both := data_and_method(name)):
+    if not at_home(Path(name)).exists() and (both := data_and_method(name)):
         data, method = both
         together = merged(read_recipe(data.path), {**read_recipe(method.path), "name": name})
         return data.path, together, name

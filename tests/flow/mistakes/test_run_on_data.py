@@ -1,5 +1,7 @@
 """`limbeck run` and `limbeck doctor` on a data file: what stands in their way, and what they leave alone."""
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,12 +87,15 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_anew_only_if_nobody_has
     drafted = Path("mine.toml").read_text(encoding="utf-8")
     anew = limbeck(*command)
     named = limbeck(*command)
+    Path("yet-more.txt").write_text("a dull film\nthe end\n", encoding="utf-8")
+    both = limbeck(*command, "--transfer", "yet-more.txt")
 
     Path("mine.toml").write_text(drafted.replace("epochs = 3", "epochs = 4"), encoding="utf-8")
     touched = limbeck(*command)
 
     assert "Wrote mine.toml" in anew.err
     assert "it is used as it stands" in named.err
+    assert "Wrote mine.toml" in both.err
     assert touched.refused_with(
         "its transfer.files do not name 'more.txt'", "limbeck init mine.csv --transfer more.txt"
     )
@@ -111,3 +116,59 @@ def test_doctor_looks_at_a_data_file_and_writes_nothing(here: Path, limbeck: Com
 
     assert '"target": "mine.csv"' in answer.out
     assert [path.name for path in here.iterdir()] == ["mine.csv"]
+
+
+def test_links_are_called_by_their_own_names_and_what_lies_beside_them_is_found(limbeck: Command) -> None:
+    """In a cache of downloads, what a link points to has no ending."""
+    Path("blobs").mkdir()
+    for link, blob, content in (
+        ("train.csv", "1f", GOOD),
+        ("dev.csv", "2f", GOOD.replace("day", "night")),
+        ("more.txt", "3f", "a fine film\nthe end\n"),
+    ):
+        Path("blobs", blob).write_text(content, encoding="utf-8")
+        Path(link).symlink_to(Path("blobs", blob))
+    command = ("run", "train.csv", "--transfer", "more.txt", "--until", "transfer")
+
+    first = limbeck(*command)
+    again = limbeck(*command)
+
+    assert first.code == 0, first.err
+    assert "train 40 · dev 40" in first.err
+    assert "it is used as it stands" in again.err
+    assert list(again.steps("✓")) == ["corpus", "transfer"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 there")
+def test_a_name_that_is_not_utf_8_is_refused_and_no_recipe_is_begun(here: Path, limbeck: Command) -> None:
+    folder = here / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "other.csv").write_text(GOOD, encoding="utf-8")
+    (folder / "more.txt").write_text("a fine film\nthe end\n", encoding="utf-8")
+
+    assert limbeck("run", folder / "other.csv").refused_with(r"caf\udce9/other.csv'", "not UTF-8", "Rename")
+    assert limbeck("run", "mine.csv", "--transfer", folder / "more.txt").refused_with("more.txt", "not UTF-8")
+
+    assert not list(here.glob("*.toml"))
+
+
+def test_a_recipes_place_that_is_a_link_to_nowhere_is_told(limbeck: Command) -> None:
+    Path("mine.toml").symlink_to("gone/mine.toml")
+
+    assert limbeck("run", "mine.csv").refused_with("cannot use 'mine.toml'", "it cannot be made", "Take away")
+
+
+def test_the_home_of_a_user_who_is_not_there_is_told_as_a_path_that_is_not_there(limbeck: Command) -> None:
+    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file 'mine.csv'", "~nobody-at-all")
+
+    Path("mine.toml").write_text('[corpus]\ntrain = "~nobody-at-all/mine.csv"\n', encoding="utf-8")
+
+    assert limbeck("run", "mine.csv").refused_with("its corpus.train is '~nobody-at-all/mine.csv'")
+    assert limbeck("run", "~nobody-at-all/mine.toml").refused_with("~nobody-at-all/mine.toml")
+    assert limbeck("doctor", "~nobody-at-all/mine.toml").refused_with("~nobody-at-all/mine.toml")
+
+
+def test_transfer_beside_a_recipe_is_told_as_toml_has_it(limbeck: Command) -> None:
+    answer = limbeck("run", "mine.toml", "--transfer", 'so "fine".txt')
+
+    assert answer.refused_with(r'files = ["so \"fine\".txt"]')

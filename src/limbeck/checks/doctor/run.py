@@ -15,6 +15,7 @@ from limbeck.checks.doctor.of_run import known_of_run
 from limbeck.checks.doctor.table import print_examination
 from limbeck.errors import ArtifactMissing
 from limbeck.progress import Reporter, TerminalReporter
+from limbeck.recipe.files import at_home
 from limbeck.recipe.load import load_recipe
 
 CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
@@ -77,7 +78,7 @@ def doctor(
 
 def examine(target: str, *, changes: Sequence[str] = (), asks: bool = True, reporter: Reporter) -> Examination:
     """Examine the run in this folder, or the recipe of this name; of a run with changes, its changed recipe."""
-    folder = Path(target).expanduser()
+    folder = at_home(Path(target))
     if not changes and _is_run(folder):
         return examined(known_of_run(folder, asks=asks), target=target)
     loaded = load_recipe(target, overrides=changes)

@@ -1,7 +1,9 @@
 """How many students are trained at once, and what another process is told of them."""
 
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -45,14 +47,31 @@ def test_how_many_depends_on_recipe_gpus_and_cores(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
     monkeypatch.setattr(several_students, "available_cores", lambda: cores)
 
-    assert how_many_at_once(Distillation(at_once=asked), students=students) == expected
+    assert how_many_at_once(Distillation(at_once=asked), students=students, rows=lambda: 10**6) == expected
 
 
-def test_a_loss_of_the_calling_program_stays_in_its_process() -> None:
-    losses: Any = [{"kind": "custom", "call": "__main__:focal"}]
+@pytest.mark.parametrize(("asked", "expected"), [(None, 1), (3, 3)])
+def test_few_rows_are_no_reason_to_start_processes_unless_somebody_asks(
+    asked: int | None, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(several_students, "available_cores", lambda: 16)
+
+    assert how_many_at_once(Distillation(at_once=asked), students=6, rows=lambda: 9_000) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"), [("__main__:focal", 1), ("made_in_memory:focal", 1), ("torch.nn.functional:mse_loss", 4)]
+)
+def test_a_loss_that_no_other_process_could_find_stays_in_its_own(
+    call: str, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "made_in_memory", ModuleType("made_in_memory"))
+    losses: Any = [{"kind": "custom", "call": call}]
     section = Distillation(at_once=4, losses=losses)
 
-    assert how_many_at_once(section, students=6) == 1
+    assert how_many_at_once(section, students=6, rows=lambda: 10**6) == expected
 
 
 @pytest.mark.parametrize("has_extra", [True, False])

@@ -1,7 +1,8 @@
 """Several students of a run at once, each trained in a process of its own: one alone leaves a large GPU idle."""
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -22,17 +23,30 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
 from limbeck.training.side_by_side import Tell, run_side_by_side
 
+LEAST_ROWS = 500_000  # of all epochs of all students: some ten seconds of one training after the other
 MOST_ON_A_GPU = 4  # of Bi-LSTMs, which keep an H200 busy for less than half of the time each; more take memory
 WORK = "limbeck.pipeline.several_students:train_for_another_process"
 
 
-def how_many_at_once(section: Distillation, *, students: int) -> int:
-    """As many as the recipe asks for; left out: all, within what GPUs and cores take, and one where there is no GPU."""
-    if any(isinstance(loss, Custom) and loss.call.startswith("__main__:") for loss in section.every_loss):
-        return 1  # a loss of the calling program, which no other process can find
+def how_many_at_once(section: Distillation, *, students: int, rows: Callable[[], int]) -> int:
+    """As many as the recipe asks for; left out: all, within what GPUs and cores take.
+
+    Left out, it is one where there is no GPU, or where they read so few rows that starting processes would take longer.
+    """
+    if any(isinstance(loss, Custom) and _is_only_here(loss) for loss in section.every_loss):
+        return 1
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    asked = section.at_once or min(MOST_ON_A_GPU * gpus, available_cores())
-    return max(1, min(asked, students))
+    asked = section.at_once
+    if asked is None and gpus and students > 1:
+        asked = min(MOST_ON_A_GPU * gpus, available_cores()) if rows() >= LEAST_ROWS else 1
+    return max(1, min(asked or 1, students))
+
+
+def _is_only_here(loss: Custom) -> bool:
+    """Whether it is of the calling program itself, or of a module made in memory: no other process could find it."""
+    module = loss.call.partition(":")[0]
+    loaded = sys.modules.get(module)
+    return module == "__main__" or (loaded is not None and getattr(loaded, "__file__", None) is None)
 
 
 def train_at_once(pupils: Sequence[Pupil], room: Classroom, work: RunFolder, *, at_once: int) -> None:
@@ -55,11 +69,11 @@ def train_at_once(pupils: Sequence[Pupil], room: Classroom, work: RunFolder, *, 
     }
     at_once = min(at_once, len(jobs))
     what = f"training {len(jobs)} students, {at_once} at once" if at_once > 1 else f"training {next(iter(jobs))}"
-    with work.reporter.bar(what, total=_rows_to_read(missing, room), unit="rows") as bar:
+    with work.reporter.bar(what, total=rows_to_read(missing, room), unit="rows") as bar:
         run_side_by_side(WORK, jobs, at_once=at_once, listener=_Together(bar, work, students=len(jobs)))
 
 
-def _rows_to_read(pupils: Sequence[Pupil], room: Classroom) -> int:
+def rows_to_read(pupils: Sequence[Pupil], room: Classroom) -> int:
     """Rows of all epochs of all their trainings."""
 
     @cache

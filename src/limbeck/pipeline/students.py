@@ -1,5 +1,6 @@
 """The students of a run: their vocabulary, and one training for each role and seed."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.pipeline.extra_text import Lessons
 from limbeck.pipeline.keys import lessons, settings
 from limbeck.pipeline.one_student import Classroom, Pupil, given, key_of, place_of, train_pupil
-from limbeck.pipeline.several_students import how_many_at_once, train_at_once
+from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
 from limbeck.pipeline.size_limit import size_limit_of
 from limbeck.pipeline.teachers import Staff
 from limbeck.recipe.recipe import Recipe
@@ -138,7 +139,8 @@ def students_of(
     roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
     seeds = recipe.distillation.seeds
     pupils = list(dict.fromkeys(Pupil(role, seed) for role in roles for seed in seeds))
-    at_once = how_many_at_once(recipe.distillation, students=len(pupils))
+    rows = partial(rows_to_read, pupils, room)
+    at_once = how_many_at_once(recipe.distillation, students=len(pupils), rows=rows)
     if at_once > 1:
         train_at_once(pupils, room, work, at_once=at_once)
         made = {pupil: StudentFolder(work.folder / place_of(pupil, room)) for pupil in pupils}

@@ -56,8 +56,8 @@ class Distillation(Section):
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
     at_once: int | None = Field(default=None, ge=1)
     """Students that are trained at a time, the baseline's among them, each in a process of its own; left out: on a GPU
-    all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU one. The result does not
-    depend on it."""
+    all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU, or where they read fewer than
+    500,000 rows in all, one. The result does not depend on it."""
     losses: list[Loss] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
     """The objective: a weighted sum. Not read where there are `stages`."""
     stages: list[TrainingStage] = []

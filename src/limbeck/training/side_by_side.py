@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -20,12 +21,16 @@ import torch
 from limbeck.errors import LimbeckError, TrainingLost
 from limbeck.training.processes import SECONDS_BETWEEN_LOOKS, end_with_parent, error_told
 
-MEMBER = ("-P", "-m", "limbeck.training.side_by_side")
+MEMBER = ("-P", "-X", "faulthandler", "-m", "limbeck.training.side_by_side")  # one that crashes says where
 PIPE_BYTES = 1 << 16
 LACKS_MEMORY = (
     "out of memory",
     "ALLOC_FAILED",
-)  # what CUDA and its libraries say where PyTorch has no error of its own
+    "NOT_INITIALIZED",  # cuBLAS and cuDNN, when there is too little left for their own handle
+    "allocate memory",
+)  # what CUDA, its libraries and the system say where PyTorch has no error of its own
+# By these accelerate knows its group of processes. A training here is in none, whoever started this program.
+OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 Tell = Callable[[Any], None]
 
@@ -67,6 +72,7 @@ class _Team:
         self._members: dict[str, _Member] = {}
         self._seconds = dict.fromkeys(jobs, 0.0)
         self._gpus = _gpus()
+        self._threads = _threads(min(at_once, len(jobs) or 1))
 
     def work_through(self) -> None:
         while self._waiting or self._members:
@@ -83,7 +89,7 @@ class _Team:
     def _start(self, name: str) -> None:
         taken = [member.gpu for member in self._members.values()]
         gpu = min(self._gpus, key=taken.count, default=None)
-        self._members[name] = _Member(self._work, self._jobs[name], gpu=gpu)
+        self._members[name] = _Member(self._work, self._jobs[name], gpu=gpu, threads=self._threads)
         if len(self._members) > 1:
             for member in self._members.values():
                 member.had_company = True
@@ -111,7 +117,7 @@ class _Team:
 class _Member:
     """A process at work, seen from outside."""
 
-    def __init__(self, work: str, job: Any, *, gpu: str | None) -> None:
+    def __init__(self, work: str, job: Any, *, gpu: str | None, threads: int) -> None:
         self.gpu, self.had_company, self.started = gpu, False, time.monotonic()
         self._failed: dict[str, Any] | None = None
         self._unread = b""
@@ -121,7 +127,7 @@ class _Member:
             self._process = _started(voice, environment={} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu})
         finally:
             os.close(voice)
-        request = {"work": work, "job": job, "threads": torch.get_num_threads()}
+        request = {"work": work, "job": job, "threads": threads}
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it is gone already; its status will tell
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -165,13 +171,14 @@ class _Member:
 
 def _started(voice: int, *, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
     places = os.pathsep.join(
-        place or str(Path.cwd()) for place in sys.path
-    )  # modules are looked for where this one does
+        place or str(Path.cwd()) for place in sys.path if isinstance(place, str)
+    )  # modules are looked for where this one does, which passes over all but texts
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_A_GROUP}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the one who gives out the work
     try:
         return subprocess.Popen(
             [sys.executable, *MEMBER, str(voice)],
-            env={**os.environ, "PYTHONPATH": places, **environment},
+            env={**inherited, "PYTHONPATH": places, **environment},
             stdin=subprocess.PIPE,
             pass_fds=[voice],
             encoding="utf-8",
@@ -186,26 +193,35 @@ def _gpus() -> list[str]:
     if count < 2:
         return []
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return named.split(",")[:count] if named else [str(number) for number in range(count)]
+    return [name.strip() for name in named.split(",")][:count] if named else [str(number) for number in range(count)]
+
+
+def _threads(at_once: int) -> int:
+    """Of each process. On CPUs as many as here: sums are then added up in the same order as by one alone. Where a GPU
+    does that, the cores are shared out."""
+    threads = torch.get_num_threads()
+    return max(1, threads // at_once) if torch.cuda.is_available() else threads
 
 
 def _member() -> None:
     """The process itself: do the work, tell what it tells, and at last what went wrong."""
     end_with_parent()
+    if _is_forsaken():
+        os._exit(1)
     request = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
-    torch.set_num_threads(request["threads"])  # as many as there: sums are then added up in the same order
+    torch.set_num_threads(request["threads"])
     module, _, name = request["work"].partition(":")
     with os.fdopen(int(sys.argv[1]), "w", encoding="utf-8", buffering=1) as voice:
         try:
             work = getattr(importlib.import_module(module), name)
             work(request["job"], lambda message: print(json.dumps({"told": message}), file=voice))
-        except Exception as error:
+        except BaseException as error:  # also sys.exit() in a function of the user's: the work is not done then
             print(json.dumps({"failed": _last_words(error)}), file=voice)
             os._exit(2)  # at once: nothing that it has begun may hold it back
 
 
-def _last_words(error: Exception) -> dict[str, Any]:
+def _last_words(error: BaseException) -> dict[str, Any]:
     return {
         "kind": type(error).__name__ if isinstance(error, LimbeckError) else None,
         "message": str(error),
@@ -214,6 +230,13 @@ def _last_words(error: Exception) -> dict[str, Any]:
         "lacked_memory": isinstance(error, MemoryError | torch.OutOfMemoryError)
         or any(words in str(error) for words in LACKS_MEMORY),
     }
+
+
+def _is_forsaken() -> bool:
+    """Whether the other side has ended in the seconds in which this process was still loading PyTorch."""
+    look = select.poll()
+    look.register(0, 0)  # for nothing but the end of the pipe, which is always told
+    return bool(look.poll(0))
 
 
 def _end_with_input() -> None:

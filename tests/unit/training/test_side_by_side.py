@@ -17,7 +17,7 @@ from limbeck.training.side_by_side import run_side_by_side
 
 # What the processes do, in a module that they find only if they look where this one looks.
 WORK = """
-import os, signal
+import ctypes, os, signal, sys
 from pathlib import Path
 import torch
 from limbeck.errors import TrainingDiverged
@@ -25,6 +25,9 @@ from limbeck.errors import TrainingDiverged
 def tell_twice(job, tell):
     tell({"number": job["number"]})
     tell(os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+def tell_surroundings(job, tell):
+    tell({"threads": torch.get_num_threads(), "group": sorted({"RANK", "LOCAL_RANK", "MASTER_PORT"} & set(os.environ))})
 
 def fail(job, tell):
     match job.get("how"):
@@ -36,6 +39,10 @@ def fail(job, tell):
             os.kill(os.getpid(), signal.SIGKILL)
         case "unfound":
             raise ModuleNotFoundError("No module named 'jieba'", name="jieba")
+        case "leave":
+            sys.exit(0)
+        case "crash":
+            ctypes.string_at(0)
     Path(job["waits"]).read_bytes()  # of a pipe that nobody writes to
 
 def need_memory(job, tell):
@@ -49,6 +56,10 @@ def need_memory(job, tell):
         Path(job["waits"]).read_text()
         if job["how"] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        if job["how"] == "refused":
+            torch.empty(10**15)
+        if job["how"] == "no handle":
+            raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 def wait(job, tell):
@@ -105,7 +116,7 @@ def children() -> set[str]:
 @pytest.mark.usefixtures("folder")
 def test_each_tells_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,3")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, 3")
     notes = Notes()
 
     jobs = {name: {"number": number} for number, name in enumerate(("one", "two", "three"))}
@@ -117,12 +128,48 @@ def test_each_tells_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.Mo
     assert all(notes.seconds[name] > 0 for name in jobs)
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("has_gpu", "expected"), [(False, 8), (True, 4)])
+def test_cores_are_shared_out_where_a_gpu_adds_up_the_sums(
+    has_gpu: bool, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    notes = Notes()
+
+    run_side_by_side("toy_side_work:tell_surroundings", {"one": {}, "two": {}}, at_once=2, listener=notes)
+
+    assert [told[0]["threads"] for told in notes.messages.values()] == [expected, expected]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_training_by_itself_is_in_no_group_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"):  # as torchrun has them for a single process
+        monkeypatch.setenv(name, "1")
+    notes = Notes()
+
+    run_side_by_side("toy_side_work:tell_surroundings", {"one": {}}, at_once=1, listener=notes)
+
+    assert notes.messages["one"][0]["group"] == []
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_no_text_among_the_places_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("elsewhere")])
+    notes = Notes()
+
+    run_side_by_side("toy_side_work:tell_twice", {"one": {"number": 1}}, at_once=1, listener=notes)
+
+    assert notes.seconds.keys() == {"one"}
+
+
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
         ("diverge", TrainingDiverged, "the student"),
         ("break", RuntimeError, "(?s)the process of bad failed.*Traceback.*KeyError: 'nobody foresaw this'"),
         ("unfound", ModuleNotFoundError, "jieba"),
+        ("leave", RuntimeError, "(?s)the process of bad failed.*SystemExit: 0"),
     ],
 )
 def test_one_that_fails_ends_the_others_and_says_why(
@@ -138,12 +185,20 @@ def test_one_that_fails_ends_the_others_and_says_why(
 
 
 @pytest.mark.usefixtures("folder")
+def test_one_that_crashes_says_where(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="ended with status -11; what it said stands above"):
+        run_side_by_side("toy_side_work:fail", {"bad": {"how": "crash"}}, at_once=1, listener=Notes())
+
+    assert "toy_side_work.py" in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
 def test_one_that_is_killed_with_none_beside_it_is_lost() -> None:
     with pytest.raises(TrainingLost, match="the process that trained 'bad' was ended by the system"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "die"}}, at_once=2, listener=Notes())
 
 
-@pytest.mark.parametrize("how", ["told", "killed"])
+@pytest.mark.parametrize("how", ["told", "killed", "refused", "no handle"])
 def test_one_without_memory_beside_another_is_started_again_when_that_is_done(folder: Path, how: str) -> None:
     pipe = str(folder / "pipe")
     notes = Notes()
@@ -182,6 +237,14 @@ def test_none_outlives_the_process_that_started_it(folder: Path, end: signal.Sig
     assert said.count("Traceback") == (end == signal.SIGINT)  # the parent's own
 
 
+def test_one_whose_parent_ends_while_it_starts_ends_without_a_word() -> None:
+    command = [sys.executable, *side_by_side.MEMBER, "1"]
+
+    member = subprocess.run(command, input="", capture_output=True, text=True, check=False)
+
+    assert (member.returncode, member.stdout, member.stderr) == (1, "", "")
+
+
 def test_where_the_system_does_not_see_to_it_the_end_of_input_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     pieces = [b"more", b""]
@@ -195,7 +258,7 @@ def test_where_the_system_does_not_see_to_it_the_end_of_input_is_the_end(monkeyp
 
 @pytest.mark.parametrize(
     ("count", "named", "expected"),
-    [(0, "", []), (1, "GPU-7", []), (2, "", ["0", "1"]), (2, "GPU-7,GPU-9", ["GPU-7", "GPU-9"])],
+    [(0, "", []), (1, "GPU-7", []), (2, "", ["0", "1"]), (2, "GPU-7, GPU-9,GPU-8", ["GPU-7", "GPU-9"])],
 )
 def test_gpus_have_the_names_that_the_environment_gives_them(
     count: int, named: str, expected: list[str], monkeypatch: pytest.MonkeyPatch

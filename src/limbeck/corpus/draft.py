@@ -25,7 +25,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     ),
     "tune_vectors": (
         None,
-        (False, "the teacher's vectors stand still: they overfit where they learn (docs/results.md)"),
+        (False, "the teacher's vectors stand still, as in the recipes of docs/results.md"),
     ),
     "epochs": (
         (6, ""),

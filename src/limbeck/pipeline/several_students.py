@@ -24,7 +24,7 @@ from limbeck.recipe.losses import Custom
 from limbeck.training.side_by_side import Tell, run_side_by_side
 
 LEAST_ROWS = 500_000  # of all epochs of all students: some ten seconds of one training after the other
-MOST_ON_A_GPU = 4  # of Bi-LSTMs, which keep an H200 busy for less than half of the time each; more take memory
+MOST_ON_A_GPU = 4  # of Bi-LSTMs, which leave a large GPU idle much of the time; more take memory
 WORK = "limbeck.pipeline.several_students:train_for_another_process"
 
 

@@ -27,8 +27,9 @@ beside it; `LIMBECK_DATA` names the folder of the data.
   test between the copies that ship.
 - Times are of one text on one thread of the machine named, text to label; `× teacher` against the teacher in PyTorch
   on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
-- Commands are shown without settings of the timing (`[evaluation]`). Seconds are those of the run; on a large GPU the
-  students of several lines were trained side by side, and each alone would have taken less.
+- Commands are shown without settings of the timing (`[evaluation]`), which was shortened for most lines. On a large GPU
+  several lines were trained side by side: their seconds are longer than those of a line alone, and one that had its
+  teacher from another line has no seconds for it. Times were taken meanwhile, on two cores kept free for that.
 """
 
 OTHERS_POINTS = (
@@ -242,7 +243,7 @@ def _seconds(line: Numbers) -> str:
     """Of the stages that take long; a teacher that several lines share is counted in each."""
     named = {"teacher": "teacher", "labels": "labels", "students": "students", "report": "report"}
     return ", ".join(
-        f"{what} {line['seconds'][stage]:.0f}" for stage, what in named.items() if stage in line["seconds"]
+        f"{what} {line['seconds'][stage]:.0f}" for stage, what in named.items() if line["seconds"].get(stage)
     )
 
 

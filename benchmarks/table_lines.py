@@ -163,7 +163,6 @@ SST2 = Table(
         "Published numbers on test come from GLUE's server, ours are on dev, which also chose the epoch.",
         "Unlabelled text: sentences of IMDB reviews, without their labels. SST-2's own sentences are of Rotten "
         "Tomatoes, of which nothing was added.",
-        "TinyBERT and DistilBERT start from this teacher; the published ones were distilled on general text first.",
     ],
 )
 

@@ -214,3 +214,18 @@ def test_students_of_a_seed_come_into_the_run_with_their_seconds_and_push_nothin
         "name": "run",
         "stages": {"students/bilstm/1": {"seconds": 5.0}, "vocabulary": {"seconds": 1.0}},
     }
+
+
+def test_the_page_in_the_docs_is_the_one_that_the_committed_numbers_give(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "benchmarks" / "results", tmp_path / "benchmarks" / "results")
+    (tmp_path / "docs").mkdir()
+
+    module("results_page").write_page(tmp_path)
+
+    written = (tmp_path / "docs" / "results.md").read_text(encoding="utf-8")
+    assert written == (ROOT / "docs" / "results.md").read_text(encoding="utf-8"), (
+        "run benchmarks/tables.py --write-page"
+    )
+    assert {file.name for file in (tmp_path / "docs" / "results").iterdir()} == {
+        file.name for file in (ROOT / "docs" / "results").iterdir()
+    }

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.corpus.balance import rarest_and_most_frequent
+from limbeck.corpus.draft_augmentation import augmentation_lines
 from limbeck.corpus.draft_transfer import transfer_lines
 from limbeck.corpus.draft_values import line, plain, value
 from limbeck.corpus.gpu import has_gpu
@@ -23,6 +24,10 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
         (150, "300 is a little more accurate and slower"),
         (300, "150 is smaller and quicker, and a little less accurate"),
     ),
+    "hidden_size of documents": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the recipe imdb-text of docs/results.md"),
+    ),
     "tune_vectors": (
         None,
         (False, "the teacher's vectors stand still, as in the recipes of docs/results.md"),
@@ -30,6 +35,10 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     "epochs": (
         (6, ""),
         (12, "the best one by dev is kept; on a GPU they cost minutes"),
+    ),
+    "epochs of documents": (
+        (6, ""),
+        (6, "the best one by dev is kept"),
     ),
     "batch_size": (
         None,
@@ -71,9 +80,10 @@ def draft_recipe(
         _heading(recipe, inspection),
         _corpus(inspection, data_path=data_path),
         transfer_lines(inspection, given=transfer, beside=beside),
+        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
         _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
-        _distillation(gpu=gpu, rows=rows),
+        _distillation(inspection, gpu=gpu, rows=rows),
     ]
     text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
     parse_recipe(tomllib.loads(text), recipe=recipe)
@@ -160,13 +170,14 @@ def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
         remark = f"the installed offline encoder; online, a larger one such as {HUB_CHECKPOINTS['en']} teaches more"
     else:
         remark = "a name on the hub, or the path of a Hugging Face folder"
-    cut = "the rest of longer texts is cut off" if found.is_long else "fits nearly all rows"
+    cut = "longer texts are cut" if found.is_long else "fits nearly all rows"
     return [
         "[teacher]",
         line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
         "epochs = 3",
         f"learning_rate = {'5e-5' if offline else '3e-5'}",
         f"max_length = {_max_length(found)}  # tokens; {cut}",
+        *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
     ]
 
 
@@ -178,18 +189,18 @@ def _student(found: Inspection, *, gpu: bool) -> list[str]:
     return [
         "[student]",
         'kind = "bilstm"',
-        *_setting("hidden_size", gpu=gpu),
+        *_setting("hidden_size" + _of(found), gpu=gpu),
         'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
         *_setting("tune_vectors", gpu=gpu),
         f"max_length = {_max_length(found)}",
     ]
 
 
-def _distillation(*, gpu: bool, rows: int) -> list[str]:
-    batch = "batch_size" if rows < MANY_ROWS else "batch_size of many rows"
+def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
+    batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
     return [
         "[distillation]",
-        *_setting("epochs", gpu=gpu),
+        *_setting("epochs" + _of(found), gpu=gpu),
         *_setting(batch, gpu=gpu),
         *_setting("seeds", gpu=gpu),
         "baseline = true  # also train the same student alone, so that the gain is visible",
@@ -197,6 +208,10 @@ def _distillation(*, gpu: bool, rows: int) -> list[str]:
         "[[distillation.losses]]",
         'kind = "logit_mse"  # the student learns the teacher\'s logits',
     ]
+
+
+def _of(found: Inspection) -> str:
+    return " of documents" if found.is_long else ""
 
 
 def _setting(name: str, *, gpu: bool) -> list[str]:

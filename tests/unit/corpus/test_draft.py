@@ -145,7 +145,8 @@ def test_the_transfer_block_is_valid_once_its_comment_signs_are_gone(
 ) -> None:
     found = request.getfixturevalue(fixture)
     text = draft_recipe(found.path, found, data_path="data.tsv")
-    block = text[text.index("# [transfer]") : text.index("\n\n[teacher]")]
+    start = text.index("# [transfer]")
+    block = text[start : text.index("\n\n", start)]
 
     uncommented = text.replace(block, re.sub(r"^# ", "", block, flags=re.MULTILINE))
 

@@ -1,5 +1,4 @@
-"""The part of a drafted recipe about changed copies: more lessons than there are rows, where asking the teacher is
-cheap."""
+"""The part of a drafted recipe about changed copies, which are cheap where there is a GPU."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""docs/results.md, from the numbers of the tables and of the ablation; what has not been run is not on the page."""
+"""docs/results.md, from the numbers of tables, ablation and GPU; what has not been run is not on the page."""
 
 import json
 import shlex
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ablation_page import ablation_section
+from benchmarks.gpu_page import gpu_section
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Published, Table
 from limbeck.evaluation import wording
@@ -52,6 +53,10 @@ def write_page(root: Path) -> None:
         sections.append(ablation)
     else:
         print("not run yet: the ablation", file=sys.stderr)
+    if training := gpu_section(results):
+        sections.append(training)
+    else:
+        print("not run yet: training on a GPU", file=sys.stderr)
     (docs / "results.md").write_text("\n".join([HEAD, *sections]), encoding="utf-8")
 
 

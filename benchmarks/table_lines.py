@@ -9,7 +9,8 @@ from pathlib import Path
 OF_THE_TEACHER = "student.family=teacher"
 BIG_BATCH = "distillation.batch_size=512"
 TRANSFORMER_BATCH = "distillation.batch_size=128"
-MASKED_AND_CUT = "augmentation={copies=5, methods=[{kind='masking'}, {kind='ngram'}]}"  # half a million rows with the text
+# With the unlabelled text half a million rows.
+MASKED_AND_CUT = "augmentation={copies=5, methods=[{kind='masking'}, {kind='ngram'}]}"
 OUR_STUDENT = [
     "student.hidden_size=300",
     "student.pooling=max",

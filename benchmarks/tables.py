@@ -15,7 +15,7 @@ Where a machine is lent for some minutes only:
     python benchmarks/tables.py --only sst2:tang --from RUN          # elsewhere: begin with the artifacts of this run
     python benchmarks/tables.py --only sst2:tang --collect RUN       # nothing is run: the numbers of a finished run
 
-    python benchmarks/tables.py --only sst2 --side-by-side 3         # the seeds of a line at once, on one large GPU
+    python benchmarks/tables.py --only sst2 --at-once 4              # N students of a line at once, on a large GPU
 
 A run is a folder that can be carried; `.label-store` beside it holds every answer of the teacher, and may come along.
 Weights: a folder all-mpnet-base-v2 (or m3e-small-zh) here or under LIMBECK_DATA, else the hub.
@@ -30,15 +30,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names that mypy and the tests know
 
-from benchmarks.seeds_side_by_side import train_seeds  # noqa: E402
 from benchmarks.table_lines import TABLES, Line, Table, command_of  # noqa: E402
 from benchmarks.table_runs import merge_line, numbers_of, run_line  # noqa: E402
 from limbeck.errors import LimbeckError  # noqa: E402
-from limbeck.recipe.load import load_recipe  # noqa: E402
 from limbeck.recipe.stages import Stage  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "tables"
-STAGES_BEFORE_STUDENTS = tuple(Stage)[: tuple(Stage).index(Stage.DISTILLATION)]
 
 
 def main() -> None:
@@ -67,7 +64,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--until", type=Stage, choices=list(Stage), help="stop behind this stage; nothing is collected")
     parser.add_argument("--from", dest="source", type=Path, help="a run whose artifacts new runs begin with")
     parser.add_argument("--collect", type=Path, help="take the numbers of this finished run; name its line by --only")
-    parser.add_argument("--side-by-side", type=int, default=1, metavar="N", help="train N seeds of a line at once")
+    parser.add_argument(
+        "--at-once", type=int, metavar="N", help="train N students of a line at once; they are the same"
+    )
     parser.add_argument("--go-on", action="store_true", help="leave out lines that have numbers already")
     parser.add_argument("--list", action="store_true", help="every line, its command, and whether it has numbers")
     parser.add_argument("--write-page", action="store_true", help="write docs/results.md and its pictures")
@@ -99,29 +98,12 @@ def measure_line(asked: argparse.Namespace, table: Table, line: Line) -> None:
         overrides.append(f"distillation.seeds={list(range(asked.seeds))}")
     folder = asked.collect or asked.runs / f"{table.name}-{line.name}"
     print(f"== {table.name}:{line.name}  {command_of(line.recipe, overrides)}", file=sys.stderr, flush=True)
-    if asked.side_by_side > 1 and not asked.collect and asked.until not in STAGES_BEFORE_STUDENTS:
-        train_side_by_side(asked, table, line, overrides=overrides, folder=folder)
+    here = [] if asked.at_once is None else [f"distillation.at_once={asked.at_once}"]  # of the machine, not of the line
     if asked.collect or run_line(
-        line.recipe, overrides=overrides, folder=folder, source=asked.source, until=asked.until
+        line.recipe, overrides=[*overrides, *here], folder=folder, source=asked.source, until=asked.until
     ):
         numbers = numbers_of(line.recipe, overrides=overrides, folder=folder)
         merge_line(asked.results / f"{table.name}.json", table.name, line.name, numbers)
-
-
-def train_side_by_side(
-    asked: argparse.Namespace, table: Table, line: Line, *, overrides: list[str], folder: Path
-) -> None:
-    """The students of a line, each seed by this very command in a process of its own."""
-    run_line(line.recipe, overrides=overrides, folder=folder, source=asked.source, until=Stage.LABELING)
-
-    def command(seed: int, runs: Path) -> list[str]:
-        words = [sys.executable, __file__, "--only", f"{table.name}:{line.name}", "--runs", str(runs)]
-        words += ["--from", str(folder), "--until", Stage.DISTILLATION]
-        keys = [*asked.set, f"distillation.seeds=[{seed}]"]
-        return [*words, *(part for key in keys for part in ("--set", key))]
-
-    seeds = load_recipe(line.recipe, overrides=overrides).recipe.distillation.seeds
-    train_seeds(folder, seeds, command=command, most=asked.side_by_side)
 
 
 def chosen_lines(only: str) -> Iterator[tuple[Table, Line]]:

@@ -195,25 +195,56 @@ def test_a_command_is_shown_without_settings_of_the_timing() -> None:
     assert shown == "limbeck run sst2 --set 'student.layers=[1, 2]'"
 
 
-def test_students_of_a_seed_come_into_the_run_with_their_seconds_and_push_nothing_aside(tmp_path: Path) -> None:
-    for run, name in (("seed", "students/bilstm/1"), ("seed", "vocabulary"), ("run", "vocabulary")):
-        (tmp_path / run / name).mkdir(parents=True)
-        (tmp_path / run / name / "made").write_text(run, encoding="utf-8")
-    for run, stages in (
-        ("seed", {"students/bilstm/1": {"seconds": 5.0}, "vocabulary": {"seconds": 2.0}, "labels": {"seconds": 9.0}}),
-        ("run", {"vocabulary": {"seconds": 1.0}}),
-    ):
-        (tmp_path / run / "run.json").write_text(json.dumps({"name": run, "stages": stages}), encoding="utf-8")
-
-    module("seeds_side_by_side").take_students(tmp_path / "seed", tmp_path / "run")
-
-    assert (tmp_path / "run" / "students" / "bilstm" / "1" / "made").read_text(encoding="utf-8") == "seed"
-    assert (tmp_path / "run" / "vocabulary" / "made").read_text(encoding="utf-8") == "run"
-    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-    assert record == {
-        "name": "run",
-        "stages": {"students/bilstm/1": {"seconds": 5.0}, "vocabulary": {"seconds": 1.0}},
+def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teacher(tmp_path: Path) -> None:
+    found = {
+        "command": "limbeck run sst2-text",
+        "machine": {"cpu": "a processor", "gpu": "a GPU", "cores": 16},
+        "seconds": 450.0,
+        "stages": {"corpus": 0.8, "teacher": 180.0, "labels": 45.0, "students": 150.0},
+        "share_of_teacher": 0.5,
+        "students": 6,
+        "rows_of_a_student": 500_000,
+        "training_rows_per_second": 120_000,
+        "labelling_rows_per_second": 13_333.3,
+        "rows_asked": 600_000,
+        "peak_memory_mb": 20_480.0,
+        "busy_percent": 71.2,
     }
+    (tmp_path / "whole_run.json").write_text(json.dumps(found), encoding="utf-8")
+
+    section = module("gpu_page").gpu_section(tmp_path)
+
+    assert "took **7.5 minutes**, at most 20.0 GB of its memory; it was busy 71 % of the time." in section
+    assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
+    assert "corpus" not in section  # less than a second
+    assert "takes 50% of the time" in section
+
+
+def test_the_steps_on_a_gpu_stand_beside_plain_ones(tmp_path: Path) -> None:
+    line = {
+        "batch_size": 512,
+        "precision": "fp32",
+        "limbeck": {"rows_per_second": 68_308.1, "peak_memory_mb": 1049.3},
+        "plain": {"rows_per_second": 85_337.4},
+        "limbeck_to_plain": 0.8,
+    }
+    found = {
+        "student": {"words": 40_000, "width": 400, "hidden_size": 300},
+        "words_a_row": 17.6,
+        "training": [line],
+        "labelling": [{"precision": "bf16", "rows_per_second": 9_888.6, "peak_memory_mb": 1_975.6}],
+        "machine": {"cpu": "a processor", "cores": 16},
+    }
+    (tmp_path / "gpu_training.json").write_text(json.dumps(found), encoding="utf-8")
+
+    section = module("gpu_page").gpu_section(tmp_path)
+
+    assert "| training, batches of 512 | fp32 | 68,308 | 85,337 | 0.80 | 1,049 |" in section
+    assert "| labelling | bf16 | 9,889 |  |  | 1,976 |" in section
+
+
+def test_without_measurements_there_is_no_section_about_the_gpu(tmp_path: Path) -> None:
+    assert module("gpu_page").gpu_section(tmp_path) == ""
 
 
 def test_the_page_in_the_docs_is_the_one_that_the_committed_numbers_give(tmp_path: Path) -> None:

@@ -1,0 +1,75 @@
+"""Training on a GPU, on docs/results.md: a whole run, and the steps of student training and of labelling alone."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Numbers = Mapping[str, Any]
+
+
+def gpu_section(results: Path) -> str:
+    """The section, from what was measured; empty where nothing was."""
+    parts = [
+        *_from(results / "whole_run.json", _whole_run),
+        *_from(results / "gpu_training.json", _steps),
+    ]
+    return "\n\n".join(["## Training on a GPU", *parts]) + "\n" if parts else ""
+
+
+def _from(file: Path, told: Any) -> list[str]:
+    return told(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
+
+
+def _whole_run(found: Numbers) -> list[str]:
+    whole = found["seconds"]
+    stages = sorted(found["stages"].items(), key=lambda stage: -stage[1])
+    rows = [f"| {name} | {seconds:.0f} | {seconds / whole:.0%} |" for name, seconds in stages if seconds >= 1]
+    at_most = f", at most {found['peak_memory_mb'] / 1024:.1f} GB of its memory" if "peak_memory_mb" in found else ""
+    busy = f"; it was busy {found['busy_percent']:.0f} % of the time" if "busy_percent" in found else ""
+    return [
+        f"A whole run by `python benchmarks/whole_run.py`, from files to exported students, with nothing else on the "
+        f"machine ({_machine(found)}): `{found['command']}` took **{whole / 60:.1f} minutes**{at_most}{busy}.",
+        "\n".join(["| stage | seconds | share |", "| --- | ---: | ---: |", *rows]),
+        f"The teacher takes {found['share_of_teacher']:.0%} of the time, fine-tuning and labelling together. It "
+        f"labelled {found['rows_asked']:,} rows, {found['labelling_rows_per_second']:,.0f} a second. {found['students']} "
+        f"students, those alone among them, read {found['training_rows_per_second']:,} rows a second together, up to "
+        f"{found['rows_of_a_student']:,} in an epoch.",
+    ]
+
+
+def _steps(found: Numbers) -> list[str]:
+    student = found["student"]
+    training = [
+        [
+            f"training, batches of {line['batch_size']}",
+            line["precision"],
+            f"{line['limbeck']['rows_per_second']:,.0f}",
+            f"{line['plain']['rows_per_second']:,.0f}",
+            f"{line['limbeck_to_plain']:.2f}",
+            f"{line['limbeck']['peak_memory_mb']:,.0f}",
+        ]
+        for line in found["training"]
+    ]
+    labelling = [
+        ["labelling", line["precision"], f"{line['rows_per_second']:,.0f}", "", "", f"{line['peak_memory_mb']:,.0f}"]
+        for line in found["labelling"]
+    ]
+    heads = ["step", "arithmetic", "rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
+    return [
+        f"The steps alone, by `python benchmarks/gpu_training.py` ({_machine(found)}): one Bi-LSTM (hidden "
+        f"{student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) and a "
+        f"teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by hand "
+        "around one cuDNN LSTM over packed rows.",
+        _table(heads, [*training, *labelling]),
+    ]
+
+
+def _machine(found: Numbers) -> str:
+    machine = found["machine"]
+    return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    aligned = ["---", "---", *["---:"] * (len(heads) - 2)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))

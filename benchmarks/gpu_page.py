@@ -33,7 +33,8 @@ def _whole_run(found: Numbers) -> list[str]:
         "\n".join(["| stage | seconds | share |", "| --- | ---: | ---: |", *rows]),
         f"The teacher takes {found['share_of_teacher']:.0%} of the time, fine-tuning and labelling together. It "
         f"labelled {found['rows_asked']:,} rows, {found['labelling_rows_per_second']:,.0f} a second. "
-        f"{found['students']} students, those alone among them, read {found['training_rows_per_second']:,} rows a second together, up to "
+        f"{found['students']} students, those alone among them, read "
+        f"{found['training_rows_per_second']:,} rows a second together, up to "
         f"{found['rows_of_a_student']:,} in an epoch.",
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
@@ -94,8 +94,19 @@ class EncoderTeacher(Section):
     """Processes that fine-tune together, one on each GPU; left out: as many as there are GPUs."""
     seed: int = Field(default=0, ge=0)
     """Seed of the head's initial weights, of the order of rows and of dropout."""
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=2)
+    """Several teachers that differ by their seed alone, in place of `seed`: an ensemble in one line, which teaches the
+    mean of their logits. Left out: one teacher."""
     near_chance: NearChance = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+
+    @model_validator(mode="after")
+    def _seeds_make_a_difference(self) -> Self:
+        if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds should be different ones (found {self.seeds})")
+        if self.seeds is not None and self.train == "none":
+            raise ValueError('seeds change nothing about a teacher that is taken as it is (train = "none")')
+        return self
 
     @model_validator(mode="after")
     def _pretrained_to_be_trained(self) -> Self:
@@ -198,6 +209,12 @@ class EnsembleTeacher(Section):
     """What to do if the members together do hardly better on dev than guessing. Each member has its own such key."""
 
     @model_validator(mode="after")
+    def _one_seed_each(self) -> Self:
+        if any(isinstance(member, EncoderTeacher) and member.seeds for member in self.members):
+            raise ValueError("a member has one seed: give each seed a [[teacher.members]] table of its own")
+        return self
+
+    @model_validator(mode="after")
     def _same_rows(self) -> Self:
         """One member that lacks rows and stops, beside one that skips them, would be asked for two things at once."""
         rules = {member.uncovered for member in self.members if isinstance(member, FileTeacher)}
@@ -211,4 +228,16 @@ class EnsembleTeacher(Section):
 
 
 AnyTeacher = AnyMember | EnsembleTeacher
-Teacher = Annotated[AnyTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind)]
+
+
+def _one_for_each_seed(given: AnyTeacher) -> AnyTeacher:
+    """The ensemble that an encoder with several seeds stands for."""
+    if not isinstance(given, EncoderTeacher) or given.seeds is None:
+        return given
+    members: list[AnyMember] = [given.model_copy(update={"seed": seed, "seeds": None}) for seed in given.seeds]
+    return EnsembleTeacher(kind="ensemble", combine="mean_logits", members=members, near_chance=given.near_chance)
+
+
+Teacher = Annotated[
+    AnyTeacher, Field(discriminator="kind"), BeforeValidator(_with_kind), AfterValidator(_one_for_each_seed)
+]

@@ -1,7 +1,8 @@
 """Several teachers as one: who they are, and how much the word of each counts."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
@@ -41,7 +42,7 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
 def _no_part_of_name(member: AnyMember) -> set[str]:
     """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
     is_pretrained = isinstance(member, EncoderTeacher) and member.pretraining is not None
-    return {"near_chance", "processes", "compile", *(() if is_pretrained else ("pretraining",))}
+    return {"near_chance", "processes", "compile", "seeds", *(() if is_pretrained else ("pretraining",))}
 
 
 def _plain_name(member: AnyMember) -> str:
@@ -65,7 +66,7 @@ def join_teachers(
     parameters = [member.facts.parameters for member in members.values()]
     beside_words = [member.facts.parameters_without_embeddings for member in members.values()]
     facts = TeacherFacts(
-        name=" + ".join(members),
+        name=_together(members.values()),
         kind="ensemble",
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
@@ -79,6 +80,12 @@ def join_teachers(
     with written_whole(out, kind="teacher", key=key) as scratch:
         save_teacher_facts(scratch, facts)
     return TeacherFolder(out)
+
+
+def _together(members: Iterable[TeacherFolder]) -> str:
+    """Their own names, those of one name counted: "3 × bert-base-uncased + llm"."""
+    counts = Counter(member.facts.name for member in members)
+    return " + ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
 
 
 def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows) -> TeacherFacts:

@@ -59,6 +59,15 @@ def test_a_table_of_pretraining_turns_it_on_also_an_empty_one(pretraining: dict[
     assert teacher.pretraining == Pretraining(**pretraining)
 
 
+def test_an_encoder_of_several_seeds_is_an_ensemble_that_teaches_the_mean_of_logits() -> None:
+    teacher = recipe({"checkpoint": "a", "epochs": 2, "seeds": [3, 5], "near_chance": "warn"}).teacher
+
+    assert isinstance(teacher, EnsembleTeacher)
+    assert (teacher.combine, teacher.near_chance) == ("mean_logits", "warn")
+    one = {"checkpoint": "a", "epochs": 2, "near_chance": "warn"}
+    assert teacher.members == [EncoderTeacher(**one, seed=seed) for seed in (3, 5)]
+
+
 def test_nothing_is_pretrained_unless_it_is_asked_for() -> None:
     teacher = recipe({"checkpoint": "a"}).teacher
 
@@ -102,6 +111,10 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ("", "teacher: string should have at least 1 character (found '')"),
         ({"kind": "ensemble", "members": [5, {}]}, "teacher.members.0: should be a table"),
         ({"kind": "ensemble", "members": [{}]}, "teacher.members"),
+        ({"kind": "ensemble", "members": [{"seeds": [0, 1]}, {}]}, "a member has one seed"),
+        ({"seeds": [0]}, "teacher.seeds"),
+        ({"seeds": [0, 1, 0]}, "seeds should be different ones (found [0, 1, 0])"),
+        ({"seeds": [0, 1], "train": "none"}, "seeds change nothing"),
         ({"kind": "ensemble", "members": [{"epocs": 1}, {}]}, "teacher.members.0.epocs: unknown key"),
         ({"kind": "ensemble", "members": [{"kind": "ensemble"}, {}]}, "teacher.members.0.kind: unknown kind"),
         (

@@ -102,6 +102,12 @@ def test_a_member_without_an_accuracy_cannot_be_weighted(join: Join, tmp_path: P
         join("weighted", member(tmp_path / "a"), silent)
 
 
+def test_members_of_one_name_are_counted_in_the_name_of_all(join: Join, tmp_path: Path) -> None:
+    same = [member(tmp_path / folder, name="bert") for folder in ("bert-1", "bert-2")]
+
+    assert join("mean_logits", *same, member(tmp_path / "other")).name == "2 × bert + other"
+
+
 def test_the_size_is_the_sum_and_unknown_where_one_member_is_a_file(join: Join, tmp_path: Path) -> None:
     big = member(tmp_path / "big", parameters=100, parameters_without_embeddings=60)
     small = member(tmp_path / "small", parameters=10, parameters_without_embeddings=4)

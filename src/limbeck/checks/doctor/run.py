@@ -7,7 +7,18 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from limbeck.checks.doctor import corpus, extra_text, objective, outcome, overfitting, reading, size, teacher, training
+from limbeck.checks.doctor import (
+    corpus,
+    extra_text,
+    headroom,
+    objective,
+    outcome,
+    overfitting,
+    reading,
+    size,
+    teacher,
+    training,
+)
 from limbeck.checks.doctor.finding import Examination, Finding, Kind, worst_first
 from limbeck.checks.doctor.known import Known, NotThere
 from limbeck.checks.doctor.of_recipe import known_of_recipe
@@ -38,6 +49,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "overfitting": overfitting.overfitting,
     "gain": outcome.gain,
     "noise": outcome.noise,
+    "headroom": headroom.headroom,
     "int8": outcome.int8,
 }
 WHILE_LOOKING: dict[Kind, list[str]] = {

@@ -1,0 +1,103 @@
+"""A student far below its teacher gets the levers that its recipe has not pulled; a weak teacher is told."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from limbeck.checks.doctor.headroom import headroom
+from limbeck.checks.doctor.known import NotThere
+
+Make = Callable[..., Any]
+ALL_PULLED = {
+    "transfer": {"files": ["more.txt"]},
+    "augmentation": {"copies": 5, "methods": [{"kind": "masking"}]},
+    "student": {"hidden_size": 300, "tune_vectors": False},
+    "distillation": {"epochs": 12},
+}
+
+
+def report_of(
+    *, teacher: float | None = 0.93, alone: float | None = 0.80, student: float = 0.88, rows: int = 1000
+) -> dict[str, Any]:
+    gained = {} if alone is None else {"gain_over_baseline": {"accuracy": student - alone, "ci95": [0.0, 0.1]}}
+    models: list[dict[str, Any]] = [
+        {"role": "teacher", "accuracy": teacher},
+        {"role": "student", "accuracy": student, **gained},
+    ]
+    if alone is not None:
+        models.append({"role": "baseline", "accuracy": alone})
+    return {"models": models, "judged_rows": rows, "judged_split": "dev"}
+
+
+def test_a_student_far_below_its_teacher_is_told_what_is_left_to_try(make_known: Make) -> None:
+    (finding,) = headroom(make_known(report=report_of()))
+
+    assert (finding.check, finding.level) == ("headroom", "note")
+    assert finding.evidence == "88.0% against 93.0%, 5.0 points below"
+    assert finding.advice == (
+        "What brought most in docs/results.md, and is not in this recipe: unlabelled text of the same kind "
+        "([transfer]); changed copies of the rows ([augmentation]); a wider student (student.hidden_size = 300)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("left_out", "lever"),
+    [
+        ("transfer", "unlabelled text of the same kind ([transfer])."),
+        ("augmentation", "changed copies of the rows ([augmentation])."),
+        ("student", "stand still (student.tune_vectors = false); a wider student (student.hidden_size = 300)."),
+        ("distillation", "more epochs (distillation.epochs = 12)."),
+    ],
+)
+def test_only_what_the_recipe_lacks_is_named(make_known: Make, left_out: str, lever: str) -> None:
+    tables = {name: table for name, table in ALL_PULLED.items() if name != left_out}
+
+    (finding,) = headroom(make_known(tables, report=report_of()))
+
+    assert finding.advice.endswith(lever)
+
+
+def test_with_every_lever_pulled_there_is_nothing_to_say(make_known: Make) -> None:
+    assert headroom(make_known(ALL_PULLED, report=report_of())) == []
+
+
+@pytest.mark.parametrize(("student", "rows"), [(0.92, 1000), (0.88, 40)])  # one point below; two rows below
+def test_a_student_near_its_teacher_is_left_in_peace(make_known: Make, student: float, rows: int) -> None:
+    assert headroom(make_known(report=report_of(student=student, rows=rows))) == []
+
+
+def test_a_teacher_hardly_better_than_the_student_alone_is_told(make_known: Make) -> None:
+    (finding,) = headroom(make_known(report=report_of(teacher=0.550, alone=0.545, student=0.552)))
+
+    assert finding.what == "the teacher has little to teach: it is hardly better than the student alone"
+    assert finding.evidence == "55.0% against 54.5% alone"
+    assert "teacher.seeds = [0, 1, 2]" in finding.advice
+
+
+def test_a_teacher_that_is_a_file_has_no_seeds_to_give(make_known: Make) -> None:
+    tables = {"teacher": {"kind": "file", "path": "said.csv"}}
+
+    (finding,) = headroom(make_known(tables, report=report_of(teacher=0.550, alone=0.545, student=0.552)))
+
+    assert finding.advice == "A better teacher would help most: a larger checkpoint."
+
+
+def test_a_student_without_a_gain_is_left_to_the_check_of_the_gain(make_known: Make) -> None:
+    assert headroom(make_known(report=report_of(teacher=0.550, alone=0.545, student=0.540))) == []
+
+
+@pytest.mark.parametrize("tables", [{"student": {"kind": "transformer"}}, {"student": {"kind": "bag"}}])
+def test_levers_of_a_bilstm_are_not_named_to_others(make_known: Make, tables: dict[str, Any]) -> None:
+    (finding,) = headroom(make_known(tables, report=report_of()))
+
+    assert finding.advice.endswith("([transfer]); changed copies of the rows ([augmentation]).")
+
+
+def test_without_a_student_alone_only_the_distance_to_the_teacher_counts(make_known: Make) -> None:
+    assert headroom(make_known(report=report_of(teacher=0.9, alone=None, student=0.89))) == []
+
+
+def test_without_a_judged_teacher_nothing_can_be_said(make_known: Make) -> None:
+    with pytest.raises(NotThere):
+        headroom(make_known(report=report_of(teacher=None)))

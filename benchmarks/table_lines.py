@@ -74,7 +74,12 @@ SST2 = Table(
         Line("text", "sst2-text", "+ unlabelled text"),
         Line("text-copies", "sst2-text", "+ unlabelled text and copies of the rows", [MASKED_AND_CUT]),
         Line("1m", "sst2-1m", "+ unlabelled text, under 1M parameters"),
-        Line("tinybert", "sst2-tinybert", "TinyBERT, 4 layers of 312", [TRANSFORMER_BATCH]),
+        Line(
+            "tinybert",
+            "sst2-text-tinybert",
+            "TinyBERT, 4 layers of 312, + unlabelled text",
+            ["distillation.batch_size=256", "distillation.stages.0.epochs=3", "distillation.stages.1.epochs=6"],
+        ),
         Line("distilbert", "sst2-distilbert", "DistilBERT, 6 layers of 768", [OF_THE_TEACHER, TRANSFORMER_BATCH]),
     ],
     published=[
@@ -179,7 +184,12 @@ IMDB = Table(
         Line("factor-transfer", "imdb-factor-transfer", "factor transfer"),
         Line("spkd", "imdb-spkd", "SPKD"),
         Line("text", "imdb-text", "+ sentences and passages of train"),
-        Line("tinybert", "imdb-tinybert", "TinyBERT, 4 layers of 312"),
+        Line(
+            "tinybert",
+            "imdb-tinybert",
+            "TinyBERT, 4 layers of 312",
+            ["distillation.batch_size=64", "distillation.stages.0.epochs=4", "distillation.stages.1.epochs=4"],
+        ),
         Line("distilbert", "imdb-distilbert", "DistilBERT, 6 layers of 768", [OF_THE_TEACHER]),
     ],
     published=[

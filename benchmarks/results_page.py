@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ablation_page import ablation_section
+from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Published, Table
@@ -43,11 +44,13 @@ def write_page(root: Path) -> None:
     """Write the page and its pictures; what is left out is told on the terminal."""
     docs, results = root / "docs", root / "benchmarks" / "results"
     sections = []
+    found: dict[str, tuple[Table, Lines]] = {}
     for table in TABLES.values():
         lines = _lines(table, results / "tables" / f"{table.name}.json")
         for missing in [line.name for line in table.lines if line.name not in lines]:
             print(f"not run yet: {table.name}:{missing}", file=sys.stderr)
         if lines:
+            found[table.name] = table, lines
             sections.append(section(table, lines, pictures=docs / "results"))
     if ablation := ablation_section(results / "ablation_sst2.json", pictures=docs / "results"):
         sections.append(ablation)
@@ -57,7 +60,7 @@ def write_page(root: Path) -> None:
         sections.append(training)
     else:
         print("not run yet: training on a GPU", file=sys.stderr)
-    (docs / "results.md").write_text("\n".join([HEAD, *sections]), encoding="utf-8")
+    (docs / "results.md").write_text("\n".join(filter(None, [HEAD, at_a_glance(found), *sections])), encoding="utf-8")
 
 
 def _lines(table: Table, results: Path) -> Lines:

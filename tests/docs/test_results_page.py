@@ -195,6 +195,31 @@ def test_a_command_is_shown_without_settings_of_the_timing() -> None:
     assert shown == "limbeck run sst2 --set 'student.layers=[1, 2]'"
 
 
+def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> None:
+    lines, glance = module("table_lines"), module("glance")
+    table = lines.Table("t", "A Task", [lines.Line("rows", "r", "on rows"), lines.Line("text", "t", "with text")])
+    found = {
+        name: {
+            "teacher": {"accuracy": 0.93},
+            "alone": {"accuracy": 0.85},
+            "student": {
+                "kind": kind,
+                "accuracy": accuracy,
+                "gain_over_baseline": {"accuracy": accuracy - 0.85},
+                "speedup_over_teacher": 100.0,
+            },
+            **({"int8": {"accuracy": 0.9, "size_mb": 1.5, "speedup_over_teacher": 400.0}} if name == "text" else {}),
+        }
+        for name, kind, accuracy in (("rows", "bilstm", 0.88), ("text", "bilstm", 0.91), ("big", "transformer", 0.92))
+    }
+
+    page = glance.at_a_glance({"t": (table, found)})
+
+    assert "| A Task | 93.0 | 85.0 | **91.0** | +6.0 | 90.0 | 1.50 | 400× | with text |" in page
+    assert page.count("A Task") == 1
+    assert glance.at_a_glance({}) == ""
+
+
 def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teacher(tmp_path: Path) -> None:
     found = {
         "command": "limbeck run sst2-text",

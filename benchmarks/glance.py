@@ -1,0 +1,41 @@
+"""The first table of docs/results.md: of every data set the teacher, the student alone, and the best one distilled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.table_lines import Table
+from limbeck.evaluation import wording
+
+Lines = Mapping[str, Mapping[str, Any]]
+
+
+def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
+    """One row a data set, for the most accurate recurrent student; speed and size are those of its int8 file."""
+    rows = [row for table, lines in found.values() if (row := _row(table, lines))]
+    if not rows:
+        return ""
+    headings = ["data", "teacher", "alone", "distilled", "gain", "as int8", "int8 MB", "× teacher", "by"]
+    sides = ["---", *["---:"] * (len(headings) - 2), "---"]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, sides, *rows))
+    return f"## At a glance\n\nThe best Bi-LSTM of each table; each is told in full below.\n\n{table}\n"
+
+
+def _row(table: Table, lines: Lines) -> list[str] | None:
+    recurrent = {name: line for name, line in lines.items() if line["student"]["kind"] == "bilstm"}
+    if not recurrent:
+        return None
+    best = max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])
+    line = recurrent[best]
+    student, small = line["student"], line.get("int8") or {}
+    alone, gain = line.get("alone"), student.get("gain_over_baseline")
+    return [
+        table.title,
+        wording.percent(line["teacher"]["accuracy"]),
+        wording.percent(alone["accuracy"]) if alone else "",
+        f"**{wording.percent(student['accuracy'])}**",
+        wording.signed(gain["accuracy"]) if gain else "",
+        wording.percent(small.get("accuracy")) if small else "",
+        wording.three_figures(small.get("size_mb")) if small else "",
+        wording.times((small or student).get("speedup_over_teacher")),
+        next(one.shown for one in table.lines if one.name == best),
+    ]

@@ -1,14 +1,15 @@
 """The temperature that makes the probabilities of an exported file as honest as they were on dev."""
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 from limbeck.artifacts.rows import Rows
-from limbeck.runtime.classifier import Classifier
+from limbeck.export.dev_rows import Positions, asked_of, spread
+from limbeck.runtime.row import Row
 from limbeck.training.skill import Labels, predicted
 
 LEAST_ROWS = 30  # with fewer, a temperature would follow the noise
@@ -18,15 +19,24 @@ AT_THE_EDGE = 0.01  # in logarithms: a search that ends so near a bound has foun
 DIGITS = 4
 
 
-def temperature_of(exported: Classifier, rows: Rows) -> float:
-    """Fitted on the rows that have a label, at most 2,000, evenly spread, by what the exported file says of them."""
-    labelled = np.flatnonzero(rows.is_labelled)
-    if len(labelled) < LEAST_ROWS:
+class Saying(Protocol):
+    """An exported file, as far as it is asked here."""
+
+    def logits(self, rows: list[Row], /) -> npt.NDArray[np.float32]:
+        """(rows, classes)."""
+
+
+def calibration_rows(rows: Rows) -> Positions:
+    """Positions of the rows that a temperature is fitted on: those that have a label, at most 2,000, evenly spread."""
+    return spread(np.flatnonzero(rows.is_labelled), MOST_ROWS)
+
+
+def temperature_of(exported: Saying, rows: Rows) -> float:
+    """Fitted on the rows for calibration, by what the exported file says of them."""
+    chosen = rows.select(calibration_rows(rows))
+    if len(chosen) < LEAST_ROWS:
         return 1.0
-    spread = np.linspace(0, len(labelled) - 1, num=min(MOST_ROWS, len(labelled)), dtype=np.int64)
-    chosen = rows.select(labelled[spread])
-    asked = chosen.texts if chosen.pairs is None else list(zip(chosen.texts, chosen.pairs, strict=True))
-    return fitted_temperature(exported.logits(asked), chosen.labels)
+    return fitted_temperature(exported.logits(asked_of(chosen)), chosen.labels)
 
 
 def fitted_temperature(logits: npt.NDArray[Any], labels: Labels) -> float:

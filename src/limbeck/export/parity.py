@@ -1,26 +1,24 @@
 """Parity or refusal: an exported file must say what the trained student says, on real rows."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import nn
 
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import ExportRefused, TooFewRows
+from limbeck.errors import ExportRefused
+from limbeck.export.dev_rows import asked_of, spread
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
-from limbeck.text.student_reader import StudentReader, has_token_types
-from limbeck.training.modes import evaluating
+from limbeck.runtime.row import Row
 from limbeck.training.skill import predicted
 
 Logits = npt.NDArray[np.float32]
-TORCH_BATCH = 32
+MOST_ALONE = 256  # rows; one that is read by itself takes several times as long as in a batch
 
 
 @dataclass(frozen=True)
@@ -32,28 +30,49 @@ class Parity:
     agreement: float  # share of rows with the same label, or the same set of them: the lowest of these shares
 
 
-def sample(rows: Rows, *, most: int) -> Rows:
-    """At most so many rows, evenly spread: files are often sorted by label."""
-    if len(rows) == 0:
-        raise TooFewRows(what="dev rows to compare the exported student on", rows=0, needed=1)
-    return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
+class Exported:
+    """A file on one engine. What it says of a row in a batch is asked once, for whatever it is wanted."""
+
+    def __init__(self, classifier: Classifier, *, threads: int) -> None:
+        self._classifier, self._threads = classifier, threads
+        self._said: dict[Row, Logits] = {}
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Of the file."""
+        return self._classifier.facts
+
+    def logits(self, rows: Sequence[Row]) -> Logits:
+        """(rows, classes), in the batches that the runtime makes of the rows that are new."""
+        new = [row for row in rows if row not in self._said]
+        if new:
+            self._said |= zip(new, self._classifier.logits(new), strict=True)
+        return np.stack([self._said[row] for row in rows])
+
+    def alone(self, rows: Sequence[Row]) -> Logits:
+        """(rows, classes), each row by itself, several of them at once."""
+        with ThreadPoolExecutor(self._threads) as pool:
+            return np.concatenate(list(pool.map(lambda row: self._classifier.logits([row]), rows)))
 
 
-def on_every_engine(model: ModelFolder) -> list[Classifier]:
+def on_every_engine(model: ModelFolder, *, threads: int) -> list[Exported]:
     """The file as each engine that can run it here reads it; onnxruntime, which always can, comes first."""
-    portable, quickest = Classifier(model, threads=1, engine="onnx"), Classifier(model, threads=1)
-    return [portable] if quickest.engine == portable.engine else [portable, quickest]
+    portable, quickest = Classifier(model, threads=threads, engine="onnx"), Classifier(model, threads=threads)
+    found = [portable] if quickest.engine == portable.engine else [portable, quickest]
+    return [Exported(classifier, threads=threads) for classifier in found]
 
 
-def measure_parity(student: nn.Module, reader: StudentReader, exported: Sequence[Classifier], rows: Rows) -> Parity:
-    """Compare on every row twice: in the batches the runtime makes, and alone, where no padding can hide a fault.
+def measure_parity(said: Logits, exported: Sequence[Exported], rows: Rows) -> Parity:
+    """Compare with what the student said, twice: every row in the batches the runtime makes; then again with some rows
+    alone, of all lengths, where no padding can hide a fault.
 
     `exported` is the same file on one engine after the other.
     """
-    asked = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
-    said = student_logits(student, reader, rows)
-    heard = [classifier.logits(asked) for classifier in exported]
-    heard += [np.concatenate([classifier.logits([row]) for row in asked]) for classifier in exported]
+    asked, alone = asked_of(rows), spread(np.argsort(rows.characters, kind="stable"), MOST_ALONE)
+    heard = [file.logits(asked) for file in exported]
+    for file, batched in zip(exported, list(heard), strict=True):
+        heard.append(batched.copy())
+        heard[-1][alone] = file.alone([asked[place] for place in alone])
     return Parity(
         rows=len(rows),
         # Not `max`, which passes over what is no number if it comes second.
@@ -78,29 +97,6 @@ def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision
         raise ExportRefused(
             student=student, precision=precision, measure=measure, found=found, allowed=allowed, rows=parity.rows
         )
-
-
-def student_logits(student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
-    """(rows, classes): what the trained student says, in eval mode."""
-    read, with_types = reader.read(rows.texts, rows.pairs), has_token_types(getattr(student, "config", None))
-    blocks = []
-    with evaluating(student), _one_torch_thread():
-        for start in range(0, len(rows), TORCH_BATCH):
-            batch = read.batch(range(start, min(start + TORCH_BATCH, len(rows))), with_types=with_types)
-            tensors = {name: torch.from_numpy(array) for name, array in batch.items()}
-            blocks.append(student(**tensors).logits.float().cpu().numpy())
-    return np.concatenate(blocks)
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Measured: the steps of an LSTM are too small to share out; with two threads they took twice as long at best."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:

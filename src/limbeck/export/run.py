@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import torch
 from transformers import AutoModelForSequenceClassification
 
 from limbeck.artifacts.manifest import Key
@@ -14,9 +15,11 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.whole import written_whole
 from limbeck.errors import CheckpointDamaged, some
-from limbeck.export.calibration import temperature_of
+from limbeck.export.calibration import calibration_rows, temperature_of
+from limbeck.export.dev_rows import asked_of, sample
 from limbeck.export.graphs import graph_of, int8_of
-from limbeck.export.parity import Parity, measure_parity, on_every_engine, refuse_unless_alike, sample
+from limbeck.export.parity import Exported, Parity, measure_parity, on_every_engine, refuse_unless_alike
+from limbeck.export.trained import remembered_logits
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.text.student_reader import StudentReader
@@ -65,12 +68,32 @@ def _write_compared(
         is_framed=student.facts.tokenizer == "framed",
         max_length=student.facts.max_length,
     )
-    exported = on_every_engine(ModelFolder(scratch))
-    parity = measure_parity(network, reader, exported, sample(rows, most=section.parity_rows))
+    exported = on_every_engine(ModelFolder(scratch), threads=torch.get_num_threads())
+    parity = _compared(section, exported, network, reader, student=student, rows=rows)
     refuse_unless_alike(section, parity, precision=precision, student=student.folder)
     if section.calibrate:
         save_facts(scratch, replace(facts, temperature=temperature_of(exported[0], rows)))
     return parity
+
+
+def _compared(
+    section: Export,
+    exported: list[Exported],
+    network: Any,
+    reader: StudentReader,
+    *,
+    student: StudentFolder,
+    rows: Rows,
+) -> Parity:
+    """With what the student says; rows that calibration will ask about are asked about first, and by themselves.
+
+    So a temperature does not depend on what else there is to compare, and most rows of both are asked about once.
+    """
+    calibrating = calibration_rows(rows) if section.calibrate else None
+    if calibrating is not None and len(calibrating):
+        exported[0].logits(asked_of(rows.select(calibrating)))
+    compared = sample(rows, most=section.parity_rows, among=calibrating)
+    return measure_parity(remembered_logits(student, network, reader, compared), exported, compared)
 
 
 def _load(student: StudentFolder) -> Any:

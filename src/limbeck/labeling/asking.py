@@ -1,7 +1,8 @@
 """Asking one teacher for the texts it was never asked, and keeping what it says shard by shard."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.answers import Features, Logits
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.places import Places, locate, unlabelled_texts
-from limbeck.labeling.source import FeatureTeacher, Pooling, Source, Teacher
+from limbeck.labeling.source import Answer, BlockTeacher, FeatureTeacher, Pooling, Source, Teacher
 from limbeck.labeling.store import LabelStore
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
@@ -93,10 +93,11 @@ def _ask(
     unanswered = [np.zeros(0, dtype=np.int64)]
     started = time.perf_counter()
     called = "the teacher" if answered.is_alone else answered.source.name
-    with reporter.bar(f"asking {called}", total=len(queue), unit="rows") as bar:
-        for start in range(0, len(queue), section.rows_per_shard):
-            rows = (queue[start : start + section.rows_per_shard] & LOW_HALF).astype(np.int64)
-            logits, features = _said(teacher, *index.texts_of(rows), section, pooling=answered.store.pooling, bar=bar)
+    with (
+        reporter.bar(f"asking {called}", total=len(queue), unit="rows") as bar,
+        closing(_answers(teacher, index, queue, section, pooling=answered.store.pooling, bar=bar)) as answers,
+    ):
+        for rows, (logits, features) in zip(_shards(queue, section), answers, strict=True):
             is_answer = ~np.isnan(logits).any(axis=1)
             unanswered.append(rows[~is_answer])
             if is_answer.any():
@@ -106,21 +107,33 @@ def _ask(
     return np.concatenate(unanswered)
 
 
-def _said(
+def _shards(queue: npt.NDArray[np.uint64], section: Labeling) -> Iterator[npt.NDArray[np.int64]]:
+    """The rows that are asked for, and written, at a time."""
+    for start in range(0, len(queue), section.rows_per_shard):
+        yield (queue[start : start + section.rows_per_shard] & LOW_HALF).astype(np.int64)
+
+
+def _answers(
     teacher: Teacher,
-    texts: Sequence[str],
-    pairs: Sequence[str] | None,
+    index: TextIndex,
+    queue: npt.NDArray[np.uint64],
     section: Labeling,
     *,
     pooling: Pooling | None,
     bar: Bar,
-) -> tuple[Logits, Features | None]:
-    budget = section.tokens_per_batch
-    if pooling is None:
-        return teacher.logits(texts, pairs, tokens_per_batch=budget, bar=bar), None
-    if not isinstance(teacher, FeatureTeacher):
+) -> Generator[Answer, None, None]:
+    """What the teacher says of one shard after the other, of each no sooner than it is wanted."""
+    budget, blocks = section.tokens_per_batch, map(index.texts_of, _shards(queue, section))
+    if isinstance(teacher, BlockTeacher):
+        yield from teacher.in_turn(blocks, pooling=pooling, tokens_per_batch=budget, bar=bar)
+    elif pooling is None:
+        for block in blocks:
+            yield teacher.logits(*block, tokens_per_batch=budget, bar=bar), None
+    elif isinstance(teacher, FeatureTeacher):
+        for block in blocks:
+            yield teacher.logits_and_features(*block, pooling=pooling, tokens_per_batch=budget, bar=bar)
+    else:
         raise TypeError(f"{type(teacher).__name__} has no features to give")
-    return teacher.logits_and_features(texts, pairs, pooling=pooling, tokens_per_batch=budget, bar=bar)
 
 
 def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:

@@ -1,6 +1,6 @@
 """What this room asks of a teacher, whatever kind it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -8,6 +8,8 @@ from limbeck.artifacts.answers import Features, Logits
 from limbeck.progress import Bar
 
 Pooling = Literal["cls", "mean"]
+Answer = tuple[Logits, Features | None]
+Block = tuple[Sequence[str], Sequence[str] | None]  # texts, and second texts
 
 
 class Teacher(Protocol):
@@ -38,6 +40,24 @@ class FeatureTeacher(Teacher, Protocol):
         bar: Bar | None = None,
     ) -> tuple[Logits, Features]:
         """The logits, and (rows, width) one vector a text in half precision."""
+
+
+@runtime_checkable
+class BlockTeacher(Teacher, Protocol):
+    """A teacher that can read the next texts while it thinks about these."""
+
+    def in_turn(
+        self,
+        blocks: Iterable[Block],
+        *,
+        pooling: Pooling | None = None,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Generator[Answer, None, None]:
+        """What `logits`, or with a pooling `logits_and_features`, says of one block after the other.
+
+        Blocks may be taken one ahead, and on another thread.
+        """
 
 
 @dataclass(frozen=True)

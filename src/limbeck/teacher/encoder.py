@@ -1,8 +1,9 @@
 """A sequence classifier of transformers with its tokenizer: asked for logits, or for the states of texts and words."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +15,10 @@ from torch import Tensor
 from limbeck.models.tokenizer import reads_last_token
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
-from limbeck.teacher.long_texts import kept_places
-from limbeck.teacher.padding import padded_batch
+from limbeck.teacher.padding import padded, padded_batch
+from limbeck.teacher.tokens import TokenRow, Tokens, tokens_of
 from limbeck.text.student_tokenizer import MASK
+from limbeck.training.ahead import ahead
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
@@ -25,8 +27,22 @@ from limbeck.training.modes import evaluating
 # fresh memory, and in trials on one thread 1,024 tokens took less time a row than 4,096, more so with wide teachers.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 65_536}
 
+ROWS_AHEAD = 4096  # that are read while the device works on as many
+
 Pooling = Literal["cls", "mean"]
-TokenRow = dict[str, list[int]]  # input_ids and what else the model reads, for each token of a row
+Logits = npt.NDArray[np.float32]
+Features = npt.NDArray[np.float16]
+Answer = tuple[Logits, Features | None]
+Block = tuple[Sequence[str], Sequence[str] | None]  # texts, and second texts
+Batch = tuple[npt.NDArray[np.int64], dict[str, Tensor]]  # places of rows, and the rows padded
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A block of texts, read."""
+
+    rows: int
+    batches: Iterable[Batch]
 
 
 @dataclass
@@ -50,21 +66,17 @@ class Encoder:
 
     def tokenise(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[TokenRow]:
         """Ids with the model's own special tokens, cut to `max_length`; of a pair the longer text is cut first."""
-        if not texts:
-            return []
-        from_end = self.long_texts == "head"
-        columns = self.tokenizer(
+        return self._tokens(texts, pairs).rows()
+
+    def _tokens(self, texts: Sequence[str], pairs: Sequence[str] | None) -> Tokens:
+        return tokens_of(
+            self.tokenizer,
             self._with_own_mask(texts),
-            self._with_own_mask(pairs) if pairs is not None else None,
-            truncation=from_end,
-            max_length=self.max_length if from_end else None,
-            verbose=False,
+            None if pairs is None else self._with_own_mask(pairs),
+            max_length=self.max_length,
+            long_texts=self.long_texts,
+            head_share=self.head_share,
         )
-        rows = [{name: column[row] for name, column in columns.items()} for row in range(len(texts))]
-        too_long = [place for place, row in enumerate(rows) if len(row["input_ids"]) > self.max_length]
-        for place in too_long:  # none where texts were cut from their end
-            rows[place] = self._cut_out(rows[place], columns.sequence_ids(place))
-        return rows
 
     def _with_own_mask(self, texts: Sequence[str]) -> list[str]:
         """A masked word stands in a text as the student's mask; here it becomes what this tokenizer calls a mask."""
@@ -72,11 +84,6 @@ class Encoder:
         if own is None or own == MASK:
             return list(texts)
         return [text.replace(MASK, own) if MASK in text else text for text in texts]
-
-    def _cut_out(self, row: TokenRow, texts_of_tokens: Sequence[int | None]) -> TokenRow:
-        """The row without the middle of its texts."""
-        kept = kept_places(texts_of_tokens, max_length=self.max_length, head_share=self.head_share)
-        return {name: [column[place] for place in kept] for name, column in row.items()}
 
     def batch(self, rows: Sequence[Mapping[str, list[int]]]) -> dict[str, Tensor]:
         """Padded as this tokenizer pads, on the model's device."""
@@ -89,14 +96,9 @@ class Encoder:
         *,
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
-    ) -> npt.NDArray[np.float32]:
+    ) -> Logits:
         """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
-        rows = self.tokenise(texts, pairs)
-        found = torch.zeros((len(rows), self.model.config.num_labels), device=self.device)
-        with self._asking():
-            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
-                found[places] = self.model(**batch).logits.float()  # read at the end: no batch waits
-        return found.cpu().numpy()
+        return self._asked(texts, pairs, pooling=None, tokens_per_batch=tokens_per_batch, bar=bar)[0]
 
     def logits_and_features(
         self,
@@ -106,23 +108,74 @@ class Encoder:
         pooling: Pooling,
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float16]]:
+    ) -> tuple[Logits, Features]:
         """The logits as `logits` gives them, and (rows, width): one vector for each row, from its last hidden states.
 
         "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens but padding.
         """
-        rows = self.tokenise(texts, pairs)
+        logits, features = self._asked(texts, pairs, pooling=pooling, tokens_per_batch=tokens_per_batch, bar=bar)
+        assert features is not None, "asked with a pooling"
+        return logits, features
+
+    def in_turn(
+        self,
+        blocks: Iterable[Block],
+        *,
+        pooling: Pooling | None = None,
+        tokens_per_batch: int | None = None,
+        bar: Bar | None = None,
+    ) -> Generator[Answer, None, None]:
+        """What `logits` says of one block of texts after the other; with a pooling, what `logits_and_features` does.
+
+        While a device of its own works on a block, the next one is taken and read here, on another thread. Where the
+        model runs on the CPU, the two would get in each other's way. Close it where it may be left early.
+        """
+        readings = (self._read(texts, pairs, tokens_per_batch=tokens_per_batch) for texts, pairs in blocks)
+        with closing(ahead(readings) if self._is_apart else readings) as read:
+            for reading in read:
+                yield self._said(reading, pooling=pooling, bar=bar)
+
+    def _asked(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        pooling: Pooling | None,
+        tokens_per_batch: int | None,
+        bar: Bar | None,
+    ) -> Answer:
+        """All texts as one block; in blocks where the device would stand idle until the last text is read."""
+        if not self._is_apart or len(texts) <= ROWS_AHEAD:
+            return self._said(self._read(texts, pairs, tokens_per_batch=tokens_per_batch), pooling=pooling, bar=bar)
+        lengths = [len(text) + len(pair) for text, pair in zip(texts, pairs or repeat(""), strict=False)]
+        order = np.argsort(lengths, kind="stable")[::-1]  # if memory runs out, it does so at once
+        parts = [order[start : start + ROWS_AHEAD] for start in range(0, len(order), ROWS_AHEAD)]
+        blocks = ((_chosen(texts, part), None if pairs is None else _chosen(pairs, part)) for part in parts)
+        with closing(self.in_turn(blocks, pooling=pooling, tokens_per_batch=tokens_per_batch, bar=bar)) as answers:
+            logits, features = zip(*answers, strict=True)
+        back = np.argsort(order)
+        return np.concatenate(logits)[back], None if pooling is None else np.concatenate(features)[back]
+
+    def _read(self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int | None) -> Reading:
+        """Nothing is left to be done with these texts but to send them to the device."""
+        batches = self._batches(self._tokens(texts, pairs), tokens_per_batch=tokens_per_batch)
+        return Reading(len(texts), list(batches) if self._is_apart else batches)
+
+    def _said(self, reading: Reading, *, pooling: Pooling | None, bar: Bar | None) -> Answer:
         config = self.model.config
-        found = torch.zeros((len(rows), config.num_labels), device=self.device)
-        features = torch.zeros((len(rows), config.hidden_size), dtype=torch.float16, device=self.device)
+        found = torch.zeros((reading.rows, config.num_labels), device=self.device)
+        width = config.hidden_size if pooling else 0
+        features = torch.zeros((reading.rows, width), dtype=torch.float16, device=self.device)
         read = -1 if reads_last_token(config) else 0  # padding is on the other side
         with self._asking():
-            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
-                answer = self.model(**batch, output_hidden_states=True)
-                states = answer.hidden_states[-1].float()
-                pooled = states[:, read] if pooling == "cls" else mean_state(states, batch["attention_mask"].bool())
-                found[places], features[places] = answer.logits.float(), pooled.half()
-        return found.cpu().numpy(), features.cpu().numpy()
+            for places, batch in self._sent(reading.batches, bar=bar):
+                answer = self.model(**batch, **({"output_hidden_states": True} if pooling else {}))
+                found[places] = answer.logits.float()  # read at the end: no batch waits
+                if pooling:
+                    states = answer.hidden_states[-1].float()
+                    pooled = states[:, read] if pooling == "cls" else mean_state(states, batch["attention_mask"].bool())
+                    features[places] = pooled.half()
+        return found.cpu().numpy(), features.cpu().numpy() if pooling else None
 
     def word_states(
         self, words: Sequence[str], *, are_pieces: bool, bar: Bar, tokens_per_batch: int | None = None
@@ -132,13 +185,13 @@ class Encoder:
         With `are_pieces` the words are tokens of this tokenizer: to cut "##ing" once more would make it another word.
         A word of which the tokenizer leaves nothing gets the mean of all others.
         """
-        rows = self._pieces(words) if are_pieces else self.tokenise(words)
+        tokens = Tokens.of(self._pieces(words)) if are_pieces else self._tokens(words, None)
         ids = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
         special = torch.tensor(sorted(ids), dtype=torch.long, device=self.device)
-        found = torch.zeros((len(rows), self.model.config.hidden_size), device=self.device)
-        has_tokens = torch.zeros(len(rows), dtype=torch.bool, device=self.device)
+        found = torch.zeros((len(words), self.model.config.hidden_size), device=self.device)
+        has_tokens = torch.zeros(len(words), dtype=torch.bool, device=self.device)
         with self._asking():
-            for places, batch in self._batches(rows, tokens_per_batch=tokens_per_batch, bar=bar):
+            for places, batch in self._sent(self._batches(tokens, tokens_per_batch=tokens_per_batch), bar=bar):
                 states = self.model(**batch, output_hidden_states=True).hidden_states[-1].float()
                 inside = batch["attention_mask"].bool() & ~torch.isin(batch["input_ids"], special)
                 found[places], has_tokens[places] = mean_state(states, inside), inside.any(dim=1)
@@ -162,14 +215,24 @@ class Encoder:
         with evaluating(self.model), autocast:
             yield
 
-    def _batches(
-        self, rows: Sequence[TokenRow], *, tokens_per_batch: int | None, bar: Bar | None
-    ) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
-        """The places of rows of similar length, and these rows padded to one length; what is done moves the bar."""
+    @property
+    def _is_apart(self) -> bool:
+        """Whether the model runs on a device of its own, while this processor has nothing to do."""
+        return self.device.type != "cpu"
+
+    def _batches(self, tokens: Tokens, *, tokens_per_batch: int | None) -> Iterator[Batch]:
+        """The places of rows of similar length, and these rows padded to one length."""
         budget = tokens_per_batch or TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
-        lengths = np.array([len(row["input_ids"]) for row in rows], dtype=np.int64)
-        for places in token_budget_batches(lengths, tokens_per_batch=budget):
-            yield sent(torch.from_numpy(places), self.device), self.batch([rows[place] for place in places])
+        for places in token_budget_batches(tokens.lengths, tokens_per_batch=budget):
+            yield places, padded(tokens, places, self.tokenizer)
+
+    def _sent(self, batches: Iterable[Batch], *, bar: Bar | None) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+        """Batches on the model's device; what is done moves the bar."""
+        for places, batch in batches:
+            yield (
+                sent(torch.from_numpy(places), self.device),
+                {name: sent(tensor, self.device) for name, tensor in batch.items()},
+            )
             if bar:
                 bar.advance(len(places))
 
@@ -177,6 +240,10 @@ class Encoder:
         """As a Hugging Face folder."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+
+def _chosen(texts: Sequence[str], places: npt.NDArray[np.int64]) -> list[str]:
+    return [texts[place] for place in places]
 
 
 def mean_state(states: Tensor, inside: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.export import calibration, export_student
 from limbeck.export.calibration import fitted_temperature, negative_log_likelihood, temperature_of
 from limbeck.progress import SilentReporter
-from limbeck.recipe.export import Export
+from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier, load
 
 Logits = npt.NDArray[Any]
@@ -121,12 +121,14 @@ def labelled(toy_rows: ToyRows, student: StudentFolder, *, unlabelled: int = 0) 
     return Rows.of(ids=texts, texts=texts, labels=labels)
 
 
-def exported(student: StudentFolder, rows: Rows, out: Path, **section: Any) -> Classifier:
+def exported(
+    student: StudentFolder, rows: Rows, out: Path, *, precision: Precision = "fp32", **section: Any
+) -> Classifier:
     export_student(
         Export(**section),
         student=student,
         rows=rows,
-        precision="fp32",
+        precision=precision,
         out=out,
         key=Key(section={}, inputs={}),
         reporter=SilentReporter(),
@@ -147,6 +149,21 @@ def test_the_exported_file_has_the_temperature_at_which_dev_is_likeliest(
     assert log_loss(rows.labels[places], model.predict_proba(rows.texts)[places]) < log_loss(
         rows.labels[places], softmax(model.logits(rows.texts), axis=1)[places]
     )
+
+
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_the_temperature_does_not_depend_on_what_the_file_is_compared_on(
+    tmp_path: Path, student: StudentFolder, toy_rows: ToyRows, precision: Precision
+) -> None:
+    rows = labelled(toy_rows, student, unlabelled=50)
+
+    models = [
+        exported(student, rows, tmp_path / str(count), precision=precision, parity_rows=count)
+        for count in (20, 120, 1000)
+    ]
+
+    assert models[0].facts.temperature != 1.0
+    assert len({model.facts.temperature for model in models}) == 1
 
 
 def test_the_recipe_can_leave_probabilities_as_they_are(

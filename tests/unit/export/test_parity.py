@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import ExportRefused, TooFewRows
-from limbeck.export.parity import Parity, measure_parity, refuse_unless_alike, sample, student_logits
+from limbeck.errors import ExportRefused
+from limbeck.export import parity as module
+from limbeck.export.parity import Exported, Parity, measure_parity, refuse_unless_alike
+from limbeck.export.trained import student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.text.student_reader import StudentReader
@@ -26,14 +28,16 @@ class Counting(nn.Module):
         return SimpleNamespace(logits=torch.stack([count, -count], dim=1).float())
 
 
-class Exported:
+class File:
     """An exported file that says the same, but for the rows on their own, or those in a batch, as the test wishes."""
 
     def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0, multi_label: bool = False) -> None:
         self.facts = SimpleNamespace(max_length=8, multi_label=multi_label)
         self._alone, self._batched = error_alone, error_batched
+        self.calls: list[list[str]] = []
 
     def logits(self, rows: list[str]) -> npt.NDArray[np.float32]:
+        self.calls.append(list(rows))
         error = self._alone if len(rows) == 1 else self._batched
         return np.array([[len(row.split()) + error, -len(row.split())] for row in rows], dtype=np.float32)
 
@@ -47,23 +51,25 @@ def reader() -> StudentReader:
     return StudentReader(tokenizer, max_length=8)
 
 
-def parity_of(*exported: Exported) -> Parity:
-    return measure_parity(Counting(), reader(), cast(list[Classifier], exported), rows_of("a", "a b", "a b c"))
+def parity_of(*exported: File) -> Parity:
+    rows = rows_of("a", "a b", "a b c")
+    files = [Exported(cast(Classifier, file), threads=2) for file in exported]
+    return measure_parity(student_logits(Counting(), reader(), rows), files, rows)
 
 
 def test_a_faithful_file_has_no_difference() -> None:
-    assert parity_of(Exported()) == Parity(rows=3, largest_difference=0.0, agreement=1.0)
+    assert parity_of(File()) == Parity(rows=3, largest_difference=0.0, agreement=1.0)
 
 
 def test_a_fault_that_only_shows_in_batches_is_found() -> None:
-    parity = parity_of(Exported(error_batched=-3.0))
+    parity = parity_of(File(error_batched=-3.0))
 
     assert parity.largest_difference == 3.0
     assert parity.agreement == pytest.approx(2 / 3)  # 1 - 3 falls below -1; 2 - 3 does not fall below -2
 
 
 def test_a_fault_that_only_shows_in_rows_on_their_own_is_found() -> None:
-    parity = parity_of(Exported(error_alone=-3.0))
+    parity = parity_of(File(error_alone=-3.0))
 
     assert parity.largest_difference == 3.0
     assert parity.agreement == pytest.approx(2 / 3)
@@ -72,8 +78,8 @@ def test_a_fault_that_only_shows_in_rows_on_their_own_is_found() -> None:
 @pytest.mark.parametrize("where", ["error_alone", "error_batched"])
 @pytest.mark.parametrize("faulty_place", [0, 1])
 def test_a_fault_of_one_engine_is_found(where: str, faulty_place: int) -> None:
-    engines = [Exported(), Exported()]
-    engines[faulty_place] = Exported(**{where: -3.0})  # type: ignore[arg-type]
+    engines = [File(), File()]
+    engines[faulty_place] = File(**{where: -3.0})  # type: ignore[arg-type]
 
     parity = parity_of(*engines)
 
@@ -83,30 +89,29 @@ def test_a_fault_of_one_engine_is_found(where: str, faulty_place: int) -> None:
 
 def test_where_a_row_may_have_several_labels_one_that_differs_is_enough() -> None:
     """Logits of 1, 2 and 3 become -1, 0 and 1: a label is lost on the first row, though the largest logit stays."""
-    parity = parity_of(Exported(error_batched=-2.0, multi_label=True))
+    parity = parity_of(File(error_batched=-2.0, multi_label=True))
 
     assert parity.agreement == pytest.approx(2 / 3)
 
 
-def test_the_student_is_asked_in_eval_mode_and_left_in_the_mode_it_was_in() -> None:
-    student = Counting().train()
+def test_every_row_is_asked_about_once_in_batches_whatever_for() -> None:
+    file = File()
+    exported, rows = Exported(cast(Classifier, file), threads=1), rows_of("a", "a b", "a b c")
 
-    logits = student_logits(student, reader(), rows_of("a b", "a"))
+    before = exported.logits(["a b", "a b", "c"])
+    measure_parity(student_logits(Counting(), reader(), rows), [exported], rows)
 
-    assert logits.tolist() == [[2.0, -2.0], [1.0, -1.0]]
-    assert student.training
-
-
-def test_the_sample_is_spread_over_all_rows() -> None:
-    rows = rows_of(*(str(number) for number in range(101)))
-
-    assert sample(rows, most=5).ids == ["0", "25", "50", "75", "100"]
-    assert len(sample(rows, most=1000)) == 101
+    assert before[:, 0].tolist() == [2, 2, 1]
+    assert [call for call in file.calls if len(call) > 1] == [["a b", "a b", "c"], ["a", "a b c"]]
 
 
-def test_there_must_be_a_row_to_compare_on() -> None:
-    with pytest.raises(TooFewRows, match="0 rows"):
-        sample(rows_of(), most=5)
+def test_rows_of_all_lengths_are_asked_about_alone_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_ALONE", 3)
+    file, rows = File(), rows_of("a b", "a b c d e", "a", "a b c", "a b c d")
+
+    measure_parity(student_logits(Counting(), reader(), rows), [Exported(cast(Classifier, file), threads=1)], rows)
+
+    assert [call for call in file.calls if len(call) == 1] == [["a"], ["a b c"], ["a b c d e"]]
 
 
 @pytest.mark.parametrize("difference", [2e-4, float("nan")])
@@ -119,7 +124,7 @@ def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
 
 @pytest.mark.parametrize("where", ["error_alone", "error_batched"])
 def test_what_is_no_number_is_found_in_batches_and_alone(where: str) -> None:
-    parity = parity_of(Exported(**{where: float("nan")}))  # type: ignore[arg-type]
+    parity = parity_of(File(**{where: float("nan")}))  # type: ignore[arg-type]
 
     assert np.isnan(parity.largest_difference)
 

@@ -1,5 +1,6 @@
 """Asking an encoder: eval mode, special tokens, order, and no influence of the batch."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from limbeck.progress import SilentReporter
+from limbeck.teacher import encoder as module
 from limbeck.teacher.encoder import Encoder, Pooling
 from limbeck.teacher.loading import load_encoder
 
@@ -176,6 +178,69 @@ def test_the_bar_moves_by_the_rows_that_are_done(encoder: Encoder) -> None:
     assert len(bar.amounts) > 2
     assert sum(bar.amounts) == 2 * len(TEXTS)
     assert bar.amounts[-1] == len(TEXTS)
+
+
+@pytest.fixture
+def reads_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the model is on a device of its own; two rows are read at a time."""
+    monkeypatch.setattr(Encoder, "_is_apart", True)
+    monkeypatch.setattr(module, "ROWS_AHEAD", 2)
+
+
+@pytest.mark.usefixtures("reads_ahead")
+@pytest.mark.parametrize("pairs", [None, TEXTS[::-1]])
+def test_texts_that_are_read_ahead_keep_their_order(encoder: Encoder, pairs: list[str] | None) -> None:
+    bar = Counting()
+
+    logits, features = encoder.logits_and_features(TEXTS, pairs, pooling="mean", bar=bar)
+    alone = [
+        encoder.logits_and_features([text], None if pairs is None else [pairs[place]], pooling="mean")
+        for place, text in enumerate(TEXTS)
+    ]
+
+    assert sum(bar.amounts) == len(TEXTS)
+    np.testing.assert_allclose(logits, np.concatenate([each for each, _ in alone]), atol=1e-5)
+    np.testing.assert_allclose(features, np.concatenate([each for _, each in alone]), atol=1e-3)
+    np.testing.assert_array_equal(encoder.logits(TEXTS, pairs), logits)
+
+
+@pytest.mark.usefixtures("reads_ahead")
+def test_blocks_that_are_read_ahead_say_what_they_say_one_by_one(encoder: Encoder) -> None:
+    blocks = [(TEXTS[:2], None), (TEXTS[2:4], None), (TEXTS[4:], None)]
+
+    found = [logits for logits, _ in encoder.in_turn(blocks)]
+
+    for (texts, _), logits in zip(blocks, found, strict=True):
+        np.testing.assert_array_equal(logits, encoder.logits(texts, None))
+
+
+@pytest.mark.usefixtures("reads_ahead")
+def test_what_goes_wrong_while_reading_ahead_is_raised(encoder: Encoder) -> None:
+    def blocks() -> Iterator[tuple[list[str], None]]:
+        yield TEXTS, None
+        raise OSError("the disk is gone")
+
+    answers = encoder.in_turn(blocks())
+
+    assert next(answers)[0].shape == (len(TEXTS), 2)
+    with pytest.raises(OSError, match="the disk is gone"):
+        next(answers)
+
+
+def test_on_a_cpu_nothing_is_read_ahead(encoder: Encoder) -> None:
+    """Reading and thinking would fight over the same cores."""
+    taken = []
+
+    def blocks() -> Iterator[tuple[list[str], None]]:
+        for text in TEXTS:
+            taken.append(text)
+            yield [text], None
+
+    answers = encoder.in_turn(blocks())
+    next(answers)
+    answers.close()
+
+    assert taken == TEXTS[:1]
 
 
 def test_no_texts_have_no_logits_and_no_features(encoder: Encoder) -> None:

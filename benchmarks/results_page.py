@@ -92,10 +92,20 @@ def _introduction(lines: Lines) -> str:
     first = next(iter(lines.values()))
     rows = ", ".join(f"{split} {count:,}" for split, count in first["rows"].items())
     machines = dict.fromkeys(line["machine"] for line in lines.values())
-    teachers = dict.fromkeys(line["teacher"]["name"] for line in lines.values())
-    scores = dict.fromkeys(wording.percent(line["teacher"]["accuracy"]) for line in lines.values())
-    anew = f" It was fine-tuned anew for some lines: {', '.join(scores)}." if len(scores) > 1 else ""
-    return f"Rows: {rows}. Teacher: {' and '.join(teachers)}.{anew} Machine: {' and '.join(machines)}."
+    return f"Rows: {rows}. {_teachers(lines)} Machine: {' and '.join(machines)}."
+
+
+def _teachers(lines: Lines) -> str:
+    """By name; with their accuracy where there are several, or where one was fine-tuned more than once."""
+    scores: dict[str, dict[str, None]] = {}
+    for line in lines.values():
+        scores.setdefault(line["teacher"]["name"], {})[wording.percent(line["teacher"]["accuracy"])] = None
+    if len(scores) > 1:
+        told = [f"{name} ({', '.join(found)})" for name, found in scores.items()]
+        return f"Teachers: {' and '.join(told)}."
+    ((name, found),) = scores.items()
+    anew = f" It was fine-tuned anew for some lines: {', '.join(found)}." if len(found) > 1 else ""
+    return f"Teacher: {name}.{anew}"
 
 
 def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
@@ -257,7 +267,10 @@ def _seconds(line: Numbers) -> str:
 
 def _what_differs(table: Table, lines: Lines) -> str:
     recurrent = [100 * line["student"]["accuracy"] for line in lines.values() if line["student"]["kind"] == "bilstm"]
-    sentences = list(table.differs)
+    sentences = [
+        *table.differs,
+        *dict.fromkeys(one.differs for one in table.lines if one.differs and one.name in lines),
+    ]
     if recurrent:
         best = max(recurrent)
         above = [one for one in table.published if one.best is not None and one.best > best]

@@ -19,7 +19,7 @@ from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 
-LENT = ("corpus", "transfer", "augmented", "teacher", "teachers", "labels", "chosen", "vocabulary")
+LENT = ("corpus", "transfer", "augmented", "pretrained", "teacher", "teachers", "labels", "chosen", "vocabulary")
 ENTRY = (
     *("name", "kind", "precision", "seeds", "accuracy", "accuracy_per_seed", "accuracy_sd", "accuracy_ci95"),
     *("macro_f1", "f1_positive", "teacher_agreement", "gain_over_baseline", "parameters"),

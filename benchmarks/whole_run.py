@@ -29,6 +29,7 @@ from limbeck.training.device import training_device  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "whole_run.json"
 BETWEEN_LOOKS = 0.5  # seconds
+OF_TEACHER = ("pretrained", "teachers", "teacher", "labels")  # rooms; those of an ensemble stand in "teachers"
 LOOK = ["nvidia-smi", "--query-gpu=memory.used,utilization.gpu", "--format=csv,noheader,nounits"]
 
 
@@ -40,7 +41,10 @@ def main() -> None:
     options.add_argument("--runs", type=Path, default=Path("runs/whole"))
     options.add_argument("--out", type=Path, default=RESULTS)
     asked = options.parse_args()
-    ((table, line),) = chosen_lines(asked.only)
+    lines = list(chosen_lines(asked.only))
+    if len(lines) != 1:
+        sys.exit("a whole run is of one line: --only TABLE:LINE")
+    ((table, line),) = lines
     run = asked.runs / f"{table.name}-{line.name}"
     if asked.runs.exists():
         sys.exit(f"{asked.runs} is there already: what it holds would not be made again, and not be timed")
@@ -79,14 +83,13 @@ def numbers(run: Path, seconds: float) -> dict[str, Any]:
     """Where the time went. Students that train at once share theirs: it is what the other stages leave."""
     stages = json.loads((run / "run.json").read_text(encoding="utf-8"))["stages"]
     spent = {name: facts["seconds"] for name, facts in stages.items() if not name.startswith("students/")}
-    teacher = spent["teacher"] + spent["labels"]
     training = seconds - sum(spent.values())
     read = rows_read(run)
     asking = TeacherLabels(run / "labels").asking
     return {
         "seconds": round(seconds, 1),
         "stages": by_room({**spent, "students": training}),
-        "share_of_teacher": round(teacher / seconds, 3),
+        "share_of_teacher": round(seconds_of_teacher(spent) / seconds, 3),
         "students": len(read),
         "rows_of_a_student": max(read.values()),
         "training_rows_per_second": round(sum(epochs_of(run, name) * rows for name, rows in read.items()) / training),
@@ -106,6 +109,11 @@ def rows_read(run: Path) -> dict[str, int]:
 def epochs_of(run: Path, student: str) -> int:
     """Epochs that it was trained for."""
     return len(json.loads((run / student / "history.json").read_text(encoding="utf-8")))
+
+
+def seconds_of_teacher(spent: Mapping[str, float]) -> float:
+    """What it took to train the teacher, or all that there are, and to ask."""
+    return sum(seconds for name, seconds in spent.items() if name.partition("/")[0] in OF_TEACHER)
 
 
 def by_room(spent: Mapping[str, float]) -> dict[str, float]:

@@ -127,6 +127,21 @@ def test_the_page_says_whether_a_published_number_was_reached(root: Path, accura
     assert told in page_of(root)
 
 
+def test_a_line_of_three_teachers_is_told_where_it_was_run_and_with_their_own_accuracy(root: Path) -> None:
+    write(root, "tnews-5", {"text": line(0.85)})
+    before = page_of(root)
+    three = {**line(0.86), "teacher": entry("3 × all-mpnet-base-v2", 0.955)}
+    write(root, "tnews-5", {"three": three})
+
+    after = page_of(root)
+
+    assert "Teacher: all-mpnet-base-v2." in before
+    assert "Three teachers" not in before
+    assert "Teachers: all-mpnet-base-v2 (95.0) and 3 × all-mpnet-base-v2 (95.5)." in after
+    assert "fine-tuned anew" not in after
+    assert after.count("Three teachers are three of these") == 1
+
+
 def test_lines_are_merged_by_name(root: Path) -> None:
     write(root, "sst2", {"text": line(0.90), "kd": line(0.89)})
     write(root, "sst2", {"text": line(0.92)})
@@ -243,6 +258,15 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
     assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
     assert "corpus" not in section  # less than a second
     assert "takes 50% of the time" in section
+
+
+def test_of_a_whole_run_the_time_of_every_teacher_counts_as_the_teachers() -> None:
+    spent = {"corpus": 5.0, "pretrained/bert": 1.0, "teachers/bert-1": 20.0, "teachers/bert-2": 30.0, "teacher": 0.1}
+
+    whole_run = module("whole_run")
+
+    assert whole_run.seconds_of_teacher({**spent, "labels": 40.0}) == pytest.approx(91.1)
+    assert whole_run.by_room(spent)["teachers"] == 50.0
 
 
 def test_the_steps_on_a_gpu_stand_beside_plain_ones(tmp_path: Path) -> None:

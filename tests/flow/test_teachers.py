@@ -111,6 +111,20 @@ def test_a_teacher_that_guesses_stops_the_run_and_is_not_trained_again_when_let_
     assert any("[bold]teacher[/bold]" in line and "reused" in line for line in notes.lines)
 
 
+def test_a_guessing_teacher_of_several_seeds_is_let_through_by_the_table_that_has_the_seeds(
+    toy_recipe: Path, tmp_path: Path
+) -> None:
+    guessing = ["teacher.seeds=[0, 1]", "teacher.epochs=1", "teacher.learning_rate=1e-9"]
+    with pytest.raises(TeacherNearChance, match=r"\(with teacher.seeds: in \[teacher\]\)"):
+        run(toy_recipe, overrides=guessing, out=tmp_path / "run", reporter=SilentReporter())
+    let_through = [*guessing, "teacher.near_chance=warn"]
+
+    run(toy_recipe, overrides=let_through, out=tmp_path / "run", until=Stage.TEACHER, reporter=SilentReporter())
+
+    facts = TeacherFolder(tmp_path / "run" / "teacher").facts
+    assert (len(facts.members), facts.name.split(" × ")[0]) == (2, "2")
+
+
 def test_a_file_of_probabilities_teaches_as_well_as_the_model_that_wrote_it(
     toy_recipe: Path, first: Run, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     ),
     "hidden_size of documents": (
         (150, "300 is a little more accurate and slower"),
-        (150, "as in the recipe imdb-text of docs/results.md"),
+        (150, "as in the built-in recipe imdb-text"),
     ),
     "tune_vectors": (
         None,
@@ -211,7 +211,7 @@ def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
 
 
 def _of(found: Inspection) -> str:
-    return " of documents" if found.is_long else ""
+    return " of documents" if found.is_mostly_long else ""
 
 
 def _setting(name: str, *, gpu: bool) -> list[str]:

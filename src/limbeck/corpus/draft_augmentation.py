@@ -9,7 +9,7 @@ from limbeck.corpus.inspection import Inspection
 # passages in place of long documents.
 MOST_COPIES, COPIES_BESIDE_TEXT, COPIES_OF_DOCUMENTS = 20, 5, 8
 ENOUGH_COPIES = 1_400_000  # of all rows together
-PASSAGE = (20, 200)  # words
+PASSAGES = {"en": (20, 200), "zh": (12, 120)}  # words; a Chinese one has about 1.6 characters
 TAGGERS = {"en": "HanTa", "zh": "jieba"}
 WHY = "# Changed copies of the rows are more questions to the teacher, and its answers more lessons to the student"
 
@@ -22,8 +22,8 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
     ]
     for kind in _kinds(found, has_text=has_text):
         lines += ["[[augmentation.methods]]", line("kind", kind)]
-    if found.is_long and found.pair is None:
-        shortest, longest = PASSAGE
+    if found.is_mostly_long and found.pair is None:
+        shortest, longest = PASSAGES[found.language]
         lines += [
             "probability = 1.0",
             f"shortest = {shortest}  # a passage in place of a document",
@@ -41,7 +41,7 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
 def _copies(found: Inspection, *, has_text: bool) -> int:
     if not found.is_complete:  # hundreds of thousands of rows, and nobody knows how many more
         return 1
-    most = COPIES_OF_DOCUMENTS if found.is_long else COPIES_BESIDE_TEXT if has_text else MOST_COPIES
+    most = COPIES_OF_DOCUMENTS if found.is_mostly_long else COPIES_BESIDE_TEXT if has_text else MOST_COPIES
     return max(1, min(most, ENOUGH_COPIES // max(found.rows, 1)))
 
 
@@ -49,7 +49,7 @@ def _kinds(found: Inspection, *, has_text: bool) -> list[str]:
     """Methods that need nothing which is not installed."""
     if found.pair is not None:
         return ["pairing", "masking", *_swap(found)]
-    if found.is_long:
+    if found.is_mostly_long:
         return ["ngram"]
     return ["masking", "ngram"] if has_text else ["masking", *_swap(found), "ngram"]
 

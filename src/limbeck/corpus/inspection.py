@@ -56,8 +56,13 @@ class Inspection:
 
     @property
     def is_long(self) -> bool:
-        """Whether the texts are documents rather than sentences."""
+        """Whether there are documents among the texts, and not sentences alone."""
         return self.long_words > LONG_TEXT
+
+    @property
+    def is_mostly_long(self) -> bool:
+        """Whether half of the texts are documents, or more; among sentences there may be some as well."""
+        return self.median_words > LONG_TEXT
 
     def summary(self) -> str:
         """What was seen, in a few lines for the terminal."""

@@ -104,7 +104,7 @@ def _p50(entry: Mapping[str, Any]) -> float | None:
 def _teacher_facts(teacher: TeacherFolder, weighed: Sequence[TeacherFolder]) -> dict[str, Any]:
     facts = teacher.facts
     return {
-        "name": facts.name if facts.kind == "student" else _last_name(facts.name),
+        "name": facts.name if facts.kind in ("student", "ensemble") else _last_name(facts.name),
         "role": "teacher",
         "kind": facts.kind,
         **({"members": [_last_name(name) for name in facts.members]} if facts.kind == "ensemble" else {}),

@@ -86,10 +86,11 @@ def staff_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFo
     """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
     section = recipe.teacher
     if not isinstance(section, EnsembleTeacher):
-        teacher = _member(section, "teacher", corpus, pretrained, work, tracks=tracks)
+        teacher = _member(section, "teacher", corpus, pretrained, work, tracks=tracks, table="[teacher]")
         return Staff(teacher, {teacher.facts.name: OpenedOnce(teacher)})
+    table = f"its [[teacher.members]] table{' (with teacher.seeds: in [teacher])' if section.is_of_seeds else ''}"
     members = {
-        name: _member(member, f"teachers/{name}", corpus, pretrained, work, tracks=tracks)
+        name: _member(member, f"teachers/{name}", corpus, pretrained, work, tracks=tracks, table=table)
         for name, member in member_names(section.members).items()
     }
     together = work.step(
@@ -109,7 +110,14 @@ def staff_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFo
 
 
 def _member(
-    section: AnyMember, name: str, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks
+    section: AnyMember,
+    name: str,
+    corpus: Corpus,
+    pretrained: Pretrained,
+    work: RunFolder,
+    *,
+    tracks: Tracks,
+    table: str,
 ) -> TeacherFolder:
     before = pretrained.of(section)
     origin = {**_origin(section), **({} if before is None else {"pretrained": before.fingerprint})}
@@ -128,7 +136,6 @@ def _member(
             pretrained=before.folder if before else None,
         ),
     )
-    table = "[teacher]" if name == "teacher" else "its [[teacher.members]] table"
     refuse_guessing(teacher.facts, near_chance=section.near_chance, table=table, reporter=work.reporter)
     return teacher
 

@@ -99,7 +99,14 @@ class Recipe(Section):
         if self.features != "none" and not isinstance(self.teacher, EncoderTeacher | StudentTeacher):
             asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
             asked = asked or 'transfer.choice = "nearest"'
-            raise ValueError(f"features, for {asked}, can be had from a single encoder or student only")
+            single = f"a single encoder or student only{self._one_of_seeds}"
+            raise ValueError(f"features, for {asked}, can be had from {single}")
+
+    @property
+    def _one_of_seeds(self) -> str:
+        """What to do where there is more than one teacher because of their seeds."""
+        several = isinstance(self.teacher, EnsembleTeacher) and self.teacher.is_of_seeds
+        return ": give one teacher.seed in place of teacher.seeds" if several else ""
 
     def _losses_fit(self) -> None:
         """What the losses ask for, teacher, labels and student must have."""
@@ -131,7 +138,8 @@ class Recipe(Section):
 
     def _layers_can_be_had(self, asking: str) -> None:
         if not isinstance(self.teacher, EncoderTeacher):
-            raise ValueError(f"{asking} reads the teacher's layers, and only a single encoder has such")
+            single = f"only a single encoder has such{self._one_of_seeds}"
+            raise ValueError(f"{asking} reads the teacher's layers, and {single}")
         if not isinstance(self.student, Transformer):
             raise ValueError(
                 f"{asking} reads the student's layers, and a {self.student.kind} has none to compare: "

@@ -105,7 +105,10 @@ class EncoderTeacher(Section):
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds should be different ones (found {self.seeds})")
         if self.seeds is not None and self.train == "none":
-            raise ValueError('seeds change nothing about a teacher that is taken as it is (train = "none")')
+            raise ValueError(
+                'seeds change nothing about a teacher that is taken as it is (train = "none"): leave them out, or set '
+                'train = "all"'
+            )
         return self
 
     @model_validator(mode="after")
@@ -221,6 +224,12 @@ class EnsembleTeacher(Section):
         if len(rules) > 1:
             raise ValueError("the members that are files must agree on `uncovered`")
         return self
+
+    @property
+    def is_of_seeds(self) -> bool:
+        """Whether the members differ by their seed alone, as those that `teacher.seeds` makes."""
+        alike = {member.model_dump_json(exclude={"seed"}) for member in self.members}
+        return len(alike) == 1 and isinstance(self.members[0], EncoderTeacher)
 
     def located(self, locate: Locate) -> Self:
         """With the paths of all members made absolute."""

@@ -126,6 +126,21 @@ def test_a_gpu_gets_the_settings_that_won(english: Inspection) -> None:
 
 
 @pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("median_words", "hidden_size", "epochs"), [(170, 150, 6), (12, 300, 12)])
+def test_documents_get_the_settings_of_documents_where_they_are_half_of_the_texts(
+    english: Inspection, median_words: int, hidden_size: int, epochs: int
+) -> None:
+    recipe = drafted(replace(english, rows=60_000, median_words=median_words, long_words=500))
+
+    assert settings(recipe) == (hidden_size, False, epochs, 256, [0, 1, 2])
+    assert encoder(recipe).long_texts == "head_and_tail"
+
+
+def test_of_sentences_nothing_is_cut_out(english: Inspection) -> None:
+    assert encoder(drafted(english)).long_texts == "head"
+
+
+@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(("rows", "batch_size"), [(40_000, 256), (49_992, 512)])
 def test_batches_are_larger_where_train_and_unlabelled_text_have_many_rows(
     english: Inspection, tmp_path: Path, rows: int, batch_size: int

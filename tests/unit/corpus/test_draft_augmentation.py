@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,7 +11,7 @@ from limbeck.corpus import draft, draft_augmentation
 from limbeck.corpus.draft import draft_recipe
 from limbeck.corpus.draft_augmentation import augmentation_lines
 from limbeck.corpus.inspection import Inspection, inspect_file
-from limbeck.recipe.augmentation import Augmentation
+from limbeck.recipe.augmentation import Augmentation, Ngram
 from limbeck.recipe.load import parse_recipe
 
 
@@ -66,12 +67,21 @@ def test_pairs_are_put_together_anew(pairs: Inspection) -> None:
     assert kinds(drafted(pairs)) == ["pairing", "masking", "pos_swap"]
 
 
-def test_documents_are_cut_into_passages(sentences: Inspection) -> None:
-    section = drafted(replace(sentences, long_words=500))
+@pytest.mark.parametrize(("language", "words"), [("en", (20, 200)), ("zh", (12, 120))])
+def test_documents_are_cut_into_passages(
+    sentences: Inspection, language: Literal["en", "zh"], words: tuple[int, int]
+) -> None:
+    section = drafted(replace(sentences, language=language, median_words=170, long_words=500))
 
     (method,) = section.methods
-    assert (section.copies, method.kind) == (8, "ngram")
-    assert (method.probability, method.shortest, method.longest) == (1.0, 20, 200)  # type: ignore[union-attr]
+    assert isinstance(method, Ngram)
+    assert (section.copies, method.probability, method.shortest, method.longest) == (8, 1.0, *words)
+
+
+def test_a_few_documents_among_sentences_do_not_keep_the_sentences_from_having_copies(sentences: Inspection) -> None:
+    section = drafted(replace(sentences, median_words=12, long_words=500))
+
+    assert (section.copies, kinds(section)) == (20, ["masking", "pos_swap", "ngram"])
 
 
 @pytest.mark.parametrize(

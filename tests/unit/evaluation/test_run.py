@@ -403,6 +403,17 @@ def test_the_cost_of_an_ensemble_is_that_of_its_members(tmp_path: Path, make_rep
     assert baseline["speedup_over_teacher"] == 100.0
 
 
+def test_an_ensemble_is_called_by_the_whole_name_of_its_members(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    name = "3 × bert + big/bilstm"
+    ensemble = make_file_teacher(tmp_path / "teacher", name=name, kind="ensemble", members={"bert": "abc"})
+
+    teacher, *_ = make_report(teacher=ensemble, members=[make_teacher(tmp_path / "one")]).data["models"]
+
+    assert teacher["name"] == name
+
+
 def test_an_ensemble_with_a_file_in_it_has_no_cost(tmp_path: Path, make_report: Callable[..., Report]) -> None:
     members = [make_teacher(tmp_path / "one"), make_file_teacher(tmp_path / "two")]
     ensemble = make_file_teacher(tmp_path / "teacher", kind="ensemble", members={"one": "abc", "two": "def"})

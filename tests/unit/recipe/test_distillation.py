@@ -110,6 +110,13 @@ def test_several_teachers_have_no_layers_together() -> None:
     assert problem == "recipe: pkd, minilm reads the teacher's layers, and only a single encoder has such"
 
 
+@pytest.mark.parametrize("kind", ["spkd", "hidden_mse"])
+def test_where_seeds_make_several_teachers_it_is_said_that_one_seed_would_do(kind: str) -> None:
+    problem = refusal("logit_mse", kind, teacher={"checkpoint": "a", "seeds": [0, 1]}, student=TRANSFORMER)
+
+    assert problem.endswith(": give one teacher.seed in place of teacher.seeds")
+
+
 def test_layers_are_compared_token_by_token() -> None:
     pieces = {**TRANSFORMER, "vocabulary": {"kind": "pieces"}}
 

@@ -64,8 +64,23 @@ def test_an_encoder_of_several_seeds_is_an_ensemble_that_teaches_the_mean_of_log
 
     assert isinstance(teacher, EnsembleTeacher)
     assert (teacher.combine, teacher.near_chance) == ("mean_logits", "warn")
-    one = {"checkpoint": "a", "epochs": 2, "near_chance": "warn"}
+    one: dict[str, Any] = {"checkpoint": "a", "epochs": 2, "near_chance": "warn"}
     assert teacher.members == [EncoderTeacher(**one, seed=seed) for seed in (3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("members", "is_of_seeds"),
+    [
+        ([{"seed": 0}, {"seed": 1}], True),
+        ([{"seed": 0}, {"seed": 1, "epochs": 5}], False),
+        ([FILE, FILE], False),
+    ],
+)
+def test_members_that_differ_by_their_seed_alone_are_known(members: list[Any], is_of_seeds: bool) -> None:
+    teacher = recipe({"kind": "ensemble", "members": members}).teacher
+
+    assert isinstance(teacher, EnsembleTeacher)
+    assert teacher.is_of_seeds == is_of_seeds
 
 
 def test_nothing_is_pretrained_unless_it_is_asked_for() -> None:

@@ -4,22 +4,31 @@ from collections.abc import Iterator
 
 from limbeck.checks.doctor.finding import Finding
 from limbeck.checks.doctor.known import Known, NotThere
-from limbeck.checks.doctor.likely_reasons import HARDLY_BETTER, model_of
+from limbeck.checks.doctor.likely_reasons import HARDLY_BETTER, NOTHING_LEFT, model_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
 
 FAR_BELOW = 0.02  # of accuracy
 FEWEST_ROWS = 2  # that the distance must be more than
 MOST_LEVERS = 3
 WIDE, LONG = 300, 12  # hidden size and epochs of the recipes that won in docs/results.md
+DOCUMENTS = 300  # a student that is to read so many tokens reads documents; those recipes read sentences
+BETTER = {
+    "encoder": "a larger checkpoint",
+    "file": "what a stronger model says",
+    "student": "a larger student, or the model that taught it",
+    "ensemble": "larger members",
+}
 
 
 def headroom(known: Known) -> list[Finding]:
     """A note about the distance from student to teacher, or from the student alone to the teacher."""
     teacher, student = (model_of(known.report, role) for role in ("teacher", "student"))
-    if teacher.get("accuracy") is None or not student:
+    if teacher.get("accuracy") is None:
         raise NotThere("the teacher was not judged")
+    if not student:
+        raise NotThere("the report has no student")
     return [*_far_below(known, teacher["accuracy"]), *_little_to_teach(known, teacher["accuracy"])]
 
 
@@ -33,24 +42,32 @@ def _far_below(known: Known, teacher: float) -> Iterator[Finding]:
             "note",
             "the student could come closer to its teacher",
             f"{student:.1%} against {teacher:.1%}, {100 * distance:.1f} points below",
-            f"What brought most in docs/results.md, and is not in this recipe: {'; '.join(levers)}.",
+            f"What the best recipes of docs/results.md have, and this one has not: {'; '.join(levers)}.",
         )
 
 
 def _little_to_teach(known: Known, teacher: float) -> Iterator[Finding]:
     """Where the student has no gain at all, `gain` says so."""
-    alone = model_of(known.report, "baseline")
     gained = (model_of(known.report, "student").get("gain_over_baseline") or {}).get("accuracy", 0.0)
-    if alone and gained > 0 and 0 <= teacher - _accuracy(known, "baseline") < HARDLY_BETTER:
-        several = isinstance(known.recipe.teacher, EncoderTeacher)
+    if gained <= 0:
+        return
+    alone = _accuracy(known, "baseline")
+    if alone <= NOTHING_LEFT and teacher - alone < HARDLY_BETTER:
+        several = ", or several together (teacher.seeds = [0, 1, 2])" if _can_be_several(known.recipe) else ""
         yield Finding(
             "headroom",
             "note",
-            "the teacher has little to teach: it is hardly better than the student alone",
-            f"{teacher:.1%} against {_accuracy(known, 'baseline'):.1%} alone",
-            "A better teacher would help most: a larger checkpoint"
-            + (", or several together (teacher.seeds = [0, 1, 2])." if several else "."),
+            f"the teacher has little to teach: it is {'worse' if teacher < alone else 'hardly better'} than the "
+            "student alone",
+            f"{teacher:.1%} against {alone:.1%} alone",
+            f"A better teacher would help most: {BETTER[known.recipe.teacher.kind]}{several}.",
         )
+
+
+def _can_be_several(recipe: Recipe) -> bool:
+    """Whether teacher.seeds may be set: losses on features or layers are taught by one encoder alone."""
+    trained = isinstance(recipe.teacher, EncoderTeacher) and recipe.teacher.train != "none"
+    return trained and recipe.features == "none" and "layers" not in recipe.distillation.needs
 
 
 def _accuracy(known: Known, role: str) -> float:
@@ -65,12 +82,16 @@ def _levers(recipe: Recipe) -> Iterator[str]:
     student = recipe.student
     if recipe.transfer is None:
         yield "unlabelled text of the same kind ([transfer])"
-    if recipe.augmentation is None:
+    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
+    is_file = any(isinstance(member, FileTeacher) for member in members)  # which says nothing of texts made anew
+    if recipe.augmentation is None and not is_file:
         yield "changed copies of the rows ([augmentation])"
     if not isinstance(student, BiLstm):
         return
     if recipe.transfer is not None and student.tune_vectors and "teacher" in student.vector_sources:
         yield "word vectors that stand still (student.tune_vectors = false)"
+    if student.max_length >= DOCUMENTS:
+        return
     if student.hidden_size < WIDE:
         yield f"a wider student (student.hidden_size = {WIDE})"
     if recipe.distillation.epochs < LONG and not recipe.distillation.stages:

@@ -36,7 +36,7 @@ def test_a_student_far_below_its_teacher_is_told_what_is_left_to_try(make_known:
     assert (finding.check, finding.level) == ("headroom", "note")
     assert finding.evidence == "88.0% against 93.0%, 5.0 points below"
     assert finding.advice == (
-        "What brought most in docs/results.md, and is not in this recipe: unlabelled text of the same kind "
+        "What the best recipes of docs/results.md have, and this one has not: unlabelled text of the same kind "
         "([transfer]); changed copies of the rows ([augmentation]); a wider student (student.hidden_size = 300)."
     )
 
@@ -58,6 +58,12 @@ def test_only_what_the_recipe_lacks_is_named(make_known: Make, left_out: str, le
     assert finding.advice.endswith(lever)
 
 
+def test_a_student_that_reads_documents_is_not_told_to_be_as_one_that_reads_sentences(make_known: Make) -> None:
+    tables = {**ALL_PULLED, "student": {"tune_vectors": False, "max_length": 400}, "distillation": {"epochs": 6}}
+
+    assert headroom(make_known(tables, report=report_of())) == []
+
+
 def test_with_every_lever_pulled_there_is_nothing_to_say(make_known: Make) -> None:
     assert headroom(make_known(ALL_PULLED, report=report_of())) == []
 
@@ -75,12 +81,42 @@ def test_a_teacher_hardly_better_than_the_student_alone_is_told(make_known: Make
     assert "teacher.seeds = [0, 1, 2]" in finding.advice
 
 
-def test_a_teacher_that_is_a_file_has_no_seeds_to_give(make_known: Make) -> None:
-    tables = {"teacher": {"kind": "file", "path": "said.csv"}}
-
+@pytest.mark.parametrize(
+    ("tables", "better"),
+    [
+        ({"teacher": {"kind": "file", "path": "said.csv"}}, "what a stronger model says."),
+        ({"teacher": "runs/big/students/bilstm"}, "a larger student, or the model that taught it."),
+        ({"teacher": {"seeds": [0, 1]}}, "larger members."),
+        ({"teacher": {"train": "none"}}, "a larger checkpoint."),
+        ({"distillation": {"losses": [{"kind": "logit_mse"}, {"kind": "spkd"}]}}, "a larger checkpoint."),
+        ({"student": {"kind": "transformer"}, "distillation": {"losses": [{"kind": "hidden_mse"}]}}, "checkpoint."),
+    ],
+)
+def test_several_seeds_are_advised_only_where_a_recipe_may_have_them(
+    make_known: Make, tables: dict[str, Any], better: str
+) -> None:
     (finding,) = headroom(make_known(tables, report=report_of(teacher=0.550, alone=0.545, student=0.552)))
 
-    assert finding.advice == "A better teacher would help most: a larger checkpoint."
+    assert finding.advice.endswith(better)
+
+
+def test_a_teacher_worse_than_the_student_alone_is_told_too(make_known: Make) -> None:
+    (finding,) = headroom(make_known(report=report_of(teacher=0.84, alone=0.85, student=0.86)))
+
+    assert finding.what == "the teacher has little to teach: it is worse than the student alone"
+
+
+def test_where_the_student_alone_is_nearly_always_right_no_better_teacher_is_asked_for(make_known: Make) -> None:
+    assert headroom(make_known(report=report_of(teacher=0.997, alone=0.993, student=0.996))) == []
+
+
+def test_a_file_cannot_label_changed_copies(make_known: Make) -> None:
+    file = {"kind": "file", "path": "said.csv"}
+    for teacher in (file, {"kind": "ensemble", "members": [{}, file]}):
+        (finding,) = headroom(make_known({"teacher": teacher}, report=report_of()))
+
+        assert "[transfer]" in finding.advice
+        assert "[augmentation]" not in finding.advice
 
 
 def test_a_student_without_a_gain_is_left_to_the_check_of_the_gain(make_known: Make) -> None:

@@ -90,7 +90,7 @@ def _say_what_next(finished: Run, *, console: Console) -> None:
         f"\nEverything is in [bold]{finished.folder}[/bold]; open [bold]{finished.folder}/report/report.html[/bold] "
         "for the plots.\n\n"
         "[bold]Now with your own data[/bold] (a csv, tsv, jsonl or parquet file with a text and a label column):\n"
-        "  limbeck init your.csv          writes a commented recipe, your.toml\n"
-        "  limbeck run your.toml          does all of the above on it\n"
-        "Add unlabelled text of the same kind under \\[transfer]: it is what lifts the student most."
+        "  limbeck run your.csv       writes a recipe, your.toml, and does all of this\n"
+        "  limbeck run your.csv --transfer more.csv\n"
+        "Unlabelled text of the same kind, as in more.csv, is what lifts the student most."
     )

@@ -1,9 +1,11 @@
 """Training on a GPU, on docs/results.md: a whole run, and the steps of student training and of labelling alone."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from benchmarks.page_parts import machine_name, table
 
 Numbers = Mapping[str, Any]
 
@@ -17,20 +19,20 @@ def gpu_section(results: Path) -> str:
     return "\n\n".join(["## Training on a GPU", *parts]) + "\n" if parts else ""
 
 
-def _from(file: Path, told: Any) -> list[str]:
+def _from(file: Path, told: Callable[[Numbers], list[str]]) -> list[str]:
     return told(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
 
 
 def _whole_run(found: Numbers) -> list[str]:
     whole = found["seconds"]
     stages = sorted(found["stages"].items(), key=lambda stage: -stage[1])
-    rows = [f"| {name} | {seconds:.0f} | {seconds / whole:.0%} |" for name, seconds in stages if seconds >= 1]
+    rows = [[name, f"{seconds:.0f}", f"{seconds / whole:.0%}"] for name, seconds in stages if seconds >= 1]
     at_most = f", at most {found['peak_memory_mb'] / 1024:.1f} GB of its memory" if "peak_memory_mb" in found else ""
     busy = f"; it was busy {found['busy_percent']:.0f} % of the time" if "busy_percent" in found else ""
     return [
-        f"A whole run by `python benchmarks/whole_run.py`, from files to exported students, with nothing else on the "
-        f"machine ({_machine(found)}): `{found['command']}` took **{whole / 60:.1f} minutes**{at_most}{busy}.",
-        "\n".join(["| stage | seconds | share |", "| --- | ---: | ---: |", *rows]),
+        f"A whole run by `python benchmarks/whole_run.py`, from files to exported students "
+        f"({machine_name(found['machine'])}): `{found['command']}` took **{whole / 60:.1f} minutes**{at_most}{busy}.",
+        table(["stage", "seconds", "share"], rows),
         f"The teacher takes {found['share_of_teacher']:.0%} of the time, fine-tuning and labelling together. It "
         f"labelled {found['rows_asked']:,} rows, {found['labelling_rows_per_second']:,.0f} a second. "
         f"{found['students']} students, those alone among them, read "
@@ -58,19 +60,9 @@ def _steps(found: Numbers) -> list[str]:
     ]
     heads = ["step", "arithmetic", "rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
     return [
-        f"The steps alone, by `python benchmarks/gpu_training.py` ({_machine(found)}): one Bi-LSTM (hidden "
-        f"{student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) and a "
+        f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
+        f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) and a "
         f"teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by hand "
         "around one cuDNN LSTM over packed rows.",
-        _table(heads, [*training, *labelling]),
+        table(heads, [*training, *labelling], words={"arithmetic"}),
     ]
-
-
-def _machine(found: Numbers) -> str:
-    machine = found["machine"]
-    return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    aligned = ["---", "---", *["---:"] * (len(heads) - 2)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, aligned, *rows))

@@ -10,12 +10,14 @@ from typing import Any
 from benchmarks.ablation_page import ablation_section
 from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section
+from benchmarks.page_parts import table as any_table
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Published, Table
 from limbeck.evaluation import wording
 
 Numbers = Mapping[str, Any]
 Lines = Mapping[str, Numbers]  # by name, in the order of the page
+WORDS = {"command", "seconds", "on", "source", "rows beside train", "distilled"}  # columns
 HEAD = """# Results
 
 The tables that the field publishes, by recipes that come with the package. `python benchmarks/tables.py` runs them,
@@ -296,17 +298,9 @@ def _line_by_line(table: Table, lines: Lines) -> list[str]:
     return said
 
 
+def _markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return any_table(headings, rows, words=WORDS)
+
+
 def _bullets(sentences: Sequence[str]) -> list[str]:
     return [f"- {sentence}" for sentence in sentences]
-
-
-def _markdown(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose columns without any value are left out; numbers stand on the right."""
-    full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
-    kept = [place for place in range(len(headings)) if place == 0 or any(row[place] not in ("", "–") for row in full)]
-    lines = [[headings[place] for place in kept], *([row[place] for place in kept] for row in full)]
-    marks = ["---", *("---" if headings[place] in WORDS else "---:" for place in kept[1:])]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
-
-
-WORDS = {"command", "seconds", "on", "source", "rows beside train", "distilled", "parameters of others"}

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from benchmarks.page_parts import machine_name
 from benchmarks.table_lines import command_of
 from limbeck.artifacts.run_folder import report_of
 from limbeck.errors import LimbeckError
@@ -89,9 +90,7 @@ def numbers_of(recipe: str, *, overrides: Sequence[str], folder: Path) -> dict[s
     machine = report["machine"]
     return {
         "command": command_of(recipe, overrides),
-        "machine": ", ".join(
-            [*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"]
-        ),
+        "machine": machine_name(machine),
         "threads": machine["threads"],
         "rows": report["corpus"]["rows"],
         "judged_split": report["judged_split"],

@@ -64,9 +64,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--until", type=Stage, choices=list(Stage), help="stop behind this stage; nothing is collected")
     parser.add_argument("--from", dest="source", type=Path, help="a run whose artifacts new runs begin with")
     parser.add_argument("--collect", type=Path, help="take the numbers of this finished run; name its line by --only")
-    parser.add_argument(
-        "--at-once", type=int, metavar="N", help="train N students of a line at once; they are the same"
-    )
+    parser.add_argument("--at-once", type=int, metavar="N", help="train N students of a line at once")
     parser.add_argument("--go-on", action="store_true", help="leave out lines that have numbers already")
     parser.add_argument("--list", action="store_true", help="every line, its command, and whether it has numbers")
     parser.add_argument("--write-page", action="store_true", help="write docs/results.md and its pictures")

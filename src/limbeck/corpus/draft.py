@@ -17,7 +17,7 @@ from limbeck.recipe.load import parse_recipe
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 # What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
-# docs/results.md. None: nothing is said, and the recipe's default holds.
+# docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
 Setting = tuple[object, str]
 SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     "hidden_size": (
@@ -28,6 +28,11 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
         (150, "300 is a little more accurate and slower"),
         (150, "as in the built-in recipe imdb-text"),
     ),
+    "hidden_size of pairs": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the recipes for pairs of docs/results.md"),
+    ),
+    "tune_vectors of pairs": (None, None),
     "tune_vectors": (
         None,
         (False, "the teacher's vectors stand still, as in the recipes of docs/results.md"),
@@ -35,6 +40,10 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     "epochs": (
         (6, ""),
         (12, "the best one by dev is kept; on a GPU they cost minutes"),
+    ),
+    "epochs of pairs": (
+        (6, ""),
+        (8, "the best one by dev is kept"),
     ),
     "epochs of documents": (
         (6, ""),
@@ -44,6 +53,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
         None,
         (256, "512 is quicker where there are many rows"),
     ),
+    "batch_size of pairs": (None, None),
     "batch_size of many rows": (
         None,
         (512, "there are many rows; with few of them, 256 makes more steps"),
@@ -191,13 +201,15 @@ def _student(found: Inspection, *, gpu: bool) -> list[str]:
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
         'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
-        *_setting("tune_vectors", gpu=gpu),
+        *_setting("tune_vectors" + (" of pairs" if found.pair is not None else ""), gpu=gpu),
         f"max_length = {_max_length(found)}",
     ]
 
 
 def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
     batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
+    if found.pair is not None:
+        batch = "batch_size of pairs"
     return [
         "[distillation]",
         *_setting("epochs" + _of(found), gpu=gpu),
@@ -211,6 +223,8 @@ def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
 
 
 def _of(found: Inspection) -> str:
+    if found.pair is not None:
+        return " of pairs"
     return " of documents" if found.is_mostly_long else ""
 
 

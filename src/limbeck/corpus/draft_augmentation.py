@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from limbeck.corpus.draft_values import line
 from limbeck.corpus.inspection import Inspection
 
-# As in the recipes of docs/results.md: Tang's copies where rows are all there is, fewer beside unlabelled text,
-# passages in place of long documents.
+# As in the recipes of docs/results.md: Tang's copies where rows are all there is, fewer beside unlabelled text; and as
+# in the recipe imdb-text, passages in place of long documents.
 MOST_COPIES, COPIES_BESIDE_TEXT, COPIES_OF_DOCUMENTS = 20, 5, 8
 ENOUGH_COPIES = 1_400_000  # of all rows together
 PASSAGES = {"en": (20, 200), "zh": (12, 120)}  # words; a Chinese one has about 1.6 characters

@@ -141,6 +141,11 @@ def test_of_sentences_nothing_is_cut_out(english: Inspection) -> None:
 
 
 @pytest.mark.usefixtures("gpu")
+def test_pairs_get_the_settings_of_the_recipes_for_pairs(chinese_pairs: Inspection) -> None:
+    assert settings(drafted(chinese_pairs)) == (150, True, 8, 128, [0, 1, 2])
+
+
+@pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(("rows", "batch_size"), [(40_000, 256), (49_992, 512)])
 def test_batches_are_larger_where_train_and_unlabelled_text_have_many_rows(
     english: Inspection, tmp_path: Path, rows: int, batch_size: int

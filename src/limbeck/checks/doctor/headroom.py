@@ -13,7 +13,7 @@ FAR_BELOW = 0.02  # of accuracy
 FEWEST_ROWS = 2  # that the distance must be more than
 MOST_LEVERS = 3
 WIDE, LONG = 300, 12  # hidden size and epochs of the recipes that won in docs/results.md
-DOCUMENTS = 300  # a student that is to read so many tokens reads documents; those recipes read sentences
+DOCUMENTS = 300  # a student that is to read so many tokens reads documents; those recipes read sentences, and no pairs
 BETTER = {
     "encoder": "a larger checkpoint",
     "file": "what a stronger model says",
@@ -88,9 +88,10 @@ def _levers(recipe: Recipe) -> Iterator[str]:
         yield "changed copies of the rows ([augmentation])"
     if not isinstance(student, BiLstm):
         return
-    if recipe.transfer is not None and student.tune_vectors and "teacher" in student.vector_sources:
+    of_one_text = recipe.corpus.pair is None
+    if recipe.transfer is not None and of_one_text and student.tune_vectors and "teacher" in student.vector_sources:
         yield "word vectors that stand still (student.tune_vectors = false)"
-    if student.max_length >= DOCUMENTS:
+    if student.max_length >= DOCUMENTS or not of_one_text:
         return
     if student.hidden_size < WIDE:
         yield f"a wider student (student.hidden_size = {WIDE})"

@@ -64,6 +64,16 @@ def test_a_student_that_reads_documents_is_not_told_to_be_as_one_that_reads_sent
     assert headroom(make_known(tables, report=report_of())) == []
 
 
+def test_a_student_of_pairs_is_not_told_to_be_as_one_of_single_texts(make_known: Make) -> None:
+    tables = {
+        "corpus": {"train": "pairs.csv", "pair": "second"},
+        "transfer": {"files": ["more.csv"], "pair": "second"},
+        "augmentation": ALL_PULLED["augmentation"],
+    }
+
+    assert headroom(make_known(tables, report=report_of())) == []
+
+
 def test_with_every_lever_pulled_there_is_nothing_to_say(make_known: Make) -> None:
     assert headroom(make_known(ALL_PULLED, report=report_of())) == []
 

@@ -1,0 +1,18 @@
+"""What the sections of docs/results.md are put together from."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: Collection[str] = ()) -> str:
+    """Columns without any value are left out. The first and those of `words` stand on the left, others on the right."""
+    full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    kept = [place for place in range(len(headings)) if place == 0 or any(row[place] not in ("", "–") for row in full)]
+    lines = [[headings[place] for place in kept], *([row[place] for place in kept] for row in full)]
+    marks = ["---", *("---" if headings[place] in words else "---:" for place in kept[1:])]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
+
+
+def machine_name(machine: Mapping[str, Any]) -> str:
+    """GPU, processor and cores, of what a report says of its machine."""
+    return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])

@@ -61,8 +61,8 @@ def _steps(found: Numbers) -> list[str]:
     heads = ["step", "arithmetic", "rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
     return [
         f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
-        f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) and a "
-        f"teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by hand "
-        "around one cuDNN LSTM over packed rows.",
+        f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) "
+        f"and a teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by "
+        "hand around one cuDNN LSTM over packed rows.",
         table(heads, [*training, *labelling], words={"arithmetic"}),
     ]

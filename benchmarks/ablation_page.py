@@ -13,7 +13,7 @@ HEAD = """## What the SST-2 result is made of
 
 The recipe `sst2-text` with one thing changed at a time, by `python benchmarks/ablation.py`; accuracy on dev, mean ±
 spread over seeds, same teacher and same labels throughout. A difference of less than a point is within what other rows
-would change."""
+would change. Where a command says so, all settings of a thing had less text and fewer epochs than the recipe."""
 
 
 def ablation_section(results: Path, *, pictures: Path) -> str:

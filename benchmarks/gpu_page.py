@@ -1,7 +1,8 @@
 """Training on a GPU, on docs/results.md: a whole run, and the steps of student training and of labelling alone."""
 
 import json
-from collections.abc import Callable, Mapping
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,38 @@ def _whole_run(found: Numbers) -> list[str]:
     whole = found["seconds"]
     stages = sorted(found["stages"].items(), key=lambda stage: -stage[1])
     rows = [[name, f"{seconds:.0f}", f"{seconds / whole:.0%}"] for name, seconds in stages if seconds >= 1]
-    at_most = f", at most {found['peak_memory_mb'] / 1024:.1f} GB of its memory" if "peak_memory_mb" in found else ""
+    at_most = (
+        f", at most {found['peak_memory_mb'] / 1024:.1f} GB of the GPU's memory" if "peak_memory_mb" in found else ""
+    )
     busy = f"; it was busy {found['busy_percent']:.0f} % of the time" if "busy_percent" in found else ""
+    beside = (
+        f" Meanwhile there ran on the same GPU, and is in both of these numbers: {found['beside']}."
+        if found["beside"]
+        else ""
+    )
     return [
         f"A whole run by `python benchmarks/whole_run.py`, from files to exported students "
-        f"({machine_name(found['machine'])}): `{found['command']}` took **{whole / 60:.1f} minutes**{at_most}{busy}.",
+        f"({machine_name(found['machine'])}): `{found['command']}` took **{whole / 60:.1f} minutes**{at_most}{busy}."
+        + beside,
         table(["stage", "seconds", "share"], rows),
         f"The teacher takes {found['share_of_teacher']:.0%} of the time, fine-tuning and labelling together. It "
         f"labelled {found['rows_asked']:,} rows, {found['labelling_rows_per_second']:,.0f} a second. "
         f"{found['students']} students, those alone among them, read "
         f"{found['training_rows_per_second']:,} rows a second together, up to "
-        f"{found['rows_of_a_student']:,} in an epoch.",
+        f"{found['rows_of_a_student']:,} in an epoch. {_reached(found['dev_accuracy'])}",
     ]
+
+
+def _reached(accuracy: Mapping[str, Sequence[float]]) -> str:
+    """How good the students became: another run of a recipe that stands above, so the two may differ."""
+    told = [
+        f"{name} {100 * statistics.mean(seeds):.1f} ({' '.join(f'{100 * seed:.1f}' for seed in seeds)})"
+        for name, seeds in sorted(accuracy.items(), key=lambda kind: statistics.mean(kind[1]))
+    ]
+    return (
+        f"On dev they reached: {', '.join(told)}. Where the recipe stands in a table above, this is a second run of "
+        "it, with a teacher of its own; the difference is chance."
+    )
 
 
 def _steps(found: Numbers) -> list[str]:

@@ -281,7 +281,7 @@ def _what_differs(table: Table, lines: Lines) -> str:
         if below:
             named = ", ".join(f"{one.system} ({one.best:.1f})" for one in below)
             sentences.append(f"The best recurrent student here, {best:.1f}, is not below: {named}.")
-    sentences += _line_by_line(table, lines)
+    sentences += [*_line_by_line(table, lines), *_over_alone(table, lines)]
     return "\n".join(["What differs from the published tables, and what was not matched:", "", *_bullets(sentences)])
 
 
@@ -295,6 +295,30 @@ def _line_by_line(table: Table, lines: Lines) -> list[str]:
                 ours = 100 * lines[name]["student"]["accuracy"]
                 verdict = "" if ours >= theirs else "**Not matched**: "
                 said.append(f"{verdict}{shown[name]}, {ours:.1f} here, {theirs:.1f} by {one.system}.")
+    return said
+
+
+def _over_alone(table: Table, lines: Lines) -> list[str]:
+    """The best student beside the best one alone, which may be another line's; and whether that was the aim."""
+    alone = {name: line["alone"]["accuracy"] for name, line in lines.items() if line.get("alone")}
+    if not alone:
+        return []
+    best = max(lines, key=lambda name: lines[name]["student"]["accuracy"])
+    strongest = max(alone, key=lambda name: alone[name])
+    said = []
+    if best in alone and alone[strongest] > alone[best]:
+        gain = wording.signed(lines[best]["student"]["accuracy"] - alone[strongest])
+        shown = {line.name: line.shown for line in table.lines}
+        said = [
+            f"The best student alone is that of another line, {shown[strongest]}: {wording.percent(alone[strongest])}. "
+            f"Over that one, the best line gains {gain}."
+        ]
+    gains = [gain["accuracy"] for line in lines.values() if (gain := line["student"].get("gain_over_baseline"))]
+    if table.aim is not None and gains and 100 * max(gains) < table.aim:
+        said.append(
+            f"**Not reached**: {table.aim:g} points over the student alone were the aim, the most is "
+            f"{wording.signed(max(gains))}."
+        )
     return said
 
 

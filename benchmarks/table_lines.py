@@ -9,9 +9,6 @@ from pathlib import Path
 OF_THE_TEACHER = "student.family=teacher"
 BIG_BATCH = "distillation.batch_size=512"
 TRANSFORMER_BATCH = "distillation.batch_size=128"
-# With the unlabelled text half a million rows.
-MASKED_AND_CUT = "augmentation={copies=5, methods=[{kind='masking'}, {kind='ngram'}]}"
-THREE_TEACHERS = "teacher.seeds=[0, 1, 2]"
 OUR_STUDENT = [
     "student.hidden_size=300",
     "student.pooling=max",
@@ -58,6 +55,7 @@ class Table:
     published: Sequence[Published] = ()
     differs: Sequence[str] = ()
     has_classes: bool = False  # whether the page tells the classes one by one
+    aim: float | None = None  # points over the student alone that we set out for
 
 
 PADDLE, PROJECT = "PaddleNLP, distill_lstm", "a BERT → Bi-LSTM project with FT and SPKD"
@@ -73,7 +71,7 @@ SST2 = Table(
         Line("factor-transfer", "sst2-factor-transfer", "factor transfer"),
         Line("spkd", "sst2-spkd", "SPKD"),
         Line("text", "sst2-text", "+ unlabelled text"),
-        Line("text-copies", "sst2-text", "+ unlabelled text and copies of the rows", [MASKED_AND_CUT]),
+        Line("text-copies", "sst2-text-copies", "+ unlabelled text and copies of the rows"),
         Line("1m", "sst2-1m", "+ unlabelled text, under 1M parameters"),
         Line(
             "tinybert",
@@ -233,14 +231,7 @@ CHNSENTICORP = Table(
         Line("rows", "chnsenticorp", "logits, on the same rows"),
         Line("tang", "chnsenticorp-tang", "Tang: copies of the rows", ["augmentation.copies=10"]),
         Line("text", "chnsenticorp-text", "+ shopping reviews"),
-        Line("text-tang", "chnsenticorp-text-tang", "+ shopping reviews and copies", ["augmentation.copies=10"]),
-        Line(
-            "three",
-            "chnsenticorp-text-tang",
-            "+ shopping reviews, copies, three teachers",
-            ["augmentation.copies=10", THREE_TEACHERS],
-            THE_THREE,
-        ),
+        Line("three", "chnsenticorp-three", "+ shopping reviews, copies, three teachers", differs=THE_THREE),
     ],
     published=[
         Published(PADDLE, "dev", "README", "95.2–95.5", "92.0", "93.3–93.4", "377M and more", best=93.42),
@@ -258,20 +249,14 @@ NOLEAK = Table(
         Line("rows", "chnsenticorp-noleak", "logits, on the same rows"),
         Line("tang", "chnsenticorp-noleak-tang", "Tang: copies of the rows", ["augmentation.copies=10"]),
         Line("text", "chnsenticorp-noleak-text", "+ shopping reviews"),
-        Line("text-tang", "chnsenticorp-noleak-text-tang", "+ shopping reviews and copies", ["augmentation.copies=10"]),
-        Line(
-            "three",
-            "chnsenticorp-noleak-text-tang",
-            "+ shopping reviews, copies, three teachers",
-            ["augmentation.copies=10", THREE_TEACHERS],
-            THE_THREE,
-        ),
+        Line("three", "chnsenticorp-noleak-three", "+ shopping reviews, copies, three teachers", differs=THE_THREE),
     ],
     differs=[
         CHINESE_TEACHER,
         "Training rows that stand in dev or test were removed; nobody publishes that.",
         CLEANED,
     ],
+    aim=2.5,
 )
 
 TNEWS_LEAK = "Training rows that stand in dev were removed, about one in twenty; the published numbers are with them."
@@ -281,9 +266,7 @@ TNEWS_5 = Table(
     lines=[
         Line("rows", "tnews-5", "logits, on the same rows"),
         Line("text", "tnews-5-text", "+ headlines without labels"),
-        Line(
-            "three", "tnews-5-text", "+ headlines, copies, three teachers", [MASKED_AND_CUT, THREE_TEACHERS], THE_THREE
-        ),
+        Line("three", "tnews-5-three", "+ headlines, copies, three teachers", differs=THE_THREE),
     ],
     published=[
         Published(
@@ -303,6 +286,7 @@ TNEWS_5 = Table(
         "The published table does not say which rows it took; ours are all of the five classes.",
     ],
     has_classes=True,
+    aim=2.0,
 )
 TNEWS_15 = Table(
     name="tnews-15",
@@ -310,9 +294,7 @@ TNEWS_15 = Table(
     lines=[
         Line("rows", "tnews-15", "logits, on the same rows"),
         Line("text", "tnews-15-text", "+ headlines without labels"),
-        Line(
-            "three", "tnews-15-text", "+ headlines, copies, three teachers", [MASKED_AND_CUT, THREE_TEACHERS], THE_THREE
-        ),
+        Line("three", "tnews-15-three", "+ headlines, copies, three teachers", differs=THE_THREE),
     ],
     published=[
         Published("BERT-base", "dev", "PaddleNLP's READMEs", teacher="56.8–57.1", parameters="102M"),
@@ -321,6 +303,7 @@ TNEWS_15 = Table(
     ],
     differs=[CHINESE_TEACHER, TNEWS_LEAK, "No recurrent student of all fifteen classes is published."],
     has_classes=True,
+    aim=2.0,
 )
 
 SEEN_QUORA = (
@@ -355,13 +338,21 @@ QQP = Table(
         SEEN_QUORA,
         PAIRS,
     ],
+    aim=2.0,
 )
-MRPC = Table(name="mrpc", title="MRPC", lines=[Line("pairs", "mrpc-mpnet", "new pairs and copies")], differs=[PAIRS])
+MRPC = Table(
+    name="mrpc",
+    title="MRPC",
+    lines=[Line("pairs", "mrpc-mpnet", "new pairs and copies")],
+    differs=[PAIRS],
+    aim=2.0,
+)
 AFQMC = Table(
     name="afqmc",
     title="AFQMC",
     lines=[Line("pairs", "afqmc-pairs", "new pairs and copies")],
     differs=["The teacher, m3e-small-zh, has 24M parameters.", SEEN_CHINESE, PAIRS],
+    aim=2.0,
 )
 
 TABLES = {table.name: table for table in (SST2, IMDB, CHNSENTICORP, NOLEAK, TNEWS_5, TNEWS_15, QQP, MRPC, AFQMC)}

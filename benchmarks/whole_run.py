@@ -4,7 +4,7 @@
 
 The line of benchmarks/tables.py that is named is run from nothing, with no label in store, until its students are
 exported. Every half second the GPU is asked how much of its memory is taken and how busy it is: nothing else should
-run there. `benchmarks/tables.py --write-page` puts the numbers into docs/results.md.
+run there, or --beside should say what. `benchmarks/tables.py --write-page` puts the numbers into docs/results.md.
 """
 
 import argparse
@@ -40,6 +40,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], help="a key beside those of the line")
     options.add_argument("--runs", type=Path, default=Path("runs/whole"))
     options.add_argument("--out", type=Path, default=RESULTS)
+    options.add_argument("--beside", default="", help='what ran on the GPU meanwhile: "two other trainings"')
     asked = options.parse_args()
     lines = list(chosen_lines(asked.only))
     if len(lines) != 1:
@@ -55,6 +56,7 @@ def main() -> None:
         "what": "a whole run, from files to exported students",
         "command": command_of(line.recipe, [*line.overrides, *asked.set]),
         "machine": machine_facts(threads=0),
+        "beside": asked.beside,
         **numbers(run, seconds),
         **gpu_numbers(looks),
     }
@@ -95,6 +97,7 @@ def numbers(run: Path, seconds: float) -> dict[str, Any]:
         "training_rows_per_second": round(sum(epochs_of(run, name) * rows for name, rows in read.items()) / training),
         "labelling_rows_per_second": asking["rows_per_second"],
         "rows_asked": asking["asked"],
+        "dev_accuracy": dev_accuracy(run),
     }
 
 
@@ -109,6 +112,16 @@ def rows_read(run: Path) -> dict[str, int]:
 def epochs_of(run: Path, student: str) -> int:
     """Epochs that it was trained for."""
     return len(json.loads((run / student / "history.json").read_text(encoding="utf-8")))
+
+
+def dev_accuracy(run: Path) -> dict[str, list[float]]:
+    """By kind, the students' best epochs on dev, in the order of their seeds."""
+    found: dict[str, list[float]] = {}
+    for path in sorted(run.glob("students/*/*/history.json"), key=lambda path: int(path.parent.name)):
+        history = json.loads(path.read_text(encoding="utf-8"))
+        best = max(epoch["dev_accuracy"] for epoch in history)
+        found.setdefault(path.parent.parent.name, []).append(round(best, 4))
+    return found
 
 
 def seconds_of_teacher(spent: Mapping[str, float]) -> float:

@@ -249,15 +249,52 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
         "rows_asked": 600_000,
         "peak_memory_mb": 20_480.0,
         "busy_percent": 71.2,
+        "beside": "two other trainings",
+        "dev_accuracy": {"bilstm": [0.93, 0.92], "bilstm-alone": [0.85, 0.86]},
     }
     (tmp_path / "whole_run.json").write_text(json.dumps(found), encoding="utf-8")
 
     section = module("gpu_page").gpu_section(tmp_path)
 
-    assert "took **7.5 minutes**, at most 20.0 GB of its memory; it was busy 71 % of the time." in section
+    assert "took **7.5 minutes**, at most 20.0 GB of the GPU's memory; it was busy 71 % of the time." in section
     assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
     assert "corpus" not in section  # less than a second
     assert "takes 50% of the time" in section
+    assert "on the same GPU, and is in both of these numbers: two other trainings." in section
+    assert "On dev they reached: bilstm-alone 85.5 (85.0 86.0), bilstm 92.5 (93.0 92.0)." in section
+
+
+def test_of_a_whole_run_every_student_has_its_best_epoch_in_the_order_of_seeds(tmp_path: Path) -> None:
+    for name, accuracies in {"bilstm/0": [0.9, 0.8], "bilstm/10": [0.7, 0.95], "bilstm/9": [0.6, 0.85]}.items():
+        folder = tmp_path / "students" / name
+        folder.mkdir(parents=True)
+        history = [{"dev_accuracy": accuracy} for accuracy in accuracies]
+        (folder / "history.json").write_text(json.dumps(history), encoding="utf-8")
+
+    assert module("whole_run").dev_accuracy(tmp_path) == {"bilstm": [0.9, 0.85, 0.95]}
+
+
+def test_a_stronger_student_alone_of_another_line_is_told(root: Path) -> None:
+    strong, best = line(0.86), line(0.90)
+    strong["alone"] = entry("bilstm-alone", 0.89)
+    write(root, "tnews-5", {"rows": strong, "text": best})
+
+    page = page_of(root)
+
+    told = (
+        "The best student alone is that of another line, logits, on the same rows: 89.0. Over that one, the best line "
+    )
+    assert told + "gains +1.0." in page
+    assert "Not reached" not in page, "the line's own gain is five points"
+
+
+def test_an_aim_that_was_missed_is_told(root: Path) -> None:
+    write(root, "tnews-15", {"text": line(0.865)})
+
+    page = page_of(root)
+
+    assert "**Not reached**: 2 points over the student alone were the aim, the most is +1.5." in page
+    assert "another line" not in page.split("## TNEWS")[1]
 
 
 def test_of_a_whole_run_the_time_of_every_teacher_counts_as_the_teachers() -> None:

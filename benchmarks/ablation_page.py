@@ -13,7 +13,9 @@ HEAD = """## What the SST-2 result is made of
 
 The recipe `sst2-text` with one thing changed at a time, by `python benchmarks/ablation.py`; accuracy on dev, mean ±
 spread over seeds, same teacher and same labels throughout. A difference of less than a point is within what other rows
-would change. Where a command says so, all settings of a thing had less text and fewer epochs than the recipe."""
+would change. Where a command says so, all settings of a thing had less text and fewer epochs than the recipe. Some
+changes bring others with them: GloVe's vectors are narrower, random ones have to learn, and with more text there are
+more words."""
 
 
 def ablation_section(results: Path, *, pictures: Path) -> str:
@@ -34,7 +36,7 @@ def _part(ablation: Ablation, lines: Mapping[str, Numbers], *, pictures: Path) -
     if len(found) < 2:
         return ""
     measured = [
-        Measured(name, place, 100 * line["student"]["accuracy"], 100 * line["student"]["accuracy_sd"])
+        Measured(name, place, round(100 * line["student"]["accuracy"], 1), 100 * line["student"]["accuracy_sd"])
         for place, (name, line) in enumerate(found.items())
     ]
     file = pictures / f"ablation-{ablation.name}.svg"

@@ -3,12 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.page_parts import strongest_alone
 from benchmarks.page_parts import table as any_table
 from benchmarks.table_lines import Table
 from limbeck.evaluation import wording
 
 Lines = Mapping[str, Mapping[str, Any]]
-HEAD = "Of each table the Bi-LSTM that is best on the dev rows it is shown on; all stand below, with their intervals."
+HEAD = (
+    "Of each table the Bi-LSTM that is best on the dev rows it is shown on, beside the best one alone of any line. "
+    "`× teacher` is against its own teacher, or the three that taught it together. All lines stand below, with their "
+    "intervals."
+)
 
 
 def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
@@ -28,13 +33,14 @@ def _row(table: Table, lines: Lines) -> list[str] | None:
     best = max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])
     line = recurrent[best]
     student, small = line["student"], line.get("int8") or {}
-    alone, gain = line.get("alone"), student.get("gain_over_baseline")
+    strongest = strongest_alone(recurrent)
+    alone = None if strongest is None else recurrent[strongest]["alone"]["accuracy"]
     return [
         table.title,
         wording.percent(line["teacher"]["accuracy"]),
-        wording.percent(alone["accuracy"]) if alone else "",
+        "" if alone is None else wording.percent(alone),
         f"**{wording.percent(student['accuracy'])}**",
-        wording.signed(gain["accuracy"]) if gain else "",
+        "" if alone is None else wording.signed(student["accuracy"] - alone),
         wording.percent(small.get("accuracy")) if small else "",
         wording.three_figures(small.get("size_mb")) if small else "",
         wording.times((small or student).get("speedup_over_teacher")),

@@ -58,7 +58,7 @@ def _reached(accuracy: Mapping[str, Sequence[float]]) -> str:
     ]
     return (
         f"On dev they reached: {', '.join(told)}. Where the recipe stands in a table above, this is a second run of "
-        "it, with a teacher of its own; the difference is chance."
+        "it, with a teacher of its own: the two show how far runs may differ."
     )
 
 

@@ -13,6 +13,12 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: Coll
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
 
 
+def strongest_alone(lines: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The line whose student alone is the best, the first of several; None where there is none alone."""
+    alone = {name: line["alone"]["accuracy"] for name, line in lines.items() if line.get("alone")}
+    return max(alone, key=lambda name: alone[name]) if alone else None
+
+
 def machine_name(machine: Mapping[str, Any]) -> str:
     """GPU, processor and cores, of what a report says of its machine."""
     return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])

@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.ablation_page import ablation_section
 from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section
+from benchmarks.page_parts import strongest_alone
 from benchmarks.page_parts import table as any_table
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Published, Table
@@ -33,7 +34,7 @@ beside it; `LIMBECK_DATA` names the folder of the data.
   on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
 - Commands are shown without settings of the timing (`[evaluation]`), which was shortened for most lines. On a large GPU
   several lines were trained side by side: their seconds are longer than those of a line alone, and one that had its
-  teacher from another line has no seconds for it. Times were taken meanwhile, on two cores kept free for that.
+  teacher from another run has no seconds for it. Times were taken meanwhile, on two cores kept free for that.
 """
 
 OTHERS_POINTS = (
@@ -110,11 +111,18 @@ def _teachers(lines: Lines) -> str:
     return f"Teacher: {name}.{anew}"
 
 
+def _each_teacher(lines: Lines) -> dict[str, Numbers]:
+    """That of the first line, and those of another name that other lines have."""
+    first = next(iter(lines.values()))["teacher"]
+    others = {line["teacher"]["name"]: line["teacher"] for line in reversed(list(lines.values()))}
+    return {"teacher": first, **{f"teachers: {name}": one for name, one in others.items() if name != first["name"]}}
+
+
 def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
     has_f1 = any("f1_positive" in line["student"] for line in lines.values())
     first = next(iter(lines.values()))
     entries: list[list[str]] = []
-    for name, entry in (("teacher", first["teacher"]), ("student alone", first.get("alone"))):
+    for name, entry in (*_each_teacher(lines).items(), ("student alone", first.get("alone"))):
         if entry:
             entries.append([name, *_scores(entry, has_f1=has_f1), "", "", wording.percent(entry["teacher_agreement"])])
     for name, line in lines.items():
@@ -164,7 +172,8 @@ def _text(line: Numbers) -> str:
 def _cost(lines: Lines, shown: Mapping[str, str]) -> str:
     first = next(iter(lines.values()))
     timed = next((line for line in lines.values() if (line.get("teacher_int8") or {}).get("latency_ms")), None)
-    entries = [_costs("teacher", (timed or first)["teacher"])]
+    first_teacher, *others = _each_teacher(lines).items()
+    entries = [_costs(first_teacher[0], (timed or first)["teacher"]), *(_costs(*other) for other in others)]
     if timed:
         entries.append(_costs("teacher, int8 ONNX", timed["teacher_int8"]))
     for name, line in lines.items():
@@ -208,7 +217,7 @@ def _picture(table: Table, lines: Lines, *, pictures: Path) -> str:
 def _relative(lines: Lines, shown: Mapping[str, str]) -> str:
     """(row − column) / column in percent."""
     first = next(iter(lines.values()))
-    models = {"teacher": first["teacher"]["accuracy"]}
+    models = {name: teacher["accuracy"] for name, teacher in _each_teacher(lines).items()}
     if first.get("alone"):
         models["alone"] = first["alone"]["accuracy"]
     models |= {shown[name]: line["student"]["accuracy"] for name, line in lines.items()}
@@ -227,7 +236,7 @@ def _relative(lines: Lines, shown: Mapping[str, str]) -> str:
 def _classes(lines: Lines, shown: Mapping[str, str]) -> str:
     """F1 of every class: of the teacher, of the student alone, and of every line."""
     first = next(iter(lines.values()))
-    models = {"teacher": first["teacher"], **({"alone": first["alone"]} if first.get("alone") else {})}
+    models = {**_each_teacher(lines), **({"alone": first["alone"]} if first.get("alone") else {})}
     models |= {shown[name]: line["student"] for name, line in lines.items()}
     rows = [
         [label, *(wording.percent(entry["f1_of_class"].get(label)) for entry in models.values())]
@@ -300,24 +309,23 @@ def _line_by_line(table: Table, lines: Lines) -> list[str]:
 
 def _over_alone(table: Table, lines: Lines) -> list[str]:
     """The best student beside the best one alone, which may be another line's; and whether that was the aim."""
-    alone = {name: line["alone"]["accuracy"] for name, line in lines.items() if line.get("alone")}
-    if not alone:
+    strongest = strongest_alone(lines)
+    if strongest is None:
         return []
     best = max(lines, key=lambda name: lines[name]["student"]["accuracy"])
-    strongest = max(alone, key=lambda name: alone[name])
+    alone = lines[strongest]["alone"]["accuracy"]
+    gain = lines[best]["student"]["accuracy"] - alone
     said = []
-    if best in alone and alone[strongest] > alone[best]:
-        gain = wording.signed(lines[best]["student"]["accuracy"] - alone[strongest])
+    if alone > (lines[best].get("alone") or {"accuracy": 0.0})["accuracy"]:
         shown = {line.name: line.shown for line in table.lines}
         said = [
-            f"The best student alone is that of another line, {shown[strongest]}: {wording.percent(alone[strongest])}. "
-            f"Over that one, the best line gains {gain}."
+            f"The best student alone is that of another line, {shown[strongest]}: {wording.percent(alone)}. "
+            f"Over that one, the best line gains {wording.signed(gain)}."
         ]
-    gains = [gain["accuracy"] for line in lines.values() if (gain := line["student"].get("gain_over_baseline"))]
-    if table.aim is not None and gains and 100 * max(gains) < table.aim:
+    if table.aim is not None and 100 * gain < table.aim:
         said.append(
-            f"**Not reached**: {table.aim:g} points over the student alone were the aim, the most is "
-            f"{wording.signed(max(gains))}."
+            f"**Not reached**: {table.aim:g} points over the best student alone were the aim, the best line gains "
+            f"{wording.signed(gain)}."
         )
     return said
 

@@ -213,9 +213,8 @@ IMDB = Table(
     ],
 )
 
-CHINESE_TEACHER = (
-    "The teacher, m3e-small-zh, has 24M parameters; the published one, BERT-base or larger, has 102M or more."
-)
+SMALL_TEACHER = "The teacher, m3e-small-zh, has 24M parameters"
+CHINESE_TEACHER = f"{SMALL_TEACHER}; the published one, BERT-base or larger, has 102M or more."
 THE_THREE = (
     "Three teachers are three of these that differ by their seed; the mean of their logits taught. `× teacher` of that "
     "line is against the three of them."
@@ -238,7 +237,7 @@ CHNSENTICORP = Table(
     ],
     differs=[
         CHINESE_TEACHER,
-        "340 of 1,200 dev rows stand in train here, as in the published table.",
+        "More than a quarter of dev's rows stand in train here, as in the published table.",
         CLEANED,
     ],
 )
@@ -252,7 +251,7 @@ NOLEAK = Table(
         Line("three", "chnsenticorp-noleak-three", "+ shopping reviews, copies, three teachers", differs=THE_THREE),
     ],
     differs=[
-        CHINESE_TEACHER,
+        f"{SMALL_TEACHER}.",
         "Training rows that stand in dev or test were removed; nobody publishes that.",
         CLEANED,
     ],
@@ -351,7 +350,7 @@ AFQMC = Table(
     name="afqmc",
     title="AFQMC",
     lines=[Line("pairs", "afqmc-pairs", "new pairs and copies")],
-    differs=["The teacher, m3e-small-zh, has 24M parameters.", SEEN_CHINESE, PAIRS],
+    differs=[f"{SMALL_TEACHER}.", SEEN_CHINESE, PAIRS],
     aim=2.0,
 )
 

@@ -70,7 +70,7 @@ def _borrow(lender: Path, folder: Path, *, kind: str) -> None:
         if (lender / name).is_dir():
             shutil.copytree(lender / name, folder / name, copy_function=_link)
     stages = json.loads((lender / "run.json").read_text(encoding="utf-8"))["stages"]
-    kept = {name: facts for name, facts in stages.items() if name in lent}
+    kept = {name: facts for name, facts in stages.items() if name in lent or name.partition("/")[0] in lent}
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "run.json").write_text(json.dumps({"stages": kept}), encoding="utf-8")
 

@@ -54,7 +54,7 @@ def main() -> None:
     seconds, looks = watched(words)
     found = {
         "what": "a whole run, from files to exported students",
-        "command": command_of(line.recipe, [*line.overrides, *asked.set]),
+        "command": f"{command_of(line.recipe, [*line.overrides, *asked.set])} --until export",
         "machine": machine_facts(threads=0),
         "beside": asked.beside,
         **numbers(run, seconds),

@@ -12,9 +12,11 @@ from limbeck.errors import (
     FileMissing,
     LabelsDoNotCover,
     LimbeckError,
+    RecipeInTheWay,
     RecipeInvalid,
     RecipeNotFound,
     did_you_mean,
+    in_shell,
     some,
 )
 
@@ -111,3 +113,13 @@ def test_labels_do_not_cover_keeps_every_missing_id() -> None:
     assert len(error.missing) == 2000
     assert str(error).startswith("2,000 of 5,000 rows")
     assert "r0, r1, r2 … and 1,997 more" in str(error)
+
+
+def test_names_in_commands_are_as_a_shell_takes_them() -> None:
+    assert in_shell(Path("runs/sst2")) == "runs/sst2"
+    assert in_shell("my reviews.csv") == "'my reviews.csv'"
+
+    message = str(RecipeInTheWay(recipe="my reviews.toml", data="my reviews.csv", reason="x", transfer=["a b.txt"]))
+
+    assert "limbeck run 'my reviews.toml';" in message
+    assert "limbeck init 'my reviews.csv' --transfer 'a b.txt' --out NAME.toml" in message

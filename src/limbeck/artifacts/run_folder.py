@@ -16,7 +16,7 @@ from rich.markup import escape
 from limbeck.artifacts.manifest import MANIFEST, Key
 from limbeck.artifacts.report import Report, open_report
 from limbeck.artifacts.whole import why_redo
-from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, some
+from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, in_shell, some
 from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
@@ -123,7 +123,9 @@ def report_of(run: Path) -> Report:
     if not (run / "report").exists():
         reached = [name for name in _earlier_stages(run) if (run / name).exists()]
         reason = f"it has come as far as {reached[-1]}" if reached else "nothing of it is made yet"
-        raise ArtifactMissing(folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {run}")
+        raise ArtifactMissing(
+            folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {in_shell(run)}"
+        )
     return open_report(run / "report")
 
 

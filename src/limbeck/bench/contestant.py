@@ -9,7 +9,7 @@ from typing import Any, Literal
 from limbeck.artifacts.model_folder import CARD, ModelFolder, open_model
 from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike
+from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike, in_shell
 from limbeck.progress import Reporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
@@ -65,7 +65,7 @@ def line_up(
 def _models_of(run: Path) -> list[Path]:
     folders = list(Run(run).models.values())
     if not folders:
-        reason, advice = "it has no models yet", f"Go on with: limbeck run {run}"
+        reason, advice = "it has no models yet", f"Go on with: limbeck run {in_shell(run)}"
         raise ArtifactMissing(folder=run, kind="run with models", reason=reason, advice=advice)
     return folders
 

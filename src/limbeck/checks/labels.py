@@ -13,7 +13,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.errors import ArtifactMissing, some
+from limbeck.errors import ArtifactMissing, in_shell, some
 from limbeck.labeling.label_file import write_label_file
 from limbeck.labeling.source import Source
 from limbeck.labeling.summary import SplitSummary, summarise
@@ -86,7 +86,10 @@ class LabelledRun:
         """Ask again for a sample of the rows. Raises if it is the teacher that has changed, and not the labels."""
         for teacher in self.teachers:
             if faults := faults_of(teacher.folder, read_manifest(teacher.folder, kind="teacher")):
-                reason, advice = f"it is damaged: {some(faults)}", f"Make it anew with: limbeck run {self.folder}"
+                reason, advice = (
+                    f"it is damaged: {some(faults)}",
+                    f"Make it anew with: limbeck run {in_shell(self.folder)}",
+                )
                 raise ArtifactMissing(folder=teacher.folder, kind="teacher", reason=reason, advice=advice)
         facts = TeacherFolder(self.folder / "teacher").facts
         return verify(
@@ -107,7 +110,7 @@ def labelled_run(folder: Path) -> LabelledRun:
     if not (folder / "run.json").is_file():
         reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
-    advice = f"Go on with: limbeck run {folder}"
+    advice = f"Go on with: limbeck run {in_shell(folder)}"
     if not (folder / "labels").exists():
         raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
     manifest = read_manifest(folder / "labels", kind="labels", advice=advice)

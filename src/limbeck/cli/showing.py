@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from limbeck.errors import in_shell
 from limbeck.evaluation.tables import Format, Which
 
 
@@ -27,7 +28,9 @@ def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
     shipped = next((model for model in reversed(models) if not model.name.endswith("-alone")), None)
     if shipped:
         texts = "one text\\tanother text" if found.data["corpus"]["pair"] else "what a gorgeous, witty film"
-        console.print(f'\nTry it:  printf "{texts}" | limbeck predict {shipped}', markup=False, soft_wrap=True)
+        console.print(
+            f'\nTry it:  printf "{texts}" | limbeck predict {in_shell(shipped)}', markup=False, soft_wrap=True
+        )
 
 
 def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | None) -> None:

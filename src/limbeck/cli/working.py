@@ -10,7 +10,7 @@ from rich.markup import escape
 from limbeck.cli.app import app, reported, starting
 from limbeck.cli.drafting import draft_for, draft_to_run, recipe_of
 from limbeck.cli.showing import show_report
-from limbeck.errors import PathUnusable
+from limbeck.errors import PathUnusable, in_shell
 from limbeck.recipe.stages import Stage
 
 TransferOption = Annotated[
@@ -59,7 +59,7 @@ def init(
         raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
     console = Console(highlight=False, soft_wrap=True)
     draft.write(console)
-    console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(str(recipe))}")
+    console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(in_shell(recipe))}")
 
 
 @app.command(

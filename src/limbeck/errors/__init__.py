@@ -76,7 +76,7 @@ from limbeck.errors.machine import (
     TrackerUnusable,
     TrainingLost,
 )
-from limbeck.errors.message import LimbeckError, did_you_mean, some
+from limbeck.errors.message import LimbeckError, did_you_mean, in_shell, some
 from limbeck.errors.recipe import RecipeError, RecipeInvalid, RecipeNotFound
 from limbeck.errors.serving import AddressUnusable, PortTaken, ServingError
 from limbeck.errors.student import (
@@ -227,5 +227,6 @@ __all__ = [
     "WeightedClassUnknown",
     "WeightsNotSafe",
     "did_you_mean",
+    "in_shell",
     "some",
 ]

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from limbeck.errors.message import LimbeckError, did_you_mean, some
+from limbeck.errors.message import LimbeckError, did_you_mean, in_shell, some
 
 
 class DataError(LimbeckError):
@@ -176,7 +176,7 @@ class LabelUnclear(DataError):
         lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
         super().__init__(
             f"cannot tell which column of '{path}' is the {what}\n  its columns, with an example of each:\n{lines}\n"
-            f"Name them: limbeck init {path.name} --text COLUMN --label COLUMN [--pair COLUMN]"
+            f"Name them: limbeck init {in_shell(path.name)} --text COLUMN --label COLUMN [--pair COLUMN]"
         )
 
 
@@ -235,11 +235,11 @@ class RecipeInTheWay(DataError):
 
     def __init__(self, *, recipe: str, data: str, reason: str, transfer: Sequence[str] = ()) -> None:
         self.reason = reason
-        options = "".join(f" --transfer {file}" for file in transfer)
+        options = "".join(f" --transfer {in_shell(file)}" for file in transfer)
         super().__init__(
             f"'{recipe}' is there already, and is not the recipe of this run\n  {reason}\n"
-            f"Run it as it is: limbeck run {recipe}; or move it away;\n"
-            f"or keep both: limbeck init {data}{options} --out NAME.toml, then limbeck run NAME.toml"
+            f"Run it as it is: limbeck run {in_shell(recipe)}; or move it away;\n"
+            f"or keep both: limbeck init {in_shell(data)}{options} --out NAME.toml, then limbeck run NAME.toml"
         )
 
 

@@ -1,5 +1,6 @@
 """How a message is put together, and the class that every user-facing error is a kind of."""
 
+import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
 
@@ -14,6 +15,11 @@ def some(names: Sequence[object], *, most: int = 3) -> str:
     """The first few names and how many more there are, for a message of one line."""
     shown = ", ".join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} … and {len(names) - most:,} more"
+
+
+def in_shell(name: object) -> str:
+    """A path or a name as one writes it in a command: in quotes where it has spaces, or other signs of the shell."""
+    return shlex.quote(str(name))
 
 
 class LimbeckError(Exception):

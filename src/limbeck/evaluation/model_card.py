@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from limbeck.errors import in_shell
 from limbeck.evaluation import findings, sentences, wording
 from limbeck.evaluation.tables.formats import Format, written
 from limbeck.evaluation.tables.grid import Grid
@@ -176,7 +177,7 @@ def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
 def _usage(report: Mapping[str, Any], name: str) -> str:
     texts = '[("a text", "another text")]' if report["corpus"]["pair"] else '["a text"]'
     return (
-        f"```\npip install limbeck\nlimbeck predict {name} texts.txt\nlimbeck serve {name}\n```\n\n"
+        f"```\npip install limbeck\nlimbeck predict {in_shell(name)} texts.txt\nlimbeck serve {in_shell(name)}\n```\n\n"
         f'```python\nimport limbeck\n\nmodel = limbeck.load("{name}")\nmodel.predict({texts})\n```\n\n'
         f"`{name}` is this folder."
     )

@@ -96,9 +96,8 @@ def test_a_method_can_be_extended_by_its_name(folder: Path) -> None:
 @pytest.mark.parametrize("method", [method.name for method in builtin_methods()])
 def test_every_method_goes_on_top_of_every_recipe_of_the_package_that_has_one_encoder(method: str) -> None:
     for data in builtin_recipes():
-        if (
-            load_recipe(data.name, locate=False).recipe.teacher.kind != "encoder"
-        ):  # a file, or several that have no layers in common
+        kind = load_recipe(data.name, locate=False).recipe.teacher.kind
+        if kind != "encoder":  # a file, or several that have no layers in common
             continue
         loaded = load_recipe(f"{data.name}-{method}", locate=False)
 

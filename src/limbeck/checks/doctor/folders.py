@@ -7,7 +7,7 @@ from typing import Any
 
 from limbeck.artifacts.manifest import FORMATS, MANIFEST, Manifest, faults_of, read_manifest
 from limbeck.checks.doctor.finding import Finding
-from limbeck.errors import ArtifactError, ArtifactMissing, some
+from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
 
 CHECK = "manifest"
 IN_THE_MAKING = (".partial", ".old")  # endings of folders that are no artifacts (yet)
@@ -35,7 +35,7 @@ def find_artifacts(folder: Path) -> Artifacts:
         _look(found, place)
     if found.older:
         what = f"{_artifacts(len(found.older))} in the form of an older version"
-        advice = f"To have the checks read all of it: limbeck run {folder} makes these anew."
+        advice = f"To have the checks read all of it: limbeck run {in_shell(folder)} makes these anew."
         found.findings.append(Finding(CHECK, "note", what, some(found.older), advice))
     return found
 
@@ -60,7 +60,7 @@ def _stages(folder: Path) -> list[str]:
 
 def _look(found: Artifacts, place: str) -> None:
     path = found.folder / place
-    again = f"Run it again: limbeck run {found.folder} makes what is damaged anew, and keeps the rest."
+    again = f"Run it again: limbeck run {in_shell(found.folder)} makes what is damaged anew, and keeps the rest."
     try:
         manifest = read_manifest(path, kind=_kind(path))
     except ArtifactMissing as error:

@@ -21,7 +21,7 @@ from limbeck.checks.doctor.folders import CHECK, Artifacts, find_artifacts
 from limbeck.checks.doctor.known import Asked, AskedTwice, Known, NotThere, Stale
 from limbeck.checks.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.checks.labels import EXTRA, LabelledRun, labelled_run
-from limbeck.errors import ArtifactMissing
+from limbeck.errors import ArtifactMissing, in_shell
 from limbeck.labeling.source import Source
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.recipe.load import load_recipe
@@ -62,7 +62,7 @@ def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[Source] |
 
 def _earlier(reason: str, folder: Path) -> Finding:
     evidence = "what it was made from has been made anew since; it is left out here"
-    return Finding(CHECK, "warning", reason, evidence, f"Bring the run to its end: limbeck run {folder}")
+    return Finding(CHECK, "warning", reason, evidence, f"Bring the run to its end: limbeck run {in_shell(folder)}")
 
 
 @dataclass(frozen=True)

@@ -147,3 +147,13 @@ def test_without_a_student_alone_only_the_distance_to_the_teacher_counts(make_kn
 def test_without_a_judged_teacher_nothing_can_be_said(make_known: Make) -> None:
     with pytest.raises(NotThere):
         headroom(make_known(report=report_of(teacher=None)))
+
+
+@pytest.mark.parametrize(("text", "expected"), [(10_000, True), (67_000, False), (200_000, False)])
+def test_less_unlabelled_text_than_labelled_rows_is_little(make_known: Make, text: int, expected: bool) -> None:
+    report = {**report_of(), "transfer": {"chosen": {"rows": text}}, "corpus": {"rows": {"train": 67_000, "dev": 900}}}
+
+    found = headroom(make_known(ALL_PULLED, report=report))
+
+    told = "more unlabelled text (10,000 rows are few beside 67,000 labelled ones)."
+    assert [finding.advice.endswith(told) for finding in found] == ([True] if expected else [])

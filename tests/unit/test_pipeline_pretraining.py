@@ -11,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from limbeck import pipeline
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.errors import PretrainingImpossible
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
 
@@ -222,3 +223,16 @@ def test_members_that_ask_for_the_same_share_it(project: Project) -> None:
     assert len(made) == 2
     assert all(name.startswith(f"{STEP}-") for name in made)
     assert sorted(len(PretrainedFolder(project.run_folder / name).history) for name in made) == [2, 3]
+
+
+def test_a_checkpoint_that_cannot_be_pretrained_is_refused_before_anything_is_read(project: Project) -> None:
+    config = project.folder / "data" / "tiny" / "tokenizer_config.json"
+    told = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**told, "mask_token": None}), encoding="utf-8")
+    shutil.rmtree(project.run_folder)
+
+    with pytest.raises(PretrainingImpossible, match="no mask token"):
+        project.run()
+
+    assert not (project.run_folder / "corpus").exists()
+    project.run(recipe=RECIPE)  # without pretraining nobody asks for a mask

@@ -29,6 +29,7 @@ from limbeck.pipeline.pretraining import pretrained_of
 from limbeck.pipeline.size_limit import size_limit_of
 from limbeck.pipeline.students import Students, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, staff_of
+from limbeck.pretraining.foreseen import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.export import Precision
 from limbeck.recipe.load import load_recipe
@@ -52,6 +53,7 @@ def run(
     reporter = reporter or TerminalReporter()
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     refuse_the_impossible(loaded.recipe, size_limit=size_limit_of(loaded.recipe))
+    refuse_pretraining(loaded.recipe.teacher)
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."

@@ -45,15 +45,8 @@ def load_guesser(folder: Path, *, name: str, max_length: int) -> Guesser:
 
     Raises PretrainingImpossible for a model that has no such head, or whose tokenizer has no mask.
     """
-    quiet_transformers()
     with damage_told(folder):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
-            reason = f"a {config.model_type} has no head for masked words"
-            raise PretrainingImpossible(checkpoint=name, reason=reason, advice=ADVICE)
-        tokenizer = load_tokenizer(folder, config)
-        if tokenizer.mask_token_id is None:
-            raise PretrainingImpossible(checkpoint=name, reason="its tokenizer has no mask token", advice=ADVICE)
+        tokenizer = guessing_tokenizer(folder, name=name)
         model, loading = _with_head(folder)
         beside = _beside(folder, model) if loading["unexpected_keys"] else {}
     _refuse_strange_weights(model, loading, folder=folder)
@@ -66,6 +59,23 @@ def load_guesser(folder: Path, *, name: str, max_length: int) -> Guesser:
         beside=beside,
         has_fresh_head=any(not _is_of_body(name, model) for name in trained if name in loading["missing_keys"]),
     )
+
+
+def guessing_tokenizer(folder: Path, *, name: str) -> Any:
+    """The tokenizer of a checkpoint that can guess masked words. Cheap: no weight is read.
+
+    Raises PretrainingImpossible for any other.
+    """
+    quiet_transformers()
+    with damage_told(folder):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+            reason = f"a {config.model_type} has no head for masked words"
+            raise PretrainingImpossible(checkpoint=name, reason=reason, advice=ADVICE)
+        tokenizer = load_tokenizer(folder, config)
+        if tokenizer.mask_token_id is None:
+            raise PretrainingImpossible(checkpoint=name, reason="its tokenizer has no mask token", advice=ADVICE)
+    return tokenizer
 
 
 def _with_head(folder: Path) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from limbeck.checks.doctor.tokens import StudentReading, sample, texts_of
 from limbeck.corpus.run import gather_transfer, read_corpus
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.distillation.vectors import width_of
+from limbeck.pretraining.foreseen import refuse_pretraining
 from limbeck.progress import Reporter
 from limbeck.recipe.load import LoadedRecipe
 from limbeck.recipe.recipe import Recipe
@@ -46,6 +47,7 @@ def known_of_recipe(loaded: LoadedRecipe, *, scratch: Path, asks: bool = True, r
     teachers = Teachers(recipe, corpus, scratch=scratch, asks=asks, reporter=reporter)
     for name in ("teacher_readings", "teacher_parameters", "asked", "asked_twice"):
         collected.add(name, partial(getattr, teachers, name), check="teacher")
+    collected.add("pretraining", lambda: refuse_pretraining(recipe.teacher), check="teacher")
     gathered = collected.parts.get("transfer")
     collected.add("student_reading", lambda: _reading(recipe, corpus, gathered, teachers), check="teacher")
     reading = collected.parts.get("student_reading")

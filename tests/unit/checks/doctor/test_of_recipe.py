@@ -213,3 +213,18 @@ def test_without_asking_a_ready_teacher_is_left_alone(toy_csv: Path, tmp_path: P
 
     assert serious(found) == []
     assert found.not_checked["teacher-chance"] == "the teacher was not to be asked"
+
+
+def test_a_checkpoint_that_cannot_be_pretrained_is_found(
+    look: Look, small_student: str, tiny_teacher_copy: Path
+) -> None:
+    config = tiny_teacher_copy / "tokenizer_config.json"
+    told = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**told, "mask_token": None}), encoding="utf-8")
+    tables = f'{small_student}\n[teacher]\ncheckpoint = "{tiny_teacher_copy}"\n'
+
+    assert serious(look(tables)) == []
+    ((check, what),) = serious(look(f"{tables}[teacher.pretraining]\n"))
+
+    assert check == "teacher"
+    assert "cannot pretrain" in what

@@ -15,7 +15,7 @@ from rich.markup import escape
 from limbeck import __version__
 from limbeck.artifacts.disk import disk_faults_told
 from limbeck.cores import share_cores
-from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
+from limbeck.errors import DependencyMissing, DiskFull, LimbeckError
 
 Parameters = ParamSpec("Parameters")
 TRAINING = (
@@ -119,12 +119,3 @@ def _options(
     ] = False,
 ) -> None:
     del version
-
-
-def refuse_place(path: Path) -> None:
-    """Say what is wrong with the name of a file to write, before any work is done for it."""
-    if path.is_dir():
-        raise PathUnusable(path=str(path), reason="it is a folder", advice="Give the name of a file.")
-    if not path.parent.is_dir():
-        advice = "Correct the path, or make the folder first."
-        raise PathUnusable(path=str(path), reason=f"there is no folder '{path.parent}'", advice=advice)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from limbeck.cli.app import app, reported, starting
-from limbeck.cli.drafting import draft_to_run
+from limbeck.drafting import draft_to_run
 
 
 @app.command(

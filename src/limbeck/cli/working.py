@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from limbeck.cli.app import app, reported, starting
-from limbeck.cli.drafting import draft_for, draft_to_run, recipe_of
 from limbeck.cli.showing import show_report
+from limbeck.drafting import draft_for, draft_to_run, recipe_of
 from limbeck.errors import PathUnusable, in_shell
 from limbeck.recipe.stages import Stage
 
@@ -58,7 +58,8 @@ def init(
         advice = "Give another name with --out, or overwrite it with --force."
         raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
     console = Console(highlight=False, soft_wrap=True)
-    draft.write(console)
+    draft.write()
+    console.print(draft.told, markup=False)
     console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(in_shell(recipe))}")
 
 
@@ -89,7 +90,8 @@ def run(
         from limbeck.pipeline import run as run_recipe
 
     if draft is not None:
-        draft.write(Console(stderr=True, highlight=False, soft_wrap=True))
+        draft.write()
+        Console(stderr=True, highlight=False, soft_wrap=True).print(draft.told, markup=False)
         recipe = str(draft.recipe)
     finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
     if until in (None, Stage.EVALUATION):

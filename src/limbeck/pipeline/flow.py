@@ -4,6 +4,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.markup import escape
+
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_faults_told
 from limbeck.artifacts.manifest import Key, read_manifest
@@ -17,6 +19,7 @@ from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.run import input_fingerprints, read_corpus
 from limbeck.distillation.empty_losses import empty_losses
 from limbeck.distillation.foreseen import refuse_the_impossible
+from limbeck.drafting import draft_to_run
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import evaluate
@@ -46,11 +49,20 @@ def run(
     out: str | Path | None = None,
     until: Stage | None = None,
     reporter: Reporter | None = None,
+    transfer: Sequence[str | Path] = (),
 ) -> Run:
-    """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`."""
+    """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`.
+
+    A file of labelled rows does as well: its recipe is written first, as by `limbeck init`, with the unlabelled text of
+    the files `transfer`.
+    """
+    reporter = reporter or TerminalReporter()
+    if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
+        draft.write()
+        reporter.note(escape(draft.told))
+        recipe = draft.recipe
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
-    reporter = reporter or TerminalReporter()
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     refuse_the_impossible(loaded.recipe, size_limit=size_limit_of(loaded.recipe))
     refuse_pretraining(loaded.recipe.teacher)

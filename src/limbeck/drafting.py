@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
-from limbeck.cli.app import refuse_place
 from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe
+from limbeck.places import refuse_place
 
 
 @dataclass(frozen=True)
@@ -18,15 +16,15 @@ class Draft:
     text: str | None  # still to be written; None: it is there, and stays as it is
     told: str
 
-    def write(self, console: Console) -> None:
-        """Write what is not there yet, and tell what was found."""
-        if self.text is not None:
-            try:
-                self.recipe.write_text(self.text, encoding="utf-8")
-            except FileNotFoundError as error:  # a link that points nowhere, or a folder that takes no files
-                advice = "Take away what stands there, or work in a folder of your own."
-                raise PathUnusable(path=str(self.recipe), reason="it cannot be made", advice=advice) from error
-        console.print(self.told, markup=False)
+    def write(self) -> None:
+        """Write what is not there yet."""
+        if self.text is None:
+            return
+        try:
+            self.recipe.write_text(self.text, encoding="utf-8")
+        except FileNotFoundError as error:  # a link that points nowhere, or a folder that takes no files
+            advice = "Take away what stands there, or work in a folder of your own."
+            raise PathUnusable(path=str(self.recipe), reason="it cannot be made", advice=advice) from error
 
     def kept_in(self, folder: Path) -> Path:
         """The recipe's file, in this folder if it is not there yet."""

@@ -1,0 +1,58 @@
+"""`limbeck.run` takes what `limbeck run` takes: also a file of labelled rows."""
+
+from pathlib import Path
+
+import pytest
+
+import limbeck
+from limbeck.errors import TransferForRecipe
+from limbeck.progress import SilentReporter
+from limbeck.recipe.stages import Stage
+
+ROWS = "text,label\n" + "".join(
+    f"a {word} film on day [{day}],{label}\n"
+    for day in range(20)
+    for word, label in (("gorgeous", "good"), ("dreadful", "bad"))
+)
+
+
+class Notes(SilentReporter):
+    """Keeps what was told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(ROWS, encoding="utf-8")
+    Path("more.txt").write_text("a splendid film\nan awful film\n" * 20, encoding="utf-8")
+
+
+def test_the_recipe_of_a_data_file_is_written_first_and_run() -> None:
+    notes = Notes()
+
+    run = limbeck.run("mine.csv", until=Stage.CORPUS, reporter=notes, overrides=["corpus.dev_fraction=0.25"])
+
+    assert run.folder == Path("runs/mine")
+    assert (run.folder / "corpus").is_dir()
+    assert "limbeck run mine.toml" in Path("mine.toml").read_text(encoding="utf-8")
+    assert "text: text, label: label" in notes.lines[0]
+    assert "Wrote mine.toml" in notes.lines[0]
+
+
+def test_unlabelled_text_goes_into_that_recipe() -> None:
+    limbeck.run(Path("mine.csv"), transfer=["more.txt"], until=Stage.CORPUS, reporter=SilentReporter())
+
+    assert 'more.txt"]' in Path("mine.toml").read_text(encoding="utf-8")
+
+
+def test_a_recipe_names_its_text_itself() -> None:
+    limbeck.run("mine.csv", until=Stage.CORPUS, reporter=SilentReporter())
+
+    with pytest.raises(TransferForRecipe, match=r"more\.txt"):
+        limbeck.run("mine.toml", transfer=["more.txt"], reporter=SilentReporter())

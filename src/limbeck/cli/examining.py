@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 
 from limbeck.cli.app import app, reported, starting
-from limbeck.drafting import draft_to_run
 
 
 @app.command(
@@ -36,6 +35,8 @@ def doctor(
 ) -> None:
     """What is wrong or suspicious about a recipe, before money is spent, or about a run: what was seen, and what to do.
     Ends with status 1 if there are errors."""
+    from limbeck.corpus.drafting import draft_to_run
+
     draft = draft_to_run(target)
     with starting():
         from limbeck.checks.doctor import doctor as examine

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from limbeck.artifacts.disk import refuse_place
 from limbeck.cli.app import app, reported, starting
 from limbeck.cli.showing import show_comparison, show_report
 from limbeck.errors import PathUnusable
 from limbeck.evaluation.tables import Format, Which, written_report
-from limbeck.places import refuse_place
 
 
 @app.command(

@@ -12,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from limbeck.artifacts.disk import refuse_place
 from limbeck.cli.app import app, reported, starting
 from limbeck.errors import PathUnusable
-from limbeck.places import refuse_place
 
 if TYPE_CHECKING:
     from limbeck.runtime.answers import OutputFormat  # loads numpy

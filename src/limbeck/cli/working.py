@@ -9,7 +9,6 @@ from rich.markup import escape
 
 from limbeck.cli.app import app, reported, starting
 from limbeck.cli.showing import show_report
-from limbeck.drafting import draft_for, draft_to_run, recipe_of
 from limbeck.errors import PathUnusable, in_shell
 from limbeck.recipe.stages import Stage
 
@@ -52,6 +51,8 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite a recipe that is already there.")] = False,
 ) -> None:
     """Look at a file and write a commented recipe for it."""
+    from limbeck.corpus.drafting import draft_for, recipe_of
+
     recipe = out or recipe_of(data)
     draft = draft_for(data, recipe=recipe, transfer=transfer or [], text=text, pair=pair, label=label)
     if recipe.exists() and not force:
@@ -85,6 +86,8 @@ def run(
     transfer: TransferOption = None,
 ) -> None:
     """Everything, from files to report. Run it again and it goes on where it stopped."""
+    from limbeck.corpus.drafting import draft_to_run
+
     draft = draft_to_run(recipe, transfer=transfer or [])
     with starting():
         from limbeck.pipeline import run as run_recipe

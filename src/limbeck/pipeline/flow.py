@@ -16,10 +16,10 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.whole import written_whole
+from limbeck.corpus.drafting import draft_to_run
 from limbeck.corpus.run import input_fingerprints, read_corpus
 from limbeck.distillation.empty_losses import empty_losses
 from limbeck.distillation.foreseen import refuse_the_impossible
-from limbeck.drafting import draft_to_run
 from limbeck.evaluation.candidate import Candidate
 from limbeck.evaluation.machine import machine_facts
 from limbeck.evaluation.run import evaluate

@@ -4,8 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from limbeck.artifacts.disk import refuse_place
+from limbeck.corpus.draft import draft_recipe
+from limbeck.corpus.draft_values import place
+from limbeck.corpus.inspection import inspect_file
+from limbeck.corpus.unlabelled import is_data_file, look_at_text, text_beside
 from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe
-from limbeck.places import refuse_place
+from limbeck.recipe.extends import read_recipe
+from limbeck.recipe.files import at_home, expand, find_file, search_roots
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,6 @@ def draft_for(
     label: str | None = None,
 ) -> Draft:
     """Look at the data and at the unlabelled text, and draft a recipe; nothing is written yet."""
-    from limbeck.corpus.draft import draft_recipe
-    from limbeck.corpus.draft_values import place
-    from limbeck.corpus.inspection import inspect_file
-    from limbeck.corpus.unlabelled import look_at_text, text_beside
-
     found = inspect_file(data, text=text, pair=pair, label=label)
     given = look_at_text(transfer, found) if transfer else None
     beside = None if given else text_beside(found)
@@ -69,9 +70,6 @@ def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
 
     Raises RecipeInTheWay where the file that is there is not about this data and this text.
     """
-    from limbeck.corpus.unlabelled import is_data_file
-    from limbeck.recipe.files import at_home
-
     if not is_data_file(name):
         if transfer:
             raise TransferForRecipe(recipe=name, files=[str(path) for path in transfer])
@@ -104,8 +102,6 @@ def _refuse_names(paths: Sequence[str]) -> None:
 
 def _is_untouched(recipe: Path, data: Path) -> bool:
     """Whether it is just what would be drafted with the text it names, so that nothing is lost with it."""
-    from limbeck.recipe.extends import read_recipe
-
     if _why_not_its_recipe(recipe, data, ()):
         return False
     text = read_recipe(recipe).get("transfer")
@@ -119,8 +115,6 @@ def _is_untouched(recipe: Path, data: Path) -> bool:
 
 def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> str:
     """What keeps the recipe from being the one of this data; empty if nothing does."""
-    from limbeck.recipe.extends import read_recipe
-
     try:
         raw = read_recipe(recipe)
     except RecipeInvalid as error:
@@ -138,8 +132,6 @@ def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> s
 
 def _names(paths: Sequence[object], file: Path, *, recipe: Path) -> bool:
     """Whether one of the paths, as a recipe has them, is this very file."""
-    from limbeck.recipe.files import expand, find_file, search_roots
-
     for path in paths:
         try:
             found = expand(find_file(str(path), search_roots(recipe.parent)))

@@ -84,6 +84,7 @@ def _steps(found: Numbers) -> list[str]:
         f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
         f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) "
         f"and a teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by "
-        "hand around one cuDNN LSTM over packed rows.",
+        "hand around one cuDNN LSTM over packed rows."
+        + (f" Beside it ran: {found['beside']}." if found.get("beside") else ""),
         table(heads, [*training, *labelling], words={"arithmetic"}),
     ]

@@ -98,6 +98,7 @@ def main() -> None:
     options.add_argument("--pooling", choices=["max", "last", "mean", "attention"], default="max")
     options.add_argument("--no-teacher", action="store_true", help="leave out the labelling")
     options.add_argument("--out", type=Path, default=RESULTS / "gpu_training.json")
+    options.add_argument("--beside", default="", help='what ran on the GPU meanwhile: "two other trainings"')
     asked = options.parse_args()
     found = measure(asked, FULL if torch.cuda.is_available() else TINY)
     asked.out.parent.mkdir(parents=True, exist_ok=True)
@@ -117,6 +118,7 @@ def measure(asked: argparse.Namespace, sizes: Sizes) -> dict[str, Any]:
     labelling = [] if asked.no_teacher else [labelled(sizes, precision) for precision in asked.precisions]
     return {
         "what": "rows per second of student training and of labelling",
+        "beside": asked.beside,
         "student": {"kind": "bilstm", "words": sizes.words, "width": sizes.width, "hidden_size": sizes.hidden},
         "pooling": asked.pooling,
         "rows": sizes.rows,

@@ -290,7 +290,9 @@ def _what_differs(table: Table, lines: Lines) -> str:
         if below:
             named = ", ".join(f"{one.system} ({one.best:.1f})" for one in below)
             sentences.append(f"The best recurrent student here, {best:.1f}, is not below: {named}.")
+    shown = {line.name: line.shown for line in table.lines}
     sentences += [*_line_by_line(table, lines), *_over_alone(table, lines)]
+    sentences += [f"{shown[name]}: {line['remark']}" for name, line in lines.items() if "remark" in line]
     return "\n".join(["What differs from the published tables, and what was not matched:", "", *_bullets(sentences)])
 
 

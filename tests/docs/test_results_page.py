@@ -357,3 +357,9 @@ def test_a_teacher_of_another_name_has_a_row_of_its_own(root: Path) -> None:
 
     assert page.count("| teachers: 3 × m3e |") == 3, "its quality, its cost, and a column of the classes"
     assert "2 teachers: 3 × m3e" in page, "and it is compared"
+
+
+def test_what_is_to_be_said_of_a_measurement_travels_with_its_numbers(root: Path) -> None:
+    write(root, "tnews-5", {"text": {**line(0.88), "remark": "It was timed on a busy machine."}})
+
+    assert "- + headlines without labels: It was timed on a busy machine." in page_of(root)

@@ -78,7 +78,7 @@ def _accuracy(known: Known, role: str) -> float:
 
 
 def _more_text(known: Known) -> Iterator[str]:
-    """Beside SST-2's 67,349 labelled rows, 10,000 of text brought little, 50,000 more, 200,000 most: docs/results.md."""
+    """Beside SST-2's 67,349 labelled rows 10,000 of text brought little, 50,000 more, 200,000 most: docs/results.md."""
     text = ((known.report.get("transfer") or {}).get("chosen") or {}).get("rows")
     labelled = (known.report.get("corpus") or {}).get("rows", {}).get("train")
     if text and labelled and text < labelled:

@@ -1,7 +1,9 @@
 """Artifacts that the rooms of learning read, made of toy rows."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +158,44 @@ def _rows(split: str, rows: Sequence[Row], names: Sequence[str], *, pairs: bool)
         pairs=[*texts[1:], texts[0]] if pairs else None,
         labels=[names.index(label) for _, label in rows],
     )
+
+
+@dataclass
+class Rehearsal:
+    """A recording where there is no GPU: it calls the step again, and leaves its terms where they were before."""
+
+    step: Callable[[], dict[str, Any]]
+    terms: dict[str, Any] = field(default_factory=dict)
+    played: int = 0
+
+    def play(self) -> None:
+        """Do it."""
+        self.played += 1
+        for name, term in self.step().items():
+            self.terms.setdefault(name, term.clone()).copy_(term)
+
+
+class RehearsedStage:
+    """Records without a GPU."""
+
+    def __init__(self, problem: str = "") -> None:
+        self.problem = problem
+        self.recorded: list[Rehearsal] = []
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """As that of a GPU."""
+        yield
+
+    def record(self, step: Callable[[], dict[str, Any]]) -> Rehearsal:
+        """As that of a GPU: the step is not done."""
+        if self.problem:
+            raise RuntimeError(self.problem)
+        self.recorded.append(Rehearsal(step))
+        return self.recorded[-1]
+
+
+@pytest.fixture
+def make_stage() -> Callable[..., RehearsedStage]:
+    """Where steps are recorded without a GPU; with a problem, none can be."""
+    return RehearsedStage

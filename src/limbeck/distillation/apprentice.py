@@ -8,6 +8,7 @@ from limbeck.distillation.lessons import Lessons, Places
 from limbeck.distillation.live_teacher import LiveTeacher
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.batch import Batch, Said
+from limbeck.training.recording import Slots
 
 
 class Apprentice(nn.Module):
@@ -18,10 +19,10 @@ class Apprentice(nn.Module):
         self.student, self.objective = student, objective
         self._teacher = [teacher] if teacher else []  # in a list, so that nn.Module does not look into it
 
-    def forward(self, lessons: Lessons, places: Places, done: float) -> dict[str, Tensor]:
+    def forward(self, lessons: Lessons, places: Places | Slots, done: float) -> dict[str, Tensor]:
         """The weighted terms of the objective for these rows."""
-        chosen = lessons.chosen(places)
-        inputs = lessons.inputs(places, chosen)
+        slots = lessons.slots(places)
+        chosen, inputs = slots.chosen, lessons.inputs(slots)
         features = lessons.teacher_features
         said = Said(
             logits=lessons.teacher_logits[chosen],

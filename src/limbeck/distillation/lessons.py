@@ -14,6 +14,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
 from limbeck.training.device import sent
+from limbeck.training.recording import Slots
 from limbeck.training.token_rows import TokenRows
 
 ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
@@ -35,17 +36,27 @@ class Lessons:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def inputs(self, places: Places, chosen: Tensor | None = None) -> dict[str, Tensor]:
-        """The model's inputs for these rows; `chosen` are the places on the device, where they have been sent there."""
-        chosen = self.chosen(places) if chosen is None else chosen
-        ids, mask = self.columns["input_ids"].batch(places, pad=self.pad, chosen=chosen)
+    def inputs(self, places: Places | Slots) -> dict[str, Tensor]:
+        """The model's inputs for these rows."""
+        slots = self.slots(places)
+        width, *others = slots.widths
+        ids, mask = self.columns["input_ids"].padded(slots.chosen, width=width, pad=self.pad)
         found = {"input_ids": ids, "attention_mask": mask}
         if "pair_ids" in self.columns:
-            pairs = self.columns["pair_ids"].batch(places, pad=self.pad, chosen=chosen)
+            pairs = self.columns["pair_ids"].padded(slots.chosen, width=others[0], pad=self.pad)
             found["pair_ids"], found["pair_mask"] = pairs
         if "token_type_ids" in self.columns:
-            found["token_type_ids"], _ = self.columns["token_type_ids"].batch(places, pad=0, chosen=chosen)
+            found["token_type_ids"], _ = self.columns["token_type_ids"].padded(slots.chosen, width=width, pad=0)
         return found
+
+    def widths(self, places: Places) -> list[int]:
+        """Tokens of the longest of these rows; where two texts are read apart, of each."""
+        names = [name for name in ("input_ids", "pair_ids") if name in self.columns]
+        return [self.columns[name].width(places) for name in names]
+
+    def slots(self, places: Places | Slots) -> Slots:
+        """The rows on the device, padded to the longest."""
+        return places if isinstance(places, Slots) else Slots(self.chosen(places), tuple(self.widths(places)))
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """Tokens of each row; of two texts that are read apart, those of the longer one."""

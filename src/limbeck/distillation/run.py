@@ -35,12 +35,14 @@ from limbeck.models.positions import position_count
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.losses import LayerLoss, needs_of
+from limbeck.recipe.losses import Custom, LayerLoss, Loss, needs_of
+from limbeck.recipe.schedule import Schedule
 from limbeck.recipe.student import AnyStudent, Transformer
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import Progress, train
 from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.recording import Slots
 from limbeck.training.skill import judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
@@ -154,7 +156,7 @@ class School:
         def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
             return length_batches(lengths, batch_size=section.batch_size, seed=self.seed, epoch=epoch)
 
-        def losses(apprentice: nn.Module, places: Places, done: float) -> dict[str, Tensor]:
+        def losses(apprentice: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
             terms: dict[str, Tensor] = apprentice(self.lessons, places, done)
             return terms
 
@@ -171,6 +173,7 @@ class School:
             tracks=self.tracks,
             keep="best" if training.judged_by_dev else "last",
             average=section.average,
+            widths=self.lessons.widths if can_be_recorded(model, training.losses) else None,
         )
 
     def _apprentice(self, model: Any, training: Training) -> Apprentice:
@@ -193,12 +196,21 @@ class School:
         return Apprentice(model, objective, teacher=live)
 
 
+def can_be_recorded(student: Any, losses: Sequence[Loss]) -> bool:
+    """Whether every step does the same to its rows: nobody's own code, no teacher beside, no number that moves."""
+    numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
+    moves = any(isinstance(number, Schedule) for both in numbers for number in both)
+    others = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
+    return not (moves or others or is_transformer(student))
+
+
 def judge(model: Any, dev: Lessons) -> dict[str, float]:
     """How well the student does on dev."""
     logits = torch.zeros_like(dev.teacher_logits)
     with evaluating(model):
         for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
-            logits[dev.chosen(places)] = model(**inputs_of(model, dev.inputs(places))).logits.float()
+            slots = dev.slots(places)
+            logits[slots.chosen] = model(**inputs_of(model, dev.inputs(slots))).logits.float()
     return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())
 
 

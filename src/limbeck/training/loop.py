@@ -20,7 +20,8 @@ from limbeck.progress import Bar, Reporter
 from limbeck.training.average import RunningMean
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.device import Arithmetic, accelerator_for
-from limbeck.training.optimiser import adamw, learning_rate_at
+from limbeck.training.optimiser import adamw, learning_rate_at, set_rate
+from limbeck.training.recording import Recorder, Slots, Widths, stage_for
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
@@ -30,7 +31,7 @@ MOST_POINTS = 512  # of the curve of every term; beyond it, every other point go
 Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
-Losses = Callable[[nn.Module, Places, float], dict[str, Tensor]]
+Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # of places, or of slots where steps are recorded
 Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best "dev_accuracy", maybe "dev_score"
 
 
@@ -101,6 +102,7 @@ def train(
     tracks: Tracks = NO_TRACKS,
     keep: Literal["best", "last"] = "best",
     average: float | None = None,
+    widths: Widths | None = None,
 ) -> Progress:
     """Train, and leave the weights of the best epoch by dev in the model, or those of the last.
 
@@ -108,14 +110,23 @@ def train(
     the weights (limbeck.training.average), it is the mean that is judged and left. State goes to `work` now and then;
     when it holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group
     of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
+
+    With `widths`, all that the losses read of a batch is its rows and these widths: where they are computed in fp32 by
+    one process on a GPU, steps are recorded (limbeck.training.recording).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
-    optimiser = adamw(model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay)
+    recorder = _recorder(widths, accelerator, settings, arithmetic=arithmetic)
+    optimiser = adamw(
+        model,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        recorded_on=accelerator.device if recorder else None,
+    )
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
     mean = RunningMean(plain, decay=average)
     progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser, average=mean.values) or {}))
-    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean)
+    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, recorder)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
 
     def save() -> None:
@@ -123,7 +134,8 @@ def train(
             save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
     rows = sum(len(batch) for batch in batches(0))
-    with reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
+    at_work = recorder.at_work() if recorder else nullcontext()
+    with at_work, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already
         while progress.epoch < settings.epochs and progress.has_patience_left(settings.patience):
             model.train()
@@ -140,6 +152,8 @@ def train(
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
             save()
+    if recorder and recorder.problem:
+        reporter.note(f"  {what}: steps were not recorded, and slower: {recorder.problem}")
     if progress.epoch < settings.epochs:
         reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
     accelerator.wait_for_everyone()
@@ -172,6 +186,7 @@ class _Stepper:
     settings: Hyperparameters
     losses: Losses
     mean: RunningMean
+    recorder: Recorder | None = None
     seed: int = field(default_factory=torch.initial_seed)
 
     def rate(self, number: int, *, total: int) -> float:
@@ -184,8 +199,11 @@ class _Stepper:
 
         Losses that are means over rows make the step that one batch of all these rows would make.
         """
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
+        set_rate(self.optimiser, rate)
+        if self.recorder is not None:
+            found = self.recorder.take(batches[0], self._whole_step)
+            self.mean.add(number)
+            return found
         if self.accelerator.num_processes > 1:  # each drops other units, and the same ones if it is started again here
             torch.manual_seed(self.seed + number * self.accelerator.num_processes + self.accelerator.process_index)
         rows = sum(len(batch) for batch in batches)
@@ -197,11 +215,23 @@ class _Stepper:
             for name, term in terms.items():
                 part = term.detach() if len(batches) == 1 else term.detach() * (len(batch) / rows)
                 means[name] = means[name] + part if name in means else part
+        self._descend()
+        self.mean.add(number)
+        return means
+
+    def _whole_step(self, slots: Slots) -> dict[str, Tensor]:
+        """All of a step that is recorded: nothing in it may depend on when it is taken."""
+        self.optimiser.zero_grad()  # a recording that failed leaves gradients
+        terms = self.losses(self.model, slots, 0.0)
+        self.accelerator.backward(_sum(terms))
+        self._descend()
+        return {name: term.detach() for name, term in terms.items()}
+
+    def _descend(self) -> None:
+        """Change the weights by their gradients."""
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
-        self.mean.add(number)
-        return means
 
     def _backward(self, batch: Places, *, share: float, done: float) -> dict[str, Tensor]:
         """Gradients of this process's part of a batch; averaged over processes, they are those of the whole batch."""
@@ -211,10 +241,23 @@ class _Stepper:
             share *= len(own) * processes / len(batch)
             own = own if len(own) else batch[:1]  # nothing left for this one: it goes along with a share of zero
         terms = self.losses(self.model, own, done)
-        only, *others = terms.values()
-        total = torch.stack([only, *others]).sum() if others else only
+        total = _sum(terms)
         self.accelerator.backward(total if share == 1.0 else total * share)  # no kernel that changes nothing
         return terms
+
+
+def _sum(terms: dict[str, Tensor]) -> Tensor:
+    only, *others = terms.values()
+    return torch.stack([only, *others]).sum() if others else only
+
+
+def _recorder(
+    widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters, *, arithmetic: Arithmetic
+) -> Recorder | None:
+    """None where steps are taken one by one."""
+    is_plain = accelerator.num_processes == settings.accumulation_steps == 1 and arithmetic == "fp32"
+    stage = stage_for(accelerator.device) if widths and is_plain else None
+    return Recorder(widths, stage=stage, device=accelerator.device) if widths and stage else None
 
 
 @dataclass(frozen=True)

@@ -58,16 +58,19 @@ class TokenRows:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def batch(self, rows: npt.NDArray[np.int64], *, pad: int, chosen: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """(rows, tokens) ids and mask, padded to the longest of these rows.
+    def width(self, rows: npt.NDArray[np.int64]) -> int:
+        """Tokens of the longest of these rows."""
+        return int(self.lengths[rows].max())
 
-        `chosen` are the same rows where they are on the device already.
-        """
+    def batch(self, rows: npt.NDArray[np.int64], *, pad: int) -> tuple[Tensor, Tensor]:
+        """(rows, tokens) ids and mask, padded to the longest of these rows."""
+        return self.padded(sent(torch.from_numpy(rows), self.flat.device), width=self.width(rows), pad=pad)
+
+    def padded(self, chosen: Tensor, *, width: int, pad: int) -> tuple[Tensor, Tensor]:
+        """(rows, width) ids and mask of the rows with these numbers, which are on the device already."""
         device = self.flat.device
-        if chosen is None:
-            chosen = sent(torch.from_numpy(rows), device)
         starts, ends = self.bounds[:-1][chosen], self.bounds[1:][chosen]
-        places = starts[:, None] + torch.arange(int(self.lengths[rows].max()), device=device)
+        places = starts[:, None] + torch.arange(width, device=device)
         inside = places < ends[:, None]
         ids = torch.where(inside, self.flat[places.clamp(max=self.flat.shape[0] - 1)].long(), pad)
         return ids, inside.long()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.whole import written_whole
 from limbeck.distillation import run as room
 from limbeck.errors import LabelsDoNotCover
+from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
-from limbeck.training import loop
+from limbeck.training import loop, recording
 from limbeck.training.batches import length_batches
 
 KEY = Key(section={}, inputs={})
@@ -364,3 +366,42 @@ def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
 
     (told,) = [text for text in notes.told if "raise the weight" in text]
     assert "soft_targets is 0.00% of the loss and logit_mse is 100%" in told
+
+
+def test_recorded_steps_make_the_student_that_steps_make(
+    teach: Train,
+    toy_corpus: Corpus,
+    make_labels: MakeLabels,
+    make_stage: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
+    plain = teach(role="student", labels=labels, epochs=3, batch_size=16)
+    stage = make_stage()
+    monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
+    monkeypatch.setattr(recording, "rounded_up", lambda width: width)  # dropout draws for padding too
+
+    recorded = teach(role="student", labels=labels, epochs=3, batch_size=16)
+
+    assert sum(one.played for one in stage.recorded) > 10
+    assert same(plain, recorded)
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ([{"kind": "logit_mse"}, {"kind": "hard_labels"}], True),
+        ([{"kind": "spkd"}], True),
+        ([{"kind": "soft_targets", "temperature": 3.0}], True),
+        ([{"kind": "soft_targets", "temperature": {"kind": "linear", "start": 1.0, "end": 4.0}}], False),
+        ([{"kind": "logit_mse", "weight": {"kind": "warm_up", "end": 1.0}}], False),
+        ([{"kind": "hidden_mse"}], False),
+    ],
+)
+def test_steps_are_recorded_where_all_do_the_same(losses: list[dict[str, Any]], expected: bool) -> None:
+    section = Distillation.model_validate({"losses": losses})
+    student = SimpleNamespace(config=SimpleNamespace(model_type="limbeck_bilstm"))
+
+    assert room.can_be_recorded(student, section.losses) is expected
+    student.config.model_type = "bert"
+    assert not room.can_be_recorded(student, section.losses)

@@ -29,9 +29,18 @@ def test_rows_that_are_on_the_device_already_are_not_sent_again(monkeypatch: pyt
     expected = ROWS.batch(rows, pad=3)
     monkeypatch.delattr(token_rows, "sent")
 
-    found = ROWS.batch(rows, pad=3, chosen=torch.from_numpy(rows))
+    found = ROWS.padded(torch.from_numpy(rows), width=ROWS.width(rows), pad=3)
 
     assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def test_rows_are_padded_as_wide_as_asked() -> None:
+    ids, mask = ROWS.padded(torch.tensor([1, 2]), width=4, pad=3)
+
+    narrow, _ = ROWS.batch(np.array([1, 2]), pad=3)
+    assert ids[:, :2].equal(narrow)
+    assert ids[:, 2:].tolist() == [[3, 3], [3, 3]]
+    assert mask.sum(dim=1).tolist() == [1, 2]
 
 
 def test_lengths_are_at_hand_without_asking_the_device() -> None:

@@ -4,10 +4,12 @@
 
 Rows are made up, so no data is needed: one in eight is as long as a phrase of SST-2, the others as a sentence of a
 review, and words are as frequent as Zipf has it. The student is the Bi-LSTM of the recipes on SST-2 with transfer text
-(40,000 words of width 400 that stand still, hidden 300). For every batch size and precision two ways take turns:
+(40,000 words of width 400 that stand still, hidden 300). For every batch size and precision three ways take turns:
 
-    limbeck   the training loop of `limbeck run`: lessons, objective, accelerate, checkpoints
-    plain     what one writes by hand for this one student: one bidirectional cuDNN LSTM over packed rows, AdamW, a loss
+    limbeck      the training loop of `limbeck run`: lessons, objective, accelerate, checkpoints, recorded steps
+    one_by_one   the same, without recording
+    plain        what one writes by hand for this one student: one bidirectional cuDNN LSTM over packed rows, AdamW, a
+                 loss
 
 The first epoch of each warms up, the second is timed; the time that checkpoints take is told apart. A profile of some
 steps at one batch size then says how long the device was busy, which kernels and calls took the time, and how often
@@ -48,6 +50,7 @@ from limbeck.teacher.encoder import Encoder
 from limbeck.training.batches import length_batches
 from limbeck.training.device import Arithmetic, training_device
 from limbeck.training.loop import train
+from limbeck.training.recording import Slots
 from limbeck.training.token_rows import TokenRows
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -188,10 +191,11 @@ def zipf_words(count: int, words: int, random: np.random.Generator) -> npt.NDArr
 
 
 def line_of(task: Task, batch_size: int, precision: Arithmetic, *, rounds: int) -> dict[str, Any]:
-    """Both ways in turn; medians over the rounds."""
-    timings: dict[str, list[dict[str, float]]] = {"limbeck": [], "plain": []}
+    """All ways in turn; medians over the rounds."""
+    timings: dict[str, list[dict[str, float]]] = {"limbeck": [], "one_by_one": [], "plain": []}
     for _ in range(rounds):
-        timings["limbeck"].append(timed_limbeck(task, batch_size, precision))
+        timings["limbeck"].append(timed_limbeck(task, batch_size, precision, recorded=True))
+        timings["one_by_one"].append(timed_limbeck(task, batch_size, precision, recorded=False))
         timings["plain"].append(timed_plain(task, batch_size, precision))
     line: dict[str, Any] = {"batch_size": batch_size, "precision": precision}
     for way, each in timings.items():
@@ -201,7 +205,7 @@ def line_of(task: Task, batch_size: int, precision: Arithmetic, *, rounds: int) 
     return line
 
 
-def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic) -> dict[str, float]:
+def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic, *, recorded: bool) -> dict[str, float]:
     """Two epochs of the product's own training; the second is timed, from its first step to its last."""
     begun: list[float] = []
     ended: list[float] = []
@@ -219,7 +223,7 @@ def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic) -> dict[st
         return {"dev_accuracy": 0.0, "dev_loss": 0.0}
 
     forget_peak()
-    run_training(task, batch_size, precision, batches=batches, validate=validate)
+    run_training(task, batch_size, precision, batches=batches, validate=validate, recorded=recorded)
     finished = time.perf_counter()
     seconds = ended[-1] - begun[-1]
     return {
@@ -236,12 +240,13 @@ def run_training(
     batches: Callable[[int], list[Places]],
     validate: Callable[[nn.Module], dict[str, float]],
     after_step: Callable[[], None] = lambda: None,
+    recorded: bool = False,
 ) -> None:
     """The training loop of the product over the lessons."""
     settings = Distillation(epochs=2, batch_size=batch_size)
     apprentice = Apprentice(task.student(), Objective(settings.losses, Shapes()), teacher=None)
 
-    def losses(model: nn.Module, places: Places, done: float) -> dict[str, Tensor]:
+    def losses(model: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
         after_step()  # of the step before
         with record_function("part: forward"):
             terms: dict[str, Tensor] = model(task.lessons, places, done)
@@ -259,6 +264,7 @@ def run_training(
             reporter=SilentReporter(),
             what="training",
             keep="last",
+            widths=task.lessons.widths if recorded else None,
         )
 
 
@@ -384,7 +390,7 @@ def profiled(task: Task, batch_size: int, precision: Arithmetic) -> dict[str, An
 class parts_named:  # noqa: N801  # reads as what it does
     """Inside, the parts of a step that accelerate and the lessons do have names in the profile."""
 
-    PARTS = ((Accelerator, "backward"), (Accelerator, "clip_grad_norm_"), (Lessons, "inputs"), (Lessons, "chosen"))
+    PARTS = ((Accelerator, "backward"), (Accelerator, "clip_grad_norm_"), (Lessons, "inputs"), (Lessons, "slots"))
 
     def __enter__(self) -> None:
         self._were = [(owner, name, getattr(owner, name)) for owner, name in self.PARTS]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import load_encoder
+from limbeck.teacher.token_table import TokenTable
+from limbeck.teacher.tokens import Tokens
 from limbeck.training.batches import length_batches
 from limbeck.training.checkpoints import best_of, progress_of
 from limbeck.training.device import choose_arithmetic
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
+from limbeck.training.recording import Slots
 from limbeck.training.skill import judged, skill
 from limbeck.training.tracks import Tracks
 
@@ -108,15 +112,23 @@ def _fine_tune_here(
     lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
     labels = torch.from_numpy(rows.labels)
     loss = label_loss(corpus)
+    can_be_recorded = encoder.tokenizer.padding_side == "right" and not section.compile
     if section.compile:
         _compile(encoder.model)
 
     def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
         return length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
 
-    def losses(model: nn.Module, places: npt.NDArray[np.int64], _done: float) -> dict[str, Tensor]:
-        logits = model(**encoder.batch([tokens[place] for place in places])).logits
-        return {"hard_labels": loss(logits.float(), labels[places].to(logits.device))}
+    @cache
+    def table() -> TokenTable:
+        return TokenTable.of(Tokens.of(tokens), labels, tokenizer=encoder.tokenizer, device=encoder.device)
+
+    def losses(model: nn.Module, places: npt.NDArray[np.int64] | Slots, _done: float) -> dict[str, Tensor]:
+        if isinstance(places, Slots):
+            batch, wanted = table().inputs(places), table().labels[places.chosen]
+        else:
+            batch, wanted = encoder.batch([tokens[place] for place in places]), labels[places].to(encoder.device)
+        return {"hard_labels": loss(model(**batch).logits.float(), wanted)}
 
     def validate(model: nn.Module) -> dict[str, float]:
         with evaluating(model):
@@ -133,6 +145,7 @@ def _fine_tune_here(
         reporter=reporter,
         what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,
+        widths=(lambda places: [int(lengths[places].max())]) if can_be_recorded else None,
     )
     return progress.history
 

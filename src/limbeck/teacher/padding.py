@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from limbeck.teacher.tokens import Numbers, Tokens
+from limbeck.teacher.tokens import IDS, TYPES, Numbers, Tokens
 
 
 def padded_batch(rows: Sequence[Mapping[str, list[int]]], tokenizer: Any) -> dict[str, Tensor]:
@@ -26,10 +26,15 @@ def padded(tokens: Tokens, chosen: Numbers, tokenizer: Any) -> dict[str, Tensor]
     places = np.arange(width)[None, :] - first[:, None]  # in the row
     inside = (places >= 0) & (places < lengths[:, None])
     taken = (tokens.starts[chosen][:, None] + places)[inside]
-    values = {"input_ids": tokenizer.pad_token_id, "token_type_ids": tokenizer.pad_token_type_id}
+    values = padding_values(tokenizer)
     found = {"attention_mask": torch.from_numpy(inside.astype(np.int64))}
     for name, column in tokens.columns.items():
         block = np.full(inside.shape, values.get(name, 0), dtype=np.int64)
         block[inside] = column[taken]
         found[name] = torch.from_numpy(block)
     return found
+
+
+def padding_values(tokenizer: Any) -> dict[str, int]:
+    """What stands in a column where there is no token; in others than these 0."""
+    return {IDS: tokenizer.pad_token_id, TYPES: tokenizer.pad_token_type_id}

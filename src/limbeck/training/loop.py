@@ -111,11 +111,11 @@ def train(
     when it holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group
     of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
 
-    With `widths`, all that the losses read of a batch is its rows and these widths: where they are computed in fp32 by
-    one process on a GPU, steps are recorded (limbeck.training.recording).
+    With `widths`, all that the losses read of a batch is its rows and these widths: where one process trains on a GPU,
+    batch by batch, steps are then recorded (limbeck.training.recording).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
-    recorder = _recorder(widths, accelerator, settings, arithmetic=arithmetic)
+    recorder = _recorder(widths, accelerator, settings)
     optimiser = adamw(
         model,
         learning_rate=settings.learning_rate,
@@ -251,11 +251,9 @@ def _sum(terms: dict[str, Tensor]) -> Tensor:
     return torch.stack([only, *others]).sum() if others else only
 
 
-def _recorder(
-    widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters, *, arithmetic: Arithmetic
-) -> Recorder | None:
+def _recorder(widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters) -> Recorder | None:
     """None where steps are taken one by one."""
-    is_plain = accelerator.num_processes == settings.accumulation_steps == 1 and arithmetic == "fp32"
+    is_plain = accelerator.num_processes == settings.accumulation_steps == 1
     stage = stage_for(accelerator.device) if widths and is_plain else None
     return Recorder(widths, stage=stage, device=accelerator.device) if widths and stage else None
 

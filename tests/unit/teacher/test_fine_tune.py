@@ -20,6 +20,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.fine_tune import label_loss
+from limbeck.training import loop
 from limbeck.training.tracks import Tracks
 
 Prepare = Callable[..., TeacherFolder]
@@ -116,3 +117,16 @@ def test_the_loss_to_several_labels_is_binary_for_each_class() -> None:
     miss = np.log1p(np.exp(2.0))
     assert plain.item() == pytest.approx((np.log(2) + miss) / 2, rel=1e-5)
     assert lifted.item() == pytest.approx((3 * np.log(2) + miss) / 2, rel=1e-5)
+
+
+def test_recorded_steps_come_to_the_weights_that_steps_come_to(
+    prepare: Prepare, make_stage: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = prepare(epochs=2)
+    stage = make_stage()
+    monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
+
+    recorded = prepare(epochs=2)
+
+    assert sum(one.played for one in stage.recorded) > 5
+    assert largest_difference(plain, recorded) < 1e-5

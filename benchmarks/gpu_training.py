@@ -264,7 +264,7 @@ def run_training(
             reporter=SilentReporter(),
             what="training",
             keep="last",
-            widths=task.lessons.widths if recorded else None,
+            widths=task.lessons.all_widths() if recorded else None,
         )
 
 
@@ -331,7 +331,7 @@ def rates(plan: Sequence[Places], seconds: float) -> dict[str, float]:
     return {
         "rows_per_second": round(sum(len(places) for places in plan) / seconds, 1),
         "ms_per_step": 1000 * seconds / len(plan),
-        "peak_memory_mb": torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0.0,
+        "peak_memory_mb": torch.cuda.max_memory_reserved() / 2**20 if torch.cuda.is_available() else 0.0,
     }
 
 
@@ -458,7 +458,7 @@ def labelled(sizes: Sizes, precision: Arithmetic) -> dict[str, Any]:
         "rows_per_second": round(len(texts) / seconds, 1),
         "seconds": round(seconds, 3),
         "seconds_of_tokenising": round(tokenising, 3),
-        "peak_memory_mb": torch.cuda.max_memory_allocated() / 2**20 if torch.cuda.is_available() else 0.0,
+        "peak_memory_mb": torch.cuda.max_memory_reserved() / 2**20 if torch.cuda.is_available() else 0.0,
     }
 
 

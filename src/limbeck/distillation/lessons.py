@@ -14,7 +14,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
 from limbeck.training.device import sent
-from limbeck.training.recording import Slots
+from limbeck.training.recording import Slots, Widths
 from limbeck.training.token_rows import TokenRows
 
 ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
@@ -53,6 +53,10 @@ class Lessons:
         """Tokens of the longest of these rows; where two texts are read apart, of each."""
         names = [name for name in ("input_ids", "pair_ids") if name in self.columns]
         return [self.columns[name].width(places) for name in names]
+
+    def all_widths(self) -> Widths:
+        """For steps that are recorded."""
+        return Widths(self.widths, most=int(self.lengths().max(initial=1)))
 
     def slots(self, places: Places | Slots) -> Slots:
         """The rows on the device, padded to the longest."""

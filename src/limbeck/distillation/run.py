@@ -173,7 +173,7 @@ class School:
             tracks=self.tracks,
             keep="best" if training.judged_by_dev else "last",
             average=section.average,
-            widths=self.lessons.widths if can_be_recorded(model, training.losses) else None,
+            widths=self.lessons.all_widths() if can_be_recorded(model, training.losses) else None,
         )
 
     def _apprentice(self, model: Any, training: Training) -> Apprentice:

@@ -27,11 +27,13 @@ from limbeck.training.device import choose_arithmetic
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
-from limbeck.training.recording import Slots
+from limbeck.training.recording import Slots, Widths
 from limbeck.training.skill import judged, skill
 from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
+# Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
+RECORDABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
 
 
 def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
@@ -112,7 +114,7 @@ def _fine_tune_here(
     lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
     labels = torch.from_numpy(rows.labels)
     loss = label_loss(corpus)
-    can_be_recorded = encoder.tokenizer.padding_side == "right" and not section.compile
+    widths = Widths(lambda places: [int(lengths[places].max())], most=int(lengths.max(initial=1)))
     if section.compile:
         _compile(encoder.model)
 
@@ -145,9 +147,14 @@ def _fine_tune_here(
         reporter=reporter,
         what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,
-        widths=(lambda places: [int(lengths[places].max())]) if can_be_recorded else None,
+        widths=widths if can_be_recorded(encoder) and not section.compile else None,
     )
     return progress.history
+
+
+def can_be_recorded(encoder: Encoder) -> bool:
+    """Whether a step does the same on every batch of a shape, and never asks the GPU for a number: so we have read."""
+    return encoder.model.config.model_type in RECORDABLE and encoder.tokenizer.padding_side == "right"
 
 
 def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
@@ -160,15 +167,18 @@ def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
 
 def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
     """Cross-entropy to the label of each row, or to each of its labels, with the corpus's class weights."""
-    weights = None if corpus.class_weights is None else torch.tensor(corpus.class_weights)
+
+    @cache
+    def weights_on(device: torch.device) -> Tensor | None:
+        return None if corpus.class_weights is None else torch.tensor(corpus.class_weights, device=device)
 
     def to_one(logits: Tensor, labels: Tensor) -> Tensor:
-        weight = None if weights is None else weights.to(logits.device)
+        weight = weights_on(logits.device)
         # Divided by the rows, not by their weights: then parts of a batch add up to the whole of it.
         return F.cross_entropy(logits, labels, weight=weight, reduction="sum") / len(labels)
 
     def to_several(logits: Tensor, labels: Tensor) -> Tensor:
-        weight = None if weights is None else weights.to(logits.device)
+        weight = weights_on(logits.device)
         return F.binary_cross_entropy_with_logits(logits, labels.float(), pos_weight=weight)
 
     return to_several if corpus.is_multi_label else to_one

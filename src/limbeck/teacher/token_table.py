@@ -26,7 +26,7 @@ class TokenTable:
         """For tokenizers that pad behind the text."""
         bounds = torch.from_numpy(np.append(tokens.starts, tokens.lengths.sum())).to(device)
         columns = {
-            name: TokenRows(torch.from_numpy(column).to(device), bounds, tokens.lengths)
+            name: TokenRows(torch.from_numpy(column.astype(np.int32)).to(device), bounds, tokens.lengths)
             for name, column in tokens.columns.items()
         }
         return cls(columns, padding_values(tokenizer), labels.to(device))

@@ -133,7 +133,10 @@ def train(
         if accelerator.is_main_process:
             save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
-    rows = sum(len(batch) for batch in batches(0))
+    first = batches(0)
+    rows = sum(len(batch) for batch in first)
+    if recorder:
+        recorder.expect(first, epochs=settings.epochs)
     at_work = recorder.at_work() if recorder else nullcontext()
     with at_work, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already

@@ -3,12 +3,14 @@
 A step of a small student is hundreds of short kernels, and a GPU waits longer for each than it takes: of 8 ms it works
 less than 3. A CUDA graph is a recording of such a step that is started as one. It does the same to other rows, if these
 lie where the first ones lay and if nothing about their shape is different. So batches are padded to a few widths, and
-there is one recording for each shape that occurs.
+there is one recording for each shape that comes often enough.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,10 +21,12 @@ from torch import Tensor
 from limbeck.training.device import sent
 
 CUDA: Any = torch.cuda  # much of it is untyped
-FINENESS = 4  # bits: of 16 places, at most one is padding that a narrower batch would not have
+FINENESS = 4  # bits: a width is rounded up by an eighth at most
 MOST_RECORDINGS = 128
+FEWEST_PLAYS = 12  # what it takes to record a step is worth some of them
 
 Places = npt.NDArray[np.int64]  # row positions
+Shape = tuple[int, ...]  # rows, and the width of each text
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,20 @@ class Slots:
     widths: tuple[int, ...]
 
 
-Widths = Callable[[Places], Sequence[int]]  # of each text of these rows, padded to the longest
+@dataclass(frozen=True)
+class Widths:
+    """How wide batches are."""
+
+    of: Callable[[Places], Sequence[int]]  # of each text of these rows, padded to the longest
+    most: int  # of the longest text that there is
+
+    def shape(self, places: Places) -> Shape:
+        """Of these rows; two texts are as wide as the wider one, else there would be too many shapes."""
+        exact = self.of(places)
+        width = min(rounded_up(max(exact)), self.most)
+        return (len(places), *[width] * len(exact))
+
+
 Step = Callable[[Slots], dict[str, Tensor]]  # trains on these rows; the terms of the loss
 
 
@@ -59,13 +76,20 @@ class Stage(Protocol):
 
 
 class Recorder:
-    """Takes steps, and records those whose shape comes again."""
+    """Takes steps, and records those whose shape comes again and again."""
 
     def __init__(self, widths: Widths, *, stage: Stage, device: torch.device) -> None:
         self._widths, self._stage, self._device = widths, stage, device
-        self._recordings: dict[tuple[int, ...], tuple[Slots, Recording]] = {}
-        self._met: set[tuple[int, ...]] = set()
+        self._recordings: dict[Shape, tuple[Slots, Recording]] = {}
+        self._met: set[Shape] = set()
+        self._worth: set[Shape] = set()
         self.problem = ""  # why no more steps are recorded
+
+    def expect(self, plan: Sequence[Places], *, epochs: int) -> None:
+        """What an epoch is like: the shapes that come often enough in so many of them are to be recorded."""
+        counts = Counter(self._widths.shape(places) for places in plan)
+        often = [shape for shape, count in counts.most_common(MOST_RECORDINGS) if count * epochs >= FEWEST_PLAYS]
+        self._worth = set(often)
 
     def at_work(self) -> AbstractContextManager[None]:
         """All steps have to be taken inside."""
@@ -73,55 +97,96 @@ class Recorder:
 
     def take(self, places: Places, step: Step) -> dict[str, Tensor]:
         """One step on these rows. The first of its shape is as always, which also readies what recording must not."""
-        widths = tuple(rounded_up(width) for width in self._widths(places))
-        shape = (len(places), *widths)
-        if shape not in self._recordings and shape in self._met and len(self._recordings) < MOST_RECORDINGS:
+        shape = self._widths.shape(places)
+        if shape in self._worth and shape in self._met and shape not in self._recordings and not self.problem:
             self._record(shape, places, step)
         self._met.add(shape)
         found = self._recordings.get(shape)
         if found is None:
-            return step(Slots(sent(torch.from_numpy(places), self._device), widths))
+            return self._taken(Slots(self._sent(places), shape[1:]), step)
         slots, recording = found
-        slots.chosen.copy_(sent(torch.from_numpy(places), self._device))
+        slots.chosen.copy_(self._sent(places))
         recording.play()
         return {name: term.clone() for name, term in recording.terms.items()}  # the next step writes over them
 
-    def _record(self, shape: tuple[int, ...], places: Places, step: Step) -> None:
-        if self.problem:
-            return
-        slots = Slots(sent(torch.from_numpy(places), self._device).clone(), shape[1:])
+    def _sent(self, places: Places) -> Tensor:
+        return sent(torch.from_numpy(places), self._device)
+
+    def _taken(self, slots: Slots, step: Step) -> dict[str, Tensor]:
+        """As always. Recordings keep memory for themselves; where it is wanted, they have to go."""
+        try:
+            return step(slots)
+        except torch.OutOfMemoryError:
+            if not self._recordings:
+                raise
+        self._give_up("the GPU's memory is too small for both")
+        return step(slots)
+
+    def _record(self, shape: Shape, places: Places, step: Step) -> None:
+        slots = Slots(self._sent(places).clone(), shape[1:])
         try:
             self._recordings[shape] = slots, self._stage.record(lambda: step(slots))
         except RuntimeError as error:  # an operation that waits for the GPU, or one that a driver cannot record
-            self.problem = str(error).splitlines()[0]
+            self._give_up(str(error.__context__ or error).partition("\n")[0] or type(error).__name__)
+
+    def _give_up(self, reason: str) -> None:
+        self.problem = reason
+        self._recordings.clear()
+        if self._device.type == "cuda":
+            CUDA.empty_cache()
 
 
 def stage_for(device: torch.device) -> Stage | None:
     """None where nothing can be recorded."""
-    return CudaStage() if device.type == "cuda" else None
+    return CudaStage(device) if device.type == "cuda" and not CudaStage.has_failed else None
 
 
 class CudaStage:
     """One stream of a GPU, which is not the usual one, and memory that all recordings use in turn."""
 
-    def __init__(self) -> None:
-        self._stream, self._memory = CUDA.Stream(), CUDA.graph_pool_handle()
+    has_failed = False  # in this process
+
+    def __init__(self, device: torch.device) -> None:
+        self._index = CUDA.current_device() if device.index is None else device.index
+        self._stream, self._memory = _stream(self._index), CUDA.graph_pool_handle()
+        self._broken: list[Any] = []
 
     @contextmanager
     def entered(self) -> Iterator[None]:
         """Inside, the stream of recordings is the one that all work goes to."""
         outer = CUDA.current_stream()
         self._stream.wait_stream(outer)
-        with CUDA.stream(self._stream):
-            yield
-        outer.wait_stream(self._stream)
+        try:
+            with CUDA.stream(self._stream):
+                yield
+        finally:
+            outer.wait_stream(self._stream)
 
     def record(self, step: Callable[[], dict[str, Tensor]]) -> Recording:
         """The step, written down and not done."""
         graph = CUDA.CUDAGraph()
-        with CUDA.graph(graph, pool=self._memory, stream=self._stream, capture_error_mode="thread_local"):
-            terms = {name: term.detach() for name, term in step().items()}
+        try:
+            with CUDA.graph(graph, pool=self._memory, stream=self._stream, capture_error_mode="thread_local"):
+                terms = {name: term.detach() for name, term in step().items()}
+        except BaseException:
+            self._mend(graph)
+            raise
         return CudaRecording(graph, terms)
+
+    def _mend(self, graph: Any) -> None:
+        """PyTorch leaves its allocator and its generator believing that a recording that was broken off goes on."""
+        CudaStage.has_failed = True
+        self._broken.append(graph)  # the allocator still asks it what belongs to it
+        with suppress(RuntimeError, AttributeError):
+            torch._C._cuda_endAllocateToPool(self._index, self._memory)
+        generator = CUDA.default_generators[self._index]
+        generator.graphsafe_set_state(generator.clone_state())
+
+
+@cache
+def _stream(index: int) -> Any:
+    """One for all trainings of a process: libraries keep memory for every stream they have seen."""
+    return CUDA.Stream(device=index)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
 from limbeck.training import loop, recording
 from limbeck.training.batches import length_batches
+from limbeck.training.device import training_device
 
 KEY = Key(section={}, inputs={})
 WIDTH = 8  # of the word vectors, which are ¼ or -¼ everywhere
@@ -381,6 +382,8 @@ def test_recorded_steps_make_the_student_that_steps_make(
     monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
     monkeypatch.setattr(recording, "rounded_up", lambda width: width)  # dropout draws for padding too
 
+    monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
+
     recorded = teach(role="student", labels=labels, epochs=3, batch_size=16)
 
     assert sum(one.played for one in stage.recorded) > 10
@@ -405,3 +408,30 @@ def test_steps_are_recorded_where_all_do_the_same(losses: list[dict[str, Any]], 
     assert room.can_be_recorded(student, section.losses) is expected
     student.config.model_type = "bert"
     assert not room.can_be_recorded(student, section.losses)
+
+
+@pytest.mark.skipif(training_device().type != "cuda", reason="needs a GPU")
+@pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
+@pytest.mark.parametrize("average", [None, 0.9])
+def test_a_gpu_makes_the_same_student_of_recorded_steps(
+    teach: Train,
+    toy_corpus: Corpus,
+    make_labels: MakeLabels,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    average: float | None,
+) -> None:
+    labels = make_labels(toy_corpus.splits["train"])
+    monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
+    played: list[int] = []
+    plain_play = recording.CudaRecording.play
+    monkeypatch.setattr(recording.CudaRecording, "play", lambda self: (played.append(1), plain_play(self)))
+    keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
+
+    recorded = teach(role="student", labels=labels, **keys)
+    monkeypatch.setattr(loop, "stage_for", lambda _device: None)
+    plain = teach(role="student", labels=labels, **keys)
+
+    assert len(played) > 10
+    ours, theirs = weights_of(recorded), weights_of(plain)
+    assert max(float((ours[name] - theirs[name]).abs().max()) for name in ours) < 1e-3

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from limbeck.training.device import training_device
-from limbeck.training.recording import Recorder, Slots, rounded_up, stage_for
+from limbeck.training.recording import Recorder, Slots, Widths, rounded_up, stage_for
 
 CPU = torch.device("cpu")
 
@@ -17,12 +17,14 @@ CPU = torch.device("cpu")
 LENGTHS = np.array([3, 5, 17, 18, 40])
 
 
-def widths(places: np.ndarray) -> list[int]:
-    return [int(LENGTHS[places].max())]
+WIDTHS = Widths(lambda places: [int(LENGTHS[places].max())], most=40)
+PLAN = [np.array(places) for places in ([0, 1], [2, 3])]
 
 
-def recorder(stage: Any) -> Recorder:
-    return Recorder(widths, stage=stage, device=CPU)
+def recorder(stage: Any, *, device: torch.device = CPU, epochs: int = 99) -> Recorder:
+    found = Recorder(WIDTHS, stage=stage, device=device)
+    found.expect(PLAN, epochs=epochs)
+    return found
 
 
 def test_the_first_step_of_a_shape_is_taken_and_later_ones_are_played(make_stage: Callable[..., Any]) -> None:
@@ -67,6 +69,42 @@ def test_a_step_that_cannot_be_recorded_is_taken_all_the_same(make_stage: Callab
     assert ours.problem == "operation not permitted"
 
 
+def test_shapes_that_come_seldom_are_not_recorded(make_stage: Callable[..., Any]) -> None:
+    stage = make_stage()
+    ours = recorder(stage, epochs=3)
+
+    for _ in range(3):
+        ours.take(np.array([0, 1]), lambda slots: {"loss": slots.chosen.sum().float()})
+
+    assert not stage.recorded
+
+
+def test_memory_that_is_wanted_is_taken_from_the_recordings(make_stage: Callable[..., Any]) -> None:
+    stage = make_stage()
+    ours = recorder(stage)
+    tried: list[int] = []
+
+    def step(slots: Slots) -> dict[str, Tensor]:
+        tried.append(len(slots.chosen))
+        if tried.count(3) == 1:
+            tried.append(0)
+            raise torch.OutOfMemoryError("none left")
+        return {"loss": torch.ones(())}
+
+    for places in ([0, 1], [1, 0], [0, 1, 1], [0, 1]):
+        ours.take(np.array(places), step)
+
+    assert tried == [2, 2, 3, 0, 3, 2], "the step that failed is taken again"
+    assert "memory" in ours.problem
+    assert stage.recorded[0].played == 1
+
+
+def test_no_batch_is_wider_than_the_longest_row() -> None:
+    assert WIDTHS.shape(np.array([4])) == (1, 40)
+    assert Widths(lambda _places: [33, 5], most=35).shape(np.array([0, 1])) == (2, 35, 35)
+    assert Widths(lambda _places: [33, 5], most=99).shape(np.array([0, 1])) == (2, 36, 36)
+
+
 def test_widths_are_few_and_little_wider() -> None:
     found = [rounded_up(width) for width in range(1, 513)]
 
@@ -86,7 +124,7 @@ def test_a_gpu_plays_what_it_recorded() -> None:
     stage = stage_for(device)
     assert stage is not None
     table, total = torch.arange(5.0, device=device), torch.zeros((), device=device)
-    ours = Recorder(widths, stage=stage, device=device)
+    ours = recorder(stage, device=device)
 
     def step(slots: Slots) -> dict[str, Tensor]:
         found = table[slots.chosen].sum()

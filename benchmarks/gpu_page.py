@@ -69,6 +69,7 @@ def _steps(found: Numbers) -> list[str]:
             f"training, batches of {line['batch_size']}",
             line["precision"],
             f"{line['limbeck']['rows_per_second']:,.0f}",
+            f"{line['one_by_one']['rows_per_second']:,.0f}" if "one_by_one" in line else "",
             f"{line['plain']['rows_per_second']:,.0f}",
             f"{line['limbeck_to_plain']:.2f}",
             f"{line['limbeck']['peak_memory_mb']:,.0f}",
@@ -76,10 +77,10 @@ def _steps(found: Numbers) -> list[str]:
         for line in found["training"]
     ]
     labelling = [
-        ["labelling", line["precision"], f"{line['rows_per_second']:,.0f}", "", "", f"{line['peak_memory_mb']:,.0f}"]
+        ["labelling", line["precision"], f"{line['rows_per_second']:,.0f}", *[""] * 3, f"{line['peak_memory_mb']:,.0f}"]
         for line in found["labelling"]
     ]
-    heads = ["step", "arithmetic", "rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
+    heads = ["step", "arithmetic", "rows/s", "not recorded, rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
     return [
         f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
         f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) "

@@ -17,6 +17,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
     │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
     │                          StudentUnfit · FeaturesMissing · LayersUnreadable · PretrainingImpossible
+    │                          TextsNotApart
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     │                          NothingToCompare · ModelsNotAlike
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
@@ -124,6 +125,7 @@ from limbeck.errors.teacher import (
     TeacherError,
     TeacherNearChance,
     TensorFlowCheckpointNotFound,
+    TextsNotApart,
     TokenizerMissing,
     TokenizerNeedsPackages,
     TokenizerTooLarge,
@@ -210,6 +212,7 @@ __all__ = [
     "TeacherNearChance",
     "TeacherTokensUnsupported",
     "TensorFlowCheckpointNotFound",
+    "TextsNotApart",
     "TokenizerMissing",
     "TokenizerNeedsPackages",
     "TokenizerTooLarge",

@@ -14,8 +14,7 @@ class TeacherError(LimbeckError):
 
 
 class CheckpointNotFound(TeacherError):
-    """The checkpoint of a teacher, or of another model, is no folder, no installed package, and the hub did not give
-    it."""
+    """The checkpoint of a teacher, or of another model, is no folder, no package, and the hub did not give it."""
 
     def __init__(
         self,
@@ -242,6 +241,13 @@ class PretrainingImpossible(TeacherError):
 
     def __init__(self, *, checkpoint: str, reason: str, advice: str) -> None:
         super().__init__(f"cannot pretrain '{checkpoint}'\n  {reason}\n{advice}")
+
+
+class TextsNotApart(TeacherError):
+    """A checkpoint that is to read the two texts of a pair one by one cannot."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(f"'{path}' cannot read texts apart\n  {reason}\nLeave teacher.pairs out, or take another.")
 
 
 class ClassesDiffer(TeacherError):

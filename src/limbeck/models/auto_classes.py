@@ -64,11 +64,13 @@ def _enter_students() -> None:
     from limbeck.models.bag import BagConfig, BagForSequenceClassification
     from limbeck.models.bilstm import BiLstmConfig, BiLstmForSequenceClassification
     from limbeck.models.textcnn import TextCnnConfig, TextCnnForSequenceClassification
+    from limbeck.models.twin_encoder import TwinEncoderConfig, TwinEncoderForSequenceClassification
 
     for config, model in (
         (BagConfig, BagForSequenceClassification),
         (BiLstmConfig, BiLstmForSequenceClassification),
         (TextCnnConfig, TextCnnForSequenceClassification),
+        (TwinEncoderConfig, TwinEncoderForSequenceClassification),
     ):
         AutoConfig.register(config.model_type, config, exist_ok=True)
         AutoModelForSequenceClassification.register(config, model, exist_ok=True)

@@ -147,6 +147,7 @@ def _settings(section: AnyMember) -> dict[str, Any]:
     if isinstance(section, FileTeacher):
         return settings(section, without=(*NO_LESSON, "path", "uncovered"))
     unread = ["head_share"] if section.long_texts == "head" else []
+    unread += ["pairs"] if section.pairs == "together" else []  # teachers from before that key stay
     kept = settings(section, without=(*NO_LESSON, "checkpoint", "pretraining", "seeds", *unread))
     return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
 

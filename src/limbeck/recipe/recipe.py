@@ -91,6 +91,14 @@ class Recipe(Section):
             for member in members
         ):
             raise ValueError("corpus.pair and the `pair` of a teacher that is a file must both be given, or neither")
+        if any(isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members):
+            if self.corpus.pair is None:
+                raise ValueError('teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair')
+            if isinstance(self.student, Transformer):
+                raise ValueError(
+                    "a transformer reads both texts of a row at once, so it cannot start from a teacher of "
+                    'pairs = "apart": leave that key out, or set student.kind = "bilstm"'
+                )
         wanted = self.student.vocabulary.kind
         if wanted != "words" and not any(isinstance(member, EncoderTeacher) for member in members):
             raise ValueError(

@@ -12,6 +12,7 @@ from limbeck.recipe.corpus import Column, FileFormat
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
+ReadingOfPairs = Literal["together", "apart"]
 
 
 class Pretraining(Section):
@@ -86,6 +87,9 @@ class EncoderTeacher(Section):
     """What stays of a text that is too long: its beginning, or that and its end (Sun et al. 2019, arXiv:1905.05583)."""
     head_share: float = Field(default=0.25, gt=0, lt=1)
     """With "head_and_tail": the share of the tokens that come from the beginning."""
+    pairs: ReadingOfPairs = "together"
+    """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as encoders of sentences
+    were trained to (Reimers and Gurevych 2019, arXiv:1908.10084); what they are to each other a head decides."""
     precision: Precision = "auto"
     """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
     compile: bool = False
@@ -117,6 +121,15 @@ class EncoderTeacher(Section):
             raise ValueError(
                 'pretraining changes the encoder under its classifier, which train = "none" takes as it is: set '
                 'train = "all", or leave the table pretraining out'
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _apart_to_be_trained(self) -> Self:
+        if self.pairs == "apart" and self.train == "none":
+            raise ValueError(
+                'pairs = "apart" gives an encoder another head, and train = "none" takes it as it is: set '
+                'train = "all", or leave the key pairs out'
             )
         return self
 

@@ -41,8 +41,9 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
 
 def _no_part_of_name(member: AnyMember) -> set[str]:
     """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
-    is_pretrained = isinstance(member, EncoderTeacher) and member.pretraining is not None
-    return {"near_chance", "processes", "compile", "seeds", *(() if is_pretrained else ("pretraining",))}
+    usual = {"pretraining": None, "pairs": "together"}  # keys that came later: without them names are what they were
+    unsaid = {key for key, value in usual.items() if getattr(member, key, value) == value}
+    return {"near_chance", "processes", "compile", "seeds", *unsaid}
 
 
 def _plain_name(member: AnyMember) -> str:

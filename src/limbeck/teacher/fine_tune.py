@@ -48,6 +48,7 @@ def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
         labels=corpus.labels,
         multi_label=corpus.is_multi_label,
         label_names=section.label_names,
+        apart=section.pairs == "apart",
     )
     if section.train == "head":
         _freeze_encoder(encoder)

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForSequenceClassification
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, some
+from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, TextsNotApart, some
 from limbeck.models.checkpoint import damage_told
 from limbeck.models.positions import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
+from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of
 from limbeck.recipe.teacher import EncoderTeacher, LongTexts
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import class_order, classes_of, final_layer, name_classes, put_in_order, start_afresh
@@ -32,28 +33,35 @@ def load_encoder(
     labels: Sequence[str] | None = None,
     multi_label: bool = False,
     label_names: Mapping[str, str] | None = None,
+    apart: bool = False,
 ) -> Encoder:
     """From a Hugging Face folder; with `labels`, with a head for these classes.
 
     The checkpoint's own head is kept if its classes have these names in this order, or if `label_names` (theirs →
-    ours) says which is which; else it starts fresh, and `note` says so.
+    ours) says which is which; else it starts fresh, and `note` says so. With `apart`, an encoder that reads the texts
+    of a pair together becomes one that reads each by itself, with a fresh head.
     """
     quiet_transformers()
     with damage_told(folder):
         config = AutoConfig.from_pretrained(folder)
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
-    order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder)
+    becomes_twin = apart and config.model_type != TwinEncoderConfig.model_type
+    order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder) if not becomes_twin else None
     fitted = {"num_labels": len(labels)} if labels and order is None else {}
+    if becomes_twin:
+        _refuse_apart(config, tokenizer, folder=folder)
     with damage_told(folder):
-        model, loading = AutoModelForSequenceClassification.from_pretrained(
+        model, loading = (AutoModel if becomes_twin else AutoModelForSequenceClassification).from_pretrained(
             folder,
             use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused below, in our own words
-            **fitted,
+            **({} if becomes_twin else fitted),
         )
+    if becomes_twin:
+        model, loading = _twin(model, loading, tokenizer=tokenizer, classes=fitted.get("num_labels", len(theirs)))
     _refuse_strange_weights(model, missing=loading["missing_keys"], folder=folder)
     _refuse_other_shapes(model, loading["mismatched_keys"], folder=folder)
     if not fitted:
@@ -73,6 +81,24 @@ def load_encoder(
         _set_task(model, multi_label=multi_label)
     _forget_memories(model)
     return encoder
+
+
+def _refuse_apart(config: Any, tokenizer: Any, *, folder: Path) -> None:
+    if config.model_type not in FAMILIES:
+        raise TextsNotApart(path=folder, reason=f"it is a {config.model_type}; known: {', '.join(FAMILIES)}")
+    if tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
+        raise TextsNotApart(path=folder, reason="its tokenizer has no tokens that a text begins and ends with")
+
+
+def _twin(
+    model: Any, loading: Mapping[str, Any], *, tokenizer: Any, classes: int
+) -> tuple[Any, dict[str, Collection[Any]]]:
+    """The encoder inside a twin, whose weights have other names; the head is fresh."""
+    twin = twin_of(model, cls_token_id=tokenizer.cls_token_id, sep_token_id=tokenizer.sep_token_id, labels=classes)
+    inside, names = twin.base_model_prefix, {name for name, _ in twin.named_parameters()}
+    missing = {f"{inside}.{name}" for name in loading["missing_keys"]} & names
+    mismatched = [(f"{inside}.{name}", *shapes) for name, *shapes in loading["mismatched_keys"]]
+    return twin, {"missing_keys": missing | {"classifier.weight", "classifier.bias"}, "mismatched_keys": mismatched}
 
 
 def load_ready(folder: Path, *, section: EncoderTeacher, labels: Sequence[str], multi_label: bool) -> Encoder:

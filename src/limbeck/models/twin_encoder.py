@@ -1,0 +1,144 @@
+"""An encoder that reads the two texts of a row one by one, and a classifier of what it made of both."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+# Families that begin a text with a token of its own, end it with another, and pad behind it.
+WITH_POOLER = ("albert", "bert", "camembert", "ernie", "mpnet", "roberta", "xlm-roberta")  # unless one asks for none
+FAMILIES = (*WITH_POOLER, "deberta", "deberta-v2", "distilbert", "electra")
+
+
+class TwinEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
+    """The encoder's own config, and the tokens that its texts begin and end with."""
+
+    model_type = "twin_encoder"
+
+    def __init__(
+        self,
+        *,
+        encoder: Mapping[str, Any] | None = None,
+        cls_token_id: int | None = None,
+        sep_token_id: int | None = None,
+        **rest: Any,
+    ) -> None:
+        self.encoder = dict(encoder or {})
+        self.cls_token_id = cls_token_id
+        self.sep_token_id = sep_token_id
+        for name in ("hidden_size", "max_position_embeddings", "type_vocab_size", "initializer_range", "pad_token_id"):
+            if name in self.encoder:
+                rest.setdefault(name, self.encoder[name])
+        rest.setdefault("hidden_size", self.encoder.get("dim"))  # as DistilBERT calls it
+        super().__init__(**rest)
+
+
+class _Texts(NamedTuple):
+    """Both texts of every row, the first ones before the second ones."""
+
+    ids: Tensor  # (2 · rows, tokens)
+    inside: Tensor  # (2 · rows, tokens): where there is a token
+    first: Tensor  # (rows, tokens of the row): where the row has its first text
+    places: Tensor  # (rows, tokens of the row): where each token of the row stands in its own text
+
+
+class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
+    """The same encoder reads each text by itself; the means u, v of its states are classified from [u; v; u⊙v; |u−v|].
+
+    So Sentence-BERT does (Reimers and Gurevych 2019, arXiv:1908.10084), and the siamese students here. A row comes as
+    to any other encoder, both texts in one, and its hidden states are given back in the places of that row. A row of
+    one text is read as if it were there twice.
+    """
+
+    config_class = TwinEncoderConfig
+    base_model_prefix = "encoder"
+
+    def __init__(self, config: TwinEncoderConfig) -> None:
+        from transformers import AutoConfig, AutoModel  # they load this module: limbeck.models.auto_classes
+
+        super().__init__(config)
+        inner = AutoConfig.for_model(**config.encoder)
+        options = {"add_pooling_layer": False} if inner.model_type in WITH_POOLER else {}
+        self.encoder = AutoModel.from_config(inner, **options)
+        self.dropout = nn.Dropout(getattr(inner, "hidden_dropout_prob", getattr(inner, "dropout", 0.1)))
+        self.classifier = nn.Linear(4 * inner.hidden_size, config.num_labels)
+        self.post_init()
+
+    def get_input_embeddings(self) -> Any:
+        """The encoder's table."""
+        return self.encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Give the encoder another table."""
+        self.encoder.set_input_embeddings(value)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        output_hidden_states: bool = False,
+        **_ignored: Any,
+    ) -> SequenceClassifierOutput:
+        """Logits (rows, classes) of ids (rows, tokens), whose mask is 1 on tokens and 0 on the padding behind them."""
+        inside = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
+        texts = self._texts(input_ids, inside, token_type_ids)
+        answer = self.encoder(
+            input_ids=texts.ids, attention_mask=texts.inside.long(), output_hidden_states=output_hidden_states
+        )
+        states = answer.last_hidden_state
+        share = texts.inside[..., None].to(states.dtype)
+        first, second = ((states * share).sum(dim=1) / share.sum(dim=1)).chunk(2)
+        features = torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
+        return SequenceClassifierOutput(
+            logits=self.classifier(self.dropout(features)),
+            hidden_states=tuple(_in_row(one, texts) for one in answer.hidden_states) if output_hidden_states else None,
+        )
+
+    def _texts(self, ids: Tensor, inside: Tensor, types: Tensor | None) -> _Texts:
+        """Take the rows apart. The second text gets the first token that it would have had, had it stood alone."""
+        first = self._first(ids, inside, types)
+        number = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
+        of_first, ends = first.sum(dim=1, keepdim=True), inside.sum(dim=1, keepdim=True)
+        # RoBERTa puts a second separator between the texts, which is of neither; the last one is the second text's.
+        is_between = (ids == self.config.sep_token_id) & (number == of_first) & (number + 1 < ends)
+        begins = of_first + is_between.sum(dim=1, keepdim=True)
+        # Where there is no second text, the first one stands for it, from behind its own first token.
+        has_second = of_first < ends
+        begins, ends = torch.where(has_second, begins, 1), torch.where(has_second, ends, of_first)
+        lengths = torch.cat([of_first, ends - begins + 1])
+        place = number[:, : int(lengths.max())]
+        taken = (begins + place - 1).clamp(min=0, max=ids.shape[1] - 1)
+        second = torch.where(place == 0, self.config.cls_token_id, ids.gather(1, taken))
+        within = place.repeat(2, 1) < lengths
+        both = torch.where(within, torch.cat([ids[:, : place.shape[1]], second]), self.config.pad_token_id or 0)
+        places = torch.where(first, number, number - begins + 1).clamp(min=0, max=place.shape[1] - 1)
+        return _Texts(both, within, first, places)
+
+    def _first(self, ids: Tensor, inside: Tensor, types: Tensor | None) -> Tensor:
+        """Where the first text stands: by the types of tokens in families that have them, else up to a separator."""
+        if types is not None and (getattr(self.config, "type_vocab_size", None) or 0) > 1:
+            return inside & (types == 0)
+        separators: Tensor = (ids == self.config.sep_token_id).long()
+        return inside & (separators.cumsum(dim=1) == separators)  # the first one is still of the first text
+
+
+def twin_of(encoder: PreTrainedModel, *, cls_token_id: int, sep_token_id: int, labels: int) -> Any:
+    """A twin that begins with the weights of an encoder, and a classifier that begins at random."""
+    config = TwinEncoderConfig(
+        encoder=encoder.config.to_dict(), cls_token_id=cls_token_id, sep_token_id=sep_token_id, num_labels=labels
+    )
+    twin = TwinEncoderForSequenceClassification(config)
+    own = twin.encoder.state_dict().keys()
+    twin.encoder.load_state_dict({name: value for name, value in encoder.state_dict().items() if name in own})
+    return twin
+
+
+def _in_row(states: Tensor, texts: _Texts) -> Tensor:
+    """(rows, tokens of the row, width): the states of both texts in the places of their row."""
+    first, second = states.chunk(2)
+    places = texts.places[..., None].expand(-1, -1, states.shape[-1])
+    return torch.where(texts.first[..., None], first.gather(1, places), second.gather(1, places))

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ablation_lines import ABLATIONS, Ablation
+from benchmarks.page_parts import without_timing
 from benchmarks.results_pictures import Measured, accuracy_by_setting
 
 Numbers = Mapping[str, Any]
 HEAD = """## What the SST-2 result is made of
 
 The recipe `sst2-text` with one thing changed at a time, by `python benchmarks/ablation.py`; accuracy on dev, mean ±
-spread over seeds, same teacher and same labels throughout. A difference of less than a point is within what other rows
-would change. Where a command says so, all settings of a thing had less text and fewer epochs than the recipe. Some
-changes bring others with them: GloVe's vectors are narrower, random ones have to learn, and with more text there are
-more words."""
+spread over seeds, same teacher and same labels throughout, but where the teacher itself is what changes. A difference
+of less than a point is within what other rows would change. Where a command says so, all settings of a thing had less
+text and fewer epochs than the recipe. Some changes bring others with them: GloVe's vectors are narrower, random ones
+have to learn, and with more text there are more words."""
 
 
 def ablation_section(results: Path, *, pictures: Path) -> str:
@@ -42,7 +43,7 @@ def _part(ablation: Ablation, lines: Mapping[str, Numbers], *, pictures: Path) -
     file = pictures / f"ablation-{ablation.name}.svg"
     accuracy_by_setting(measured, xlabel=ablation.title, is_number=ablation.is_number, file=file)
     rows = [
-        f"| {one.name} | {one.accuracy:.1f} ± {one.spread:.1f} | {_words(line)} | `{line['command']}` |"
+        f"| {one.name} | {one.accuracy:.1f} ± {one.spread:.1f} | {_words(line)} | `{without_timing(line['command'])}` |"
         for one, line in zip(measured, found.values(), strict=True)
     ]
     table = [f"| {ablation.title} | accuracy | parameters | command |", "|---|---:|---:|---|", *rows]

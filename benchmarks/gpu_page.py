@@ -47,19 +47,46 @@ def _whole_run(found: Numbers) -> list[str]:
         f"{found['students']} students, those alone among them, read "
         f"{found['training_rows_per_second']:,} rows a second together, up to "
         f"{found['rows_of_a_student']:,} in an epoch. {_reached(found['dev_accuracy'])}",
+        *(_again(other) for other in found.get("again", [])),
     ]
+
+
+def _again(found: Numbers) -> str:
+    """One more run of the same, in other company."""
+    seconds = found["stages"]
+    told = ", ".join(_students(found["dev_accuracy"]))
+    beside = f" There ran beside it: {found['beside']}." if found["beside"] else ""
+    return (
+        f"Once more, with transformers {found['machine']['versions']['transformers']}: {found['seconds'] / 60:.1f} "
+        f"minutes, {seconds['teacher']:.0f} seconds of them to fine-tune the teacher, {seconds['labels']:.0f} to ask "
+        f"it and {seconds['students']:.0f} for the students, which reached: {told}.{beside}"
+    )
 
 
 def _reached(accuracy: Mapping[str, Sequence[float]]) -> str:
     """How good the students became: another run of a recipe that stands above, so the two may differ."""
-    told = [
+    return (
+        f"On dev they reached: {', '.join(_students(accuracy))}. Where the recipe stands in a table above, this is "
+        "another run of it, with a teacher of its own: together they show how far runs may differ."
+    )
+
+
+def other_runs(results: Path, recipe: str) -> list[float]:
+    """What the students of a recipe came to in whole runs of it, each with a teacher of its own: means of seeds."""
+    file = results / "whole_run.json"
+    if not file.is_file():
+        return []
+    found = json.loads(file.read_text(encoding="utf-8"))
+    runs = [run for run in (found, *found.get("again", [])) if run["command"].split()[:3] == ["limbeck", "run", recipe]]
+    return [statistics.mean(run["dev_accuracy"]["bilstm"]) for run in runs]
+
+
+def _students(accuracy: Mapping[str, Sequence[float]]) -> list[str]:
+    """Kind by kind, the mean of the seeds and each of them."""
+    return [
         f"{name} {100 * statistics.mean(seeds):.1f} ({' '.join(f'{100 * seed:.1f}' for seed in seeds)})"
         for name, seeds in sorted(accuracy.items(), key=lambda kind: statistics.mean(kind[1]))
     ]
-    return (
-        f"On dev they reached: {', '.join(told)}. Where the recipe stands in a table above, this is a second run of "
-        "it, with a teacher of its own: the two show how far runs may differ."
-    )
 
 
 def _steps(found: Numbers) -> list[str]:

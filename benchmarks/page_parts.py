@@ -1,5 +1,6 @@
 """What the sections of docs/results.md are put together from."""
 
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -22,3 +23,10 @@ def strongest_alone(lines: Mapping[str, Mapping[str, Any]]) -> str | None:
 def machine_name(machine: Mapping[str, Any]) -> str:
     """GPU, processor and cores, of what a report says of its machine."""
     return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])
+
+
+def without_timing(command: str) -> str:
+    """The command without keys of [evaluation], which change no student."""
+    words = shlex.split(command)
+    left_out = {place for place, word in enumerate(words) if word.startswith("evaluation.")}
+    return shlex.join(word for place, word in enumerate(words) if place not in left_out and place + 1 not in left_out)

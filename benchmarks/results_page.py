@@ -1,7 +1,6 @@
 """docs/results.md, from the numbers of tables, ablation and GPU; what has not been run is not on the page."""
 
 import json
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,11 +8,11 @@ from typing import Any
 
 from benchmarks.ablation_page import ablation_section
 from benchmarks.glance import at_a_glance
-from benchmarks.gpu_page import gpu_section
-from benchmarks.page_parts import strongest_alone
+from benchmarks.gpu_page import gpu_section, other_runs
+from benchmarks.page_parts import strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
 from benchmarks.results_pictures import Point, accuracy_against_speed
-from benchmarks.table_lines import TABLES, Published, Table
+from benchmarks.table_lines import TABLES, Line, Published, Table
 from limbeck.evaluation import wording
 
 Numbers = Mapping[str, Any]
@@ -54,7 +53,8 @@ def write_page(root: Path) -> None:
             print(f"not run yet: {table.name}:{missing}", file=sys.stderr)
         if lines:
             found[table.name] = table, lines
-            sections.append(section(table, lines, pictures=docs / "results"))
+            again = {line.name: other_runs(results, line.recipe) for line in table.lines if line.name in lines}
+            sections.append(section(table, lines, pictures=docs / "results", runs_again=again))
     if ablation := ablation_section(results / "ablation_sst2.json", pictures=docs / "results"):
         sections.append(ablation)
     else:
@@ -73,8 +73,10 @@ def _lines(table: Table, results: Path) -> Lines:
     return {line.name: found[line.name] for line in table.lines if line.name in found}
 
 
-def section(table: Table, lines: Lines, *, pictures: Path) -> str:
-    """One table's part of the page."""
+def section(
+    table: Table, lines: Lines, *, pictures: Path, runs_again: Mapping[str, Sequence[float]] | None = None
+) -> str:
+    """One table's part of the page; `runs_again` are the scores, by line, of runs of it that the table has not."""
     shown = {line.name: line.shown for line in table.lines}
     parts = [
         f"## {table.title}",
@@ -86,7 +88,7 @@ def section(table: Table, lines: Lines, *, pictures: Path) -> str:
         _classes(lines, shown) if table.has_classes else "",
         _published(table.published),
         _commands(lines, shown),
-        _what_differs(table, lines),
+        _what_differs(table, lines, runs_again or {}),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -261,13 +263,6 @@ def _commands(lines: Lines, shown: Mapping[str, str]) -> str:
     return _markdown(["model", "command", "seconds"], rows)
 
 
-def without_timing(command: str) -> str:
-    """The command without keys of [evaluation], which change no student."""
-    words = shlex.split(command)
-    left_out = {place for place, word in enumerate(words) if word.startswith("evaluation.")}
-    return shlex.join(word for place, word in enumerate(words) if place not in left_out and place + 1 not in left_out)
-
-
 def _seconds(line: Numbers) -> str:
     """Of the stages that take long; a teacher that several lines share is counted in each."""
     named = {"teacher": "teacher", "labels": "labels", "students": "students", "report": "report"}
@@ -276,7 +271,7 @@ def _seconds(line: Numbers) -> str:
     )
 
 
-def _what_differs(table: Table, lines: Lines) -> str:
+def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[float]]) -> str:
     recurrent = [100 * line["student"]["accuracy"] for line in lines.values() if line["student"]["kind"] == "bilstm"]
     sentences = [
         *table.differs,
@@ -293,7 +288,17 @@ def _what_differs(table: Table, lines: Lines) -> str:
     shown = {line.name: line.shown for line in table.lines}
     sentences += [*_line_by_line(table, lines), *_over_alone(table, lines)]
     sentences += [f"{shown[name]}: {line['remark']}" for name, line in lines.items() if "remark" in line]
+    sentences += [_told_again(line, again) for line in table.lines if (again := runs_again.get(line.name))]
+    if missing := [line.shown for line in table.lines if line.name not in lines]:
+        sentences.append(f"Not run: {'; '.join(missing)}.")
     return "\n".join(["What differs from the published tables, and what was not matched:", "", *_bullets(sentences)])
+
+
+def _told_again(line: Line, again: Sequence[float]) -> str:
+    found = " and ".join(wording.percent(one) for one in again)
+    return (
+        f"{line.shown}: other runs of it, each with a teacher of its own, came to {found} (training on a GPU, below)."
+    )
 
 
 def _line_by_line(table: Table, lines: Lines) -> list[str]:

@@ -40,6 +40,7 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], help="a key beside those of the line")
     options.add_argument("--runs", type=Path, default=Path("runs/whole"))
     options.add_argument("--out", type=Path, default=RESULTS)
+    options.add_argument("--again", action="store_true", help="one more run: keep the first, and put this beside it")
     options.add_argument("--beside", default="", help='what ran on the GPU meanwhile: "two other trainings"')
     asked = options.parse_args()
     lines = list(chosen_lines(asked.only))
@@ -61,7 +62,11 @@ def main() -> None:
         **gpu_numbers(looks),
     }
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    told = found
+    if asked.again:
+        told = json.loads(asked.out.read_text(encoding="utf-8"))
+        told["again"] = [*told.get("again", []), found]
+    asked.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
 
 

@@ -253,6 +253,29 @@ def test_pairs_go_down_the_whole_road(pairs_csv: Path, tiny_teacher_folder: Path
     assert limbeck.load(finished.models["bilstm"]).predict([("a film", "a road")])[0] in ("same", "different")
 
 
+def test_a_teacher_that_reads_texts_apart_teaches(pairs_csv: Path, tiny_teacher_folder: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "apart.toml"
+    recipe.write_text(
+        f'[corpus]\ntrain = "{pairs_csv}"\ntext = "first"\npair = "second"\n'
+        f'[teacher]\ncheckpoint = "{tiny_teacher_folder}"\nepochs = 1\nprecision = "fp32"\nnear_chance = "warn"\n'
+        'pairs = "apart"\n'
+        "[labeling]\nfeatures = 'mean'\n"
+        "[student]\nword_vectors = 'teacher'\n[distillation]\nepochs = 1\n",
+        encoding="utf-8",
+    )
+    notes, overrides = Notes(), [*SMALL, "evaluation.teacher_int8=true"]
+
+    finished = run(recipe, overrides=overrides, out=tmp_path / "run", reporter=notes)
+
+    config = json.loads((tmp_path / "run" / "teacher" / "config.json").read_text(encoding="utf-8"))
+    assert config["model_type"] == "twin_encoder"
+    assert entry(finished, "teacher")["latency_ms"]["p50"] > 0
+    assert any("not as an int8 file: no graph is known for its family, twin_encoder" in note for note in notes.lines)
+    again = Notes()
+    run(recipe, overrides=overrides, out=tmp_path / "run", reporter=again)
+    assert not any("not made yet" in note for note in again.lines)
+
+
 @pytest.fixture(scope="module")
 def sets_jsonl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Texts about up to two of three things, and some about none."""

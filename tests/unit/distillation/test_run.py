@@ -369,6 +369,7 @@ def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
     assert "soft_targets is 0.00% of the loss and logit_mse is 100%" in told
 
 
+@pytest.mark.skipif(training_device().type == "cuda", reason="a GPU adds in another order every time")
 def test_recorded_steps_make_the_student_that_steps_make(
     teach: Train,
     toy_corpus: Corpus,
@@ -425,7 +426,12 @@ def test_a_gpu_makes_the_same_student_of_recorded_steps(
     monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
     played: list[int] = []
     plain_play = recording.CudaRecording.play
-    monkeypatch.setattr(recording.CudaRecording, "play", lambda self: (played.append(1), plain_play(self)))
+
+    def play(recorded: Any) -> None:
+        played.append(1)
+        plain_play(recorded)
+
+    monkeypatch.setattr(recording.CudaRecording, "play", play)
     keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
 
     recorded = teach(role="student", labels=labels, **keys)

@@ -9,6 +9,7 @@ from limbeck.recipe.builtin import builtin_methods, builtin_recipes, data_and_me
 from limbeck.recipe.extends import merged, read_recipe
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.student import BiLstm, Transformer
+from limbeck.recipe.teacher import EncoderTeacher
 
 DATA = '[corpus]\ntrain = "train.csv"\n'
 
@@ -96,10 +97,11 @@ def test_a_method_can_be_extended_by_its_name(folder: Path) -> None:
 @pytest.mark.parametrize("method", [method.name for method in builtin_methods()])
 def test_every_method_goes_on_top_of_every_recipe_of_the_package_that_has_one_encoder(method: str) -> None:
     for data in builtin_recipes():
-        kind = load_recipe(data.name, locate=False).recipe.teacher.kind
-        if kind != "encoder":  # a file, or several that have no layers in common
+        teacher = load_recipe(data.name, locate=False).recipe.teacher
+        if not isinstance(teacher, EncoderTeacher):  # a file, or several that have no layers in common
             continue
-        loaded = load_recipe(f"{data.name}-{method}", locate=False)
+        overrides = ["teacher.pairs=together"] if teacher.pairs == "apart" else []  # transformers want that
+        loaded = load_recipe(f"{data.name}-{method}", overrides=overrides, locate=False)
 
         assert loaded.name == f"{data.name}-{method}"
 

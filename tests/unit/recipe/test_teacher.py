@@ -18,6 +18,9 @@ ENSEMBLE = {"kind": "ensemble", "members": [{"checkpoint": "a"}, FILE]}
 PRETRAINED = {"checkpoint": "a", "pretraining": {"epochs": 5, "learning_rate": 5e-5}}
 SEVERAL = {"kind": "ensemble", "members": [PRETRAINED, FILE, {"checkpoint": "b"}]}
 
+APART = {"checkpoint": "a", "pairs": "apart"}
+PAIRS = {"train": "rows.csv", "pair": "second"}
+
 
 def recipe(teacher: Any, **sections: Any) -> Recipe:
     return parse_recipe({"corpus": {"train": "rows.csv"}, "teacher": teacher, **sections}, recipe="r.toml")
@@ -204,3 +207,34 @@ def test_the_folder_of_a_student_is_made_absolute(tmp_path: Path) -> None:
 
     assert isinstance(teacher, StudentTeacher)
     assert teacher.path == str(tmp_path / "runs")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({}, 'teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair'),
+        ({"corpus": PAIRS, "student": {"kind": "transformer"}}, "a transformer reads both texts of a row at once"),
+        ({"corpus": PAIRS, "teacher": {**APART, "train": "none"}}, 'pairs = "apart" gives an encoder another head'),
+        (
+            {"teacher": {"kind": "ensemble", "members": [{"checkpoint": "a"}, APART]}},
+            'teacher.pairs = "apart" is for rows of two texts',
+        ),
+    ],
+)
+def test_texts_are_read_apart_where_there_are_two_and_the_student_does_so_too(
+    sections: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RecipeInvalid) as raised:
+        parse_recipe({"corpus": {"train": "rows.csv"}, "teacher": APART, **sections}, recipe="r.toml")
+
+    assert message in str(raised.value)
+
+
+def test_texts_are_read_together_unless_one_asks() -> None:
+    together, apart = (
+        parse_recipe({"corpus": PAIRS, "teacher": teacher}, recipe="r.toml").teacher for teacher in ({}, APART)
+    )
+
+    assert isinstance(together, EncoderTeacher)
+    assert isinstance(apart, EncoderTeacher)
+    assert (together.pairs, apart.pairs) == ("together", "apart")

@@ -71,3 +71,19 @@ def test_accuracy_alone_saves_nobody() -> None:
     """Always the most frequent class: 95 % right, and nothing learned."""
     with pytest.raises(TeacherNearChance):
         refuse_guessing(replace(GUESSING, dev_accuracy=0.95, dev_skill=0.0), near_chance="stop", reporter=Listening())
+
+
+def test_of_pairs_that_were_read_as_one_text_the_other_way_is_told() -> None:
+    with pytest.raises(TeacherNearChance) as raised:
+        refuse_guessing(GUESSING, near_chance="stop", reporter=SilentReporter(), has_read_together=True)
+
+    assert 'set pairs = "apart"' in str(raised.value)
+
+
+def test_classes_that_look_swapped_are_not_blamed_on_pairs() -> None:
+    swapped = replace(GUESSING, dev_skill=-0.8, dev_accuracy=0.1)
+
+    with pytest.raises(TeacherNearChance) as raised:
+        refuse_guessing(swapped, near_chance="stop", reporter=SilentReporter(), has_read_together=True)
+
+    assert "apart" not in str(raised.value)

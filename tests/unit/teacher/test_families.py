@@ -16,6 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.errors import TextsNotApart
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.encoder import Encoder
@@ -321,6 +322,28 @@ def test_long_texts_are_cut_and_keep_the_special_tokens(taught: Taught, long_tex
     kept = [*tokens[:head], *tokens[len(tokens) - room + head :]]
     assert described(encoder, pair) == filled(taught.family.pair, A=kept, B=second)
     assert np.isfinite(encoder.logits([text], [text])).all()
+
+
+def test_a_family_reads_texts_apart_or_says_that_it_cannot(taught: Taught, tmp_path: Path) -> None:
+    if taught.family.padding == "left":
+        with pytest.raises(TextsNotApart, match=r"it is a xlnet; known: .*bert"):
+            apart(taught.checkpoint)
+        return
+
+    twin = apart(taught.checkpoint)
+
+    together = twin.logits(TEXTS, TEXTS[::-1], tokens_per_batch=1000)
+    alone = [twin.logits([a], [b]) for a, b in zip(TEXTS, TEXTS[::-1], strict=True)]
+    np.testing.assert_allclose(together, np.concatenate(alone), atol=1e-5)
+    assert twin.fresh == {"classifier.weight", "classifier.bias"}
+    twin.save(tmp_path)
+    again = load_encoder(tmp_path, max_length=MAX_LENGTH, arithmetic="fp32")
+    np.testing.assert_array_equal(again.logits(TEXTS, TEXTS[::-1], tokens_per_batch=1000), together)
+
+
+def apart(checkpoint: Path) -> Encoder:
+    labels = ["different", "same"]
+    return load_encoder(checkpoint, max_length=MAX_LENGTH, arithmetic="fp32", labels=labels, apart=True)
 
 
 def test_words_and_pieces_have_states(taught: Taught) -> None:

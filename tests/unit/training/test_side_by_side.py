@@ -69,7 +69,8 @@ def wait(job, tell):
         signal.pause()
 """
 PARENT = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored, as behind a shell's "&"
 from limbeck.training.side_by_side import run_side_by_side
 
 class Nobody:

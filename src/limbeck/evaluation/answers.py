@@ -11,9 +11,11 @@ import numpy.typing as npt
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import TooFewRows
 from limbeck.evaluation import calibration, metrics
+from limbeck.evaluation.network import has_fast_network, network_logits
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
 from limbeck.runtime.probabilities import probabilities_of
@@ -136,19 +138,35 @@ def runtime_rows(rows: Rows) -> list[Row]:
     return list(rows.texts) if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
 
 
-def answers_of(exports: Mapping[int, ModelFolder], *, rows: Rows, bar: Bar, shipped_place: int | None = 0) -> Answers:
-    """What the exported files say, one per seed, each loaded as it will be where it ships."""
-    texts = runtime_rows(rows)
-    logits = [_logits(export, texts, bar=bar) for export in exports.values()]
+def answers_of(
+    exports: Mapping[int, ModelFolder],
+    *,
+    rows: Rows,
+    bar: Bar,
+    shipped_place: int | None = 0,
+    students: Mapping[int, StudentFolder] | None = None,
+) -> Answers:
+    """What the exported files say, one per seed, each loaded as it will be where it ships.
+
+    Where the `students` that they were made from are given, transformers are asked by their networks on a GPU.
+    """
+    asked, students = runtime_rows(rows), students or {}
+    logits = [_logits(export, rows, asked, bar=bar, student=students.get(seed)) for seed, export in exports.items()]
     temperatures = tuple(export.facts().temperature for export in exports.values())
     return Answers(rows.labels, np.stack(logits), temperatures, shipped_place)
 
 
-def _logits(export: ModelFolder, texts: list[Row], *, bar: Bar) -> npt.NDArray[np.float32]:
+def _logits(
+    export: ModelFolder, rows: Rows, asked: list[Row], *, bar: Bar, student: StudentFolder | None
+) -> npt.NDArray[np.float32]:
+    if student is not None and has_fast_network(export):
+        by_network = network_logits(export, student, rows, asked, bar=bar)
+        if by_network is not None:
+            return by_network
     classifier = load(export.folder)
     pieces = [np.zeros((0, len(classifier.labels)), dtype=np.float32)]
-    for start in range(0, len(texts), ROWS_PER_CALL):
-        piece = texts[start : start + ROWS_PER_CALL]
+    for start in range(0, len(asked), ROWS_PER_CALL):
+        piece = asked[start : start + ROWS_PER_CALL]
         pieces.append(np.asarray(classifier.logits(piece), dtype=np.float32))
         bar.advance(len(piece))
     return np.concatenate(pieces)

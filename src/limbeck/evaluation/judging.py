@@ -44,7 +44,13 @@ def judge(
     files = sum(len(candidate.exports) for candidate in candidates)
     with reporter.bar("judging", total=len(rows) * files + (0 if main is None else len(dev)), unit="rows") as bar:
         answers = [
-            answers_of(candidate.exports, rows=rows, bar=bar, shipped_place=candidate.shipped_place)
+            answers_of(
+                candidate.exports,
+                rows=rows,
+                bar=bar,
+                shipped_place=candidate.shipped_place,
+                students=candidate.students,
+            )
             for candidate in candidates
         ]
         on_dev = None if main is None else answers_of({0: candidates[main].shipped}, rows=dev, bar=bar)

@@ -9,7 +9,7 @@ from pathlib import Path
 OF_THE_TEACHER = "student.family=teacher"
 BIG_BATCH = "distillation.batch_size=512"
 TRANSFORMER_BATCH = "distillation.batch_size=128"
-FEW_COMPARED = "export.parity_rows=100"  # long reviews take a CPU a third of a second each
+FEW_COMPARED = "export.parity_rows=100"  # a transformer takes long over long reviews on a CPU
 OUR_STUDENT = [
     "student.hidden_size=300",
     "student.pooling=max",

@@ -57,9 +57,9 @@ def _again(found: Numbers) -> str:
     told = ", ".join(_students(found["dev_accuracy"]))
     beside = f" There ran beside it: {found['beside']}." if found["beside"] else ""
     return (
-        f"Once more, with transformers {found['machine']['versions']['transformers']}: {found['seconds'] / 60:.1f} "
-        f"minutes, {seconds['teacher']:.0f} seconds of them to fine-tune the teacher, {seconds['labels']:.0f} to ask "
-        f"it and {seconds['students']:.0f} for the students, which reached: {told}.{beside}"
+        f"Once more ({machine_name(found['machine'])}): {found['seconds'] / 60:.1f} minutes, {seconds['teacher']:.0f} "
+        f"seconds of them to fine-tune the teacher, {seconds['labels']:.0f} to ask it and {seconds['students']:.0f} "
+        f"for the students, which reached: {told}. The GPU was busy {found['busy_percent']:.0f} % of the time.{beside}"
     )
 
 
@@ -77,8 +77,8 @@ def other_runs(results: Path, recipe: str) -> list[float]:
     if not file.is_file():
         return []
     found = json.loads(file.read_text(encoding="utf-8"))
-    runs = [run for run in (found, *found.get("again", [])) if run["command"].split()[:3] == ["limbeck", "run", recipe]]
-    return [statistics.mean(run["dev_accuracy"]["bilstm"]) for run in runs]
+    runs = [run for run in (found, *found.get("again", [])) if run["command"] == f"limbeck run {recipe} --until export"]
+    return [statistics.mean(run["dev_accuracy"]["bilstm"]) for run in runs if "bilstm" in run["dev_accuracy"]]
 
 
 def _students(accuracy: Mapping[str, Sequence[float]]) -> list[str]:

@@ -265,10 +265,10 @@ def _commands(lines: Lines, shown: Mapping[str, str]) -> str:
 
 def _seconds(line: Numbers) -> str:
     """Of the stages that take long; a teacher that several lines share is counted in each."""
-    named = {"teacher": "teacher", "labels": "labels", "students": "students", "report": "report"}
-    return ", ".join(
-        f"{what} {line['seconds'][stage]:.0f}" for stage, what in named.items() if line["seconds"].get(stage)
-    )
+    spent = dict(line["seconds"])
+    spent["teacher"] = spent.get("teacher", 0.0) + spent.pop("teachers", 0.0)  # members of an ensemble
+    named = ("teacher", "labels", "students", "report")
+    return ", ".join(f"{stage} {spent[stage]:.0f}" for stage in named if spent.get(stage))
 
 
 def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[float]]) -> str:

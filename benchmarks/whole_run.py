@@ -50,24 +50,25 @@ def main() -> None:
     run = asked.runs / f"{table.name}-{line.name}"
     if asked.runs.exists():
         sys.exit(f"{asked.runs} is there already: what it holds would not be made again, and not be timed")
+    command = f"{command_of(line.recipe, [*line.overrides, *asked.set])} --until export"
+    first = json.loads(asked.out.read_text(encoding="utf-8")) if asked.again else None
+    if first and first["command"] != command:
+        sys.exit(f"{asked.out} is of another command: {first['command']}")
     keys = [part for one in (*line.overrides, *asked.set) for part in ("--set", one)]
     words = [sys.executable, "-m", "limbeck", "run", line.recipe, *keys, "--out", str(run), "--until", "export"]
     seconds, looks = watched(words)
     found = {
         "what": "a whole run, from files to exported students",
-        "command": f"{command_of(line.recipe, [*line.overrides, *asked.set])} --until export",
+        "command": command,
         "machine": machine_facts(threads=0),
         "beside": asked.beside,
         **numbers(run, seconds),
         **gpu_numbers(looks),
     }
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    told = found
-    if asked.again:
-        told = json.loads(asked.out.read_text(encoding="utf-8"))
-        told["again"] = [*told.get("again", []), found]
-    asked.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
+    told = {**first, "again": [*first.get("again", []), found]} if first else found
+    asked.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
 def watched(words: Sequence[str]) -> tuple[float, list[tuple[float, float]]]:

@@ -259,8 +259,8 @@ def test_a_teacher_that_reads_texts_apart_teaches(pairs_csv: Path, tiny_teacher_
         f'[corpus]\ntrain = "{pairs_csv}"\ntext = "first"\npair = "second"\n'
         f'[teacher]\ncheckpoint = "{tiny_teacher_folder}"\nepochs = 1\nprecision = "fp32"\nnear_chance = "warn"\n'
         'pairs = "apart"\n'
-        "[labeling]\nfeatures = 'mean'\n"
-        "[student]\nword_vectors = 'teacher'\n[distillation]\nepochs = 1\n",
+        "[student]\nword_vectors = 'teacher'\n[distillation]\nepochs = 1\n"
+        "losses = [{kind = 'logit_mse'}, {kind = 'spkd'}]\n",
         encoding="utf-8",
     )
     notes, overrides = Notes(), [*SMALL, "evaluation.teacher_int8=true"]

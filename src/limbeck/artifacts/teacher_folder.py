@@ -9,6 +9,7 @@ from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.artifacts.model_folder import GRAPH
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
+TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
 ANSWERS = "answers.arrow"  # of a teacher that is a file: content key → logits, see limbeck.artifacts.answers
 
 
@@ -86,6 +87,12 @@ class TeacherFolder:
         """Width of an encoder's states."""
         config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
         return int(next(config[name] for name in NAMES_OF_WIDTH if name in config))
+
+    @property
+    def reads_apart(self) -> bool:
+        """Whether it is an encoder that reads the two texts of a pair one by one."""
+        config = self.folder / "config.json"
+        return self.is_encoder and json.loads(config.read_text(encoding="utf-8")).get("model_type") == TWIN
 
     def tokenizer_json(self) -> str:
         """An encoder's fast tokenizer, as the tokenizers library writes it."""

@@ -11,13 +11,14 @@ from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.shapes import LayerShape, Shapes
 from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
 from limbeck.distillation.vectors import width_of
-from limbeck.errors import ClassesUnlearned, LayersUnreadable
+from limbeck.errors import ClassesUnlearned, LayersUnreadable, TeacherReadsApart
 from limbeck.models.checkpoint import damage_told, find_checkpoint
 from limbeck.models.layer_parts import FAMILIES
 from limbeck.models.students import word_student
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, shape_for, student_family
 from limbeck.models.transformer_start import layer_sources, starts_as_classifier
+from limbeck.models.twin_encoder import TwinEncoderConfig
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
@@ -41,6 +42,8 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
     encoder = _encoder_of(recipe.teacher)
     if isinstance(student, Transformer) and encoder is not None:
         config = _config_of(encoder.checkpoint, with_tokens=student.vocabulary.kind == "teacher")
+        if config.model_type == TwinEncoderConfig.model_type:
+            raise TeacherReadsApart(checkpoint=encoder.checkpoint)
         shapes = _layer_shapes(student, config)
         _refuse_unlearned_classes(recipe.distillation, student, config)
         if config.model_type not in FAMILIES and any(

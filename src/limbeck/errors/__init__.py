@@ -23,7 +23,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
     │                          HeadsDiffer · RelationHeadsImpossible · CustomLossUnusable · ClassesUnlearned
     │                          StudentFamilyUnsupported · TeacherTokensUnsupported · TeacherLayersMissing · HeadsUnfit
-    │                          SizeLimitTooSmall
+    │                          SizeLimitTooSmall · TeacherReadsApart
     ├── TrainingDiverged
     ├── ExportRefused
     ├── ServingError           PortTaken · AddressUnusable
@@ -93,6 +93,7 @@ from limbeck.errors.student import (
     StudentError,
     StudentFamilyUnsupported,
     TeacherLayersMissing,
+    TeacherReadsApart,
     TeacherTokensUnsupported,
     TokenizerUnsupported,
     TrainingDiverged,
@@ -210,6 +211,7 @@ __all__ = [
     "TeacherError",
     "TeacherLayersMissing",
     "TeacherNearChance",
+    "TeacherReadsApart",
     "TeacherTokensUnsupported",
     "TensorFlowCheckpointNotFound",
     "TextsNotApart",

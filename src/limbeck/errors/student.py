@@ -78,6 +78,17 @@ class StudentFamilyUnsupported(StudentError):
         )
 
 
+class TeacherReadsApart(StudentError):
+    """A transformer student is to start from a teacher that reads the two texts of a pair one by one."""
+
+    def __init__(self, *, checkpoint: str) -> None:
+        super().__init__(
+            f"a transformer student reads both texts of a pair at once, and its teacher each by itself\n"
+            f"  teacher.checkpoint: {checkpoint}\n"
+            f'Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".'
+        )
+
+
 class TeacherTokensUnsupported(StudentError):
     """A transformer student cannot read the teacher's tokens as asked."""
 

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
+from tokenizers.processors import TemplateProcessing
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import SequenceClassifierOutput
+
+from limbeck.models.outputs import StudentOutput
 
 # Families that begin a text with a token of its own, end it with another, and pad behind it.
 WITH_POOLER = ("albert", "bert", "camembert", "ernie", "mpnet", "roberta", "xlm-roberta")  # unless one asks for none
@@ -14,26 +16,29 @@ FAMILIES = (*WITH_POOLER, "deberta", "deberta-v2", "distilbert", "electra")
 
 
 class TwinEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
-    """The encoder's own config, and the tokens that its texts begin and end with."""
+    """The encoder's own config, and the token that its texts begin with.
+
+    There are two types of tokens, those of the first text and those of the second: the encoder does not see them.
+    """
 
     model_type = "twin_encoder"
 
     def __init__(
-        self,
-        *,
-        encoder: Mapping[str, Any] | None = None,
-        cls_token_id: int | None = None,
-        sep_token_id: int | None = None,
-        **rest: Any,
+        self, *, encoder: Mapping[str, Any] | None = None, cls_token_id: int | None = None, **rest: Any
     ) -> None:
         self.encoder = dict(encoder or {})
         self.cls_token_id = cls_token_id
-        self.sep_token_id = sep_token_id
-        for name in ("hidden_size", "max_position_embeddings", "type_vocab_size", "initializer_range", "pad_token_id"):
+        for name in ("hidden_size", "max_position_embeddings", "initializer_range", "pad_token_id"):
             if name in self.encoder:
                 rest.setdefault(name, self.encoder[name])
         rest.setdefault("hidden_size", self.encoder.get("dim"))  # as DistilBERT calls it
+        rest.setdefault("type_vocab_size", 2)
         super().__init__(**rest)
+
+    @property
+    def pair_feature_size(self) -> int:
+        """Width of what the head reads of a row."""
+        return 4 * int(self.hidden_size)
 
 
 class _Texts(NamedTuple):
@@ -49,8 +54,8 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
     """The same encoder reads each text by itself; the means u, v of its states are classified from [u; v; u⊙v; |u−v|].
 
     So Sentence-BERT does (Reimers and Gurevych 2019, arXiv:1908.10084), and the siamese students here. A row comes as
-    to any other encoder, both texts in one, and its hidden states are given back in the places of that row. A row of
-    one text is read as if it were there twice.
+    to any other encoder, both texts in one, told apart by the types of its tokens (`typed_pairs`); its hidden states
+    are given back in the places of that row. A row of one text is read as if it were there twice.
     """
 
     config_class = TwinEncoderConfig
@@ -64,7 +69,7 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         options = {"add_pooling_layer": False} if inner.model_type in WITH_POOLER else {}
         self.encoder = AutoModel.from_config(inner, **options)
         self.dropout = nn.Dropout(getattr(inner, "hidden_dropout_prob", getattr(inner, "dropout", 0.1)))
-        self.classifier = nn.Linear(4 * inner.hidden_size, config.num_labels)
+        self.classifier = nn.Linear(config.pair_feature_size, config.num_labels)
         self.post_init()
 
     def get_input_embeddings(self) -> Any:
@@ -82,8 +87,13 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         token_type_ids: Tensor | None = None,
         output_hidden_states: bool = False,
         **_ignored: Any,
-    ) -> SequenceClassifierOutput:
-        """Logits (rows, classes) of ids (rows, tokens), whose mask is 1 on tokens and 0 on the padding behind them."""
+    ) -> StudentOutput:
+        """Logits (rows, classes) of ids (rows, tokens), whose mask is 1 on tokens and 0 on the padding behind them.
+
+        Types are 0 on the first text and what stands around it, 1 on the second and what ends it.
+        """
+        if token_type_ids is None:
+            raise ValueError("this model tells two texts apart by token_type_ids, which are missing")
         inside = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         texts = self._texts(input_ids, inside, token_type_ids)
         answer = self.encoder(
@@ -93,22 +103,20 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         share = texts.inside[..., None].to(states.dtype)
         first, second = ((states * share).sum(dim=1) / share.sum(dim=1)).chunk(2)
         features = torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
-        return SequenceClassifierOutput(
+        return StudentOutput(
             logits=self.classifier(self.dropout(features)),
             hidden_states=tuple(_in_row(one, texts) for one in answer.hidden_states) if output_hidden_states else None,
+            features=features,
         )
 
-    def _texts(self, ids: Tensor, inside: Tensor, types: Tensor | None) -> _Texts:
+    def _texts(self, ids: Tensor, inside: Tensor, types: Tensor) -> _Texts:
         """Take the rows apart. The second text gets the first token that it would have had, had it stood alone."""
-        first = self._first(ids, inside, types)
+        first = inside & (types == 0)
         number = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
         of_first, ends = first.sum(dim=1, keepdim=True), inside.sum(dim=1, keepdim=True)
-        # RoBERTa puts a second separator between the texts, which is of neither; the last one is the second text's.
-        is_between = (ids == self.config.sep_token_id) & (number == of_first) & (number + 1 < ends)
-        begins = of_first + is_between.sum(dim=1, keepdim=True)
         # Where there is no second text, the first one stands for it, from behind its own first token.
         has_second = of_first < ends
-        begins, ends = torch.where(has_second, begins, 1), torch.where(has_second, ends, of_first)
+        begins, ends = torch.where(has_second, of_first, 1), torch.where(has_second, ends, of_first)
         lengths = torch.cat([of_first, ends - begins + 1])
         place = number[:, : int(lengths.max())]
         taken = (begins + place - 1).clamp(min=0, max=ids.shape[1] - 1)
@@ -118,19 +126,25 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         places = torch.where(first, number, number - begins + 1).clamp(min=0, max=place.shape[1] - 1)
         return _Texts(both, within, first, places)
 
-    def _first(self, ids: Tensor, inside: Tensor, types: Tensor | None) -> Tensor:
-        """Where the first text stands: by the types of tokens in families that have them, else up to a separator."""
-        if types is not None and (getattr(self.config, "type_vocab_size", None) or 0) > 1:
-            return inside & (types == 0)
-        separators: Tensor = (ids == self.config.sep_token_id).long()
-        return inside & (separators.cumsum(dim=1) == separators)  # the first one is still of the first text
 
+def typed_pairs(tokenizer: Any) -> None:
+    """Let a fast tokenizer put one separator between two texts and tell them apart by types, whatever family it is of.
 
-def twin_of(encoder: PreTrainedModel, *, cls_token_id: int, sep_token_id: int, labels: int) -> Any:
-    """A twin that begins with the weights of an encoder, and a classifier that begins at random."""
-    config = TwinEncoderConfig(
-        encoder=encoder.config.to_dict(), cls_token_id=cls_token_id, sep_token_id=sep_token_id, num_labels=labels
+    Separators do not tell them apart: they may stand in a text.
+    """
+    begin, end = tokenizer.cls_token, tokenizer.sep_token
+    tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{begin}:0 $A:0 {end}:0",
+        pair=f"{begin}:0 $A:0 {end}:0 $B:1 {end}:1",
+        special_tokens=[(begin, tokenizer.cls_token_id), (end, tokenizer.sep_token_id)],
     )
+    tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    tokenizer.init_kwargs["model_input_names"] = tokenizer.model_input_names
+
+
+def twin_of(encoder: PreTrainedModel, *, cls_token_id: int, labels: int) -> Any:
+    """A twin that begins with the weights of an encoder, and a classifier that begins at random."""
+    config = TwinEncoderConfig(encoder=encoder.config.to_dict(), cls_token_id=cls_token_id, num_labels=labels)
     twin = TwinEncoderForSequenceClassification(config)
     own = twin.encoder.state_dict().keys()
     twin.encoder.load_state_dict({name: value for name, value in encoder.state_dict().items() if name in own})

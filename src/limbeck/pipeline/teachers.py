@@ -141,13 +141,13 @@ def _member(
         near_chance=section.near_chance,
         table=table,
         reporter=work.reporter,
-        has_read_together=corpus.is_pair and _could_read_apart(section),
+        has_read_together=corpus.is_pair and _is_fine_tuned(section) and not teacher.reads_apart,
     )
     return teacher
 
 
-def _could_read_apart(section: AnyMember) -> bool:
-    return isinstance(section, EncoderTeacher) and section.pairs == "together" and section.train != "none"
+def _is_fine_tuned(section: AnyMember) -> bool:
+    return isinstance(section, EncoderTeacher) and section.train != "none"
 
 
 def _settings(section: AnyMember) -> dict[str, Any]:

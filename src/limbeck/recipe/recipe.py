@@ -97,7 +97,7 @@ class Recipe(Section):
             if isinstance(self.student, Transformer):
                 raise ValueError(
                     "a transformer reads both texts of a row at once, so it cannot start from a teacher of "
-                    'pairs = "apart": leave that key out, or set student.kind = "bilstm"'
+                    'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
                 )
         wanted = self.student.vocabulary.kind
         if wanted != "words" and not any(isinstance(member, EncoderTeacher) for member in members):

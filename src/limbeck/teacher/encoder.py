@@ -111,7 +111,8 @@ class Encoder:
     ) -> tuple[Logits, Features]:
         """The logits as `logits` gives them, and (rows, width): one vector for each row, from its last hidden states.
 
-        "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens but padding.
+        "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens but padding. An
+        encoder that reads two texts apart has one such vector, whatever the pooling: what its classifier reads of both.
         """
         logits, features = self._asked(texts, pairs, pooling=pooling, tokens_per_batch=tokens_per_batch, bar=bar)
         assert features is not None, "asked with a pooling"
@@ -164,14 +165,17 @@ class Encoder:
     def _said(self, reading: Reading, *, pooling: Pooling | None, bar: Bar | None) -> Answer:
         config = self.model.config
         found = torch.zeros((reading.rows, config.num_labels), device=self.device)
-        width = config.hidden_size if pooling else 0
+        width = getattr(config, "pair_feature_size", config.hidden_size) if pooling else 0
         features = torch.zeros((reading.rows, width), dtype=torch.float16, device=self.device)
         read = -1 if reads_last_token(config) else 0  # padding is on the other side
         with self._asking():
             for places, batch in self._sent(reading.batches, bar=bar):
                 answer = self.model(**batch, **({"output_hidden_states": True} if pooling else {}))
                 found[places] = answer.logits.float()  # read at the end: no batch waits
-                if pooling:
+                own = getattr(answer, "features", None)
+                if pooling and own is not None:
+                    features[places] = own.half()
+                elif pooling:
                     states = answer.hidden_states[-1].float()
                     pooled = states[:, read] if pooling == "cls" else mean_state(states, batch["attention_mask"].bool())
                     features[places] = pooled.half()

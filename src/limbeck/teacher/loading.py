@@ -13,7 +13,7 @@ from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, Texts
 from limbeck.models.checkpoint import damage_told
 from limbeck.models.positions import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
-from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of
+from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of, typed_pairs
 from limbeck.recipe.teacher import EncoderTeacher, LongTexts
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import class_order, classes_of, final_layer, name_classes, put_in_order, start_afresh
@@ -47,7 +47,8 @@ def load_encoder(
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
     becomes_twin = apart and config.model_type != TwinEncoderConfig.model_type
-    order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder) if not becomes_twin else None
+    order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder)
+    loses_head, order = becomes_twin and order is not None, None if becomes_twin else order
     fitted = {"num_labels": len(labels)} if labels and order is None else {}
     if becomes_twin:
         _refuse_apart(config, tokenizer, folder=folder)
@@ -79,8 +80,17 @@ def load_encoder(
     if labels is not None:
         _fit_head(encoder, labels, order=order, theirs=theirs)
         _set_task(model, multi_label=multi_label)
+        encoder.note = encoder.note or _note_on_pairs(config, apart=apart, loses_head=loses_head)
     _forget_memories(model)
     return encoder
+
+
+def _note_on_pairs(config: Any, *, apart: bool, loses_head: bool) -> str | None:
+    if loses_head:
+        return "the checkpoint's head is for texts that are read together; a fresh one is trained"
+    if config.model_type == TwinEncoderConfig.model_type and not apart:
+        return "the checkpoint reads the texts of a pair apart, and goes on to"
+    return None
 
 
 def _refuse_apart(config: Any, tokenizer: Any, *, folder: Path) -> None:
@@ -94,7 +104,8 @@ def _twin(
     model: Any, loading: Mapping[str, Any], *, tokenizer: Any, classes: int
 ) -> tuple[Any, dict[str, Collection[Any]]]:
     """The encoder inside a twin, whose weights have other names; the head is fresh."""
-    twin = twin_of(model, cls_token_id=tokenizer.cls_token_id, sep_token_id=tokenizer.sep_token_id, labels=classes)
+    typed_pairs(tokenizer)
+    twin = twin_of(model, cls_token_id=tokenizer.cls_token_id, labels=classes)
     inside, names = twin.base_model_prefix, {name for name, _ in twin.named_parameters()}
     missing = {f"{inside}.{name}" for name in loading["missing_keys"]} & names
     mismatched = [(f"{inside}.{name}", *shapes) for name, *shapes in loading["mismatched_keys"]]

@@ -16,9 +16,11 @@ from limbeck.errors import (
     LimbeckError,
     RelationHeadsImpossible,
     TeacherLayersMissing,
+    TeacherReadsApart,
     TeacherTokensUnsupported,
 )
 from limbeck.recipe.load import parse_recipe
+from limbeck.teacher.loading import load_encoder
 
 TRANSFORMER = {"kind": "transformer", "layers": 1}
 
@@ -103,6 +105,16 @@ def test_tokens_that_cannot_be_taken_over_are_refused_before_the_teacher_is_taug
         refuse_the_impossible(recipe_of(teacher, [{"kind": "logit_mse"}]))
     pieces = {**TRANSFORMER, "vocabulary": {"kind": "pieces"}}
     refuse_the_impossible(recipe_of(teacher, [{"kind": "logit_mse"}], pieces))
+
+
+@pytest.mark.parametrize("family", ["teacher", "bert"])
+def test_layers_of_a_checkpoint_that_reads_texts_apart_are_no_start(
+    tiny_teacher_folder: Path, tmp_path: Path, family: str
+) -> None:
+    load_encoder(tiny_teacher_folder, max_length=16, arithmetic="fp32", labels=["a", "b"], apart=True).save(tmp_path)
+
+    with pytest.raises(TeacherReadsApart, match=r'student\.kind = "bilstm"'):
+        refuse_the_impossible(recipe_of(tmp_path, [{"kind": "logit_mse"}], {**TRANSFORMER, "family": family}))
 
 
 def test_a_student_of_words_needs_no_look_at_the_teacher() -> None:

@@ -13,12 +13,8 @@ from limbeck.models.twin_encoder import TwinEncoderForSequenceClassification, tw
 
 PAD, CLS, SEP = 0, 1, 2
 SIZES = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 8}
-# Of the texts (5, 6, 7) and (8, 9), in one row: as BERT has them, with types, and as RoBERTa has them, without.
-ROWS = {
-    "bert": ([CLS, 5, 6, 7, SEP, 8, 9, SEP], [0] * 5 + [1] * 3),
-    "roberta": ([CLS, 5, 6, 7, SEP, SEP, 8, 9, SEP], None),
-    "distilbert": ([CLS, 5, 6, 7, SEP, 8, 9, SEP], None),
-}
+# The texts (5, 6, 7) and (8, 9) in one row.
+IDS, TYPES = [CLS, 5, 6, 7, SEP, 8, 9, SEP], [0, 0, 0, 0, 0, 1, 1, 1]
 CONFIGS: dict[str, Any] = {
     "bert": lambda: transformers.BertConfig(**SIZES, pad_token_id=PAD),
     "roberta": lambda: transformers.RobertaConfig(**SIZES, pad_token_id=PAD, type_vocab_size=1),
@@ -44,16 +40,17 @@ def encoder(family: str) -> Any:
 
 @pytest.fixture
 def twin(encoder: Any) -> TwinEncoderForSequenceClassification:
-    found: TwinEncoderForSequenceClassification = twin_of(encoder, cls_token_id=CLS, sep_token_id=SEP, labels=3).eval()
+    found: TwinEncoderForSequenceClassification = twin_of(encoder, cls_token_id=CLS, labels=3).eval()
     return found
 
 
-def read(model: Any, ids: list[int], types: list[int] | None, *, padding: int = 0, **options: Any) -> Any:
+def read(model: Any, ids: list[int], types: list[int], *, padding: int = 0, **options: Any) -> Any:
     """What the model says of one row, with so much padding behind it."""
-    batch = {"input_ids": torch.tensor([[*ids, *[PAD] * padding]])}
-    batch["attention_mask"] = torch.tensor([[*[1] * len(ids), *[0] * padding]])
-    if types is not None:
-        batch["token_type_ids"] = torch.tensor([[*types, *[0] * padding]])
+    batch = {
+        "input_ids": torch.tensor([[*ids, *[PAD] * padding]]),
+        "attention_mask": torch.tensor([[*[1] * len(ids), *[0] * padding]]),
+        "token_type_ids": torch.tensor([[*types, *[0] * padding]]),
+    }
     with torch.no_grad():
         return model(**batch, **options)
 
@@ -66,19 +63,19 @@ def states_of(encoder: Any, *tokens: int) -> Tensor:
 
 
 def test_it_classifies_what_the_encoder_makes_of_each_text_alone(
-    twin: TwinEncoderForSequenceClassification, encoder: Any, family: str
+    twin: TwinEncoderForSequenceClassification, encoder: Any
 ) -> None:
     u = states_of(encoder, CLS, 5, 6, 7, SEP).mean(dim=0)
     v = states_of(encoder, CLS, 8, 9, SEP).mean(dim=0)
 
-    logits = read(twin, *ROWS[family]).logits[0]
+    logits = read(twin, IDS, TYPES).logits[0]
 
     expected = twin.classifier(torch.cat([u, v, u * v, (u - v).abs()]))
     np.testing.assert_allclose(logits, expected.detach(), atol=1e-6)
 
 
-def test_padding_changes_nothing(twin: TwinEncoderForSequenceClassification, family: str) -> None:
-    np.testing.assert_allclose(read(twin, *ROWS[family], padding=4).logits, read(twin, *ROWS[family]).logits, atol=1e-6)
+def test_padding_changes_nothing(twin: TwinEncoderForSequenceClassification) -> None:
+    np.testing.assert_allclose(read(twin, IDS, TYPES, padding=4).logits, read(twin, IDS, TYPES).logits, atol=1e-6)
 
 
 def test_rows_of_a_batch_do_not_meet(twin: TwinEncoderForSequenceClassification) -> None:
@@ -92,26 +89,19 @@ def test_rows_of_a_batch_do_not_meet(twin: TwinEncoderForSequenceClassification)
     np.testing.assert_allclose(together, torch.cat(alone), atol=1e-6)
 
 
-def test_states_stand_in_the_places_of_the_row(
-    twin: TwinEncoderForSequenceClassification, encoder: Any, family: str
-) -> None:
-    ids, types = ROWS[family]
-
-    states = read(twin, ids, types, padding=2, output_hidden_states=True).hidden_states[-1][0]
+def test_states_stand_in_the_places_of_the_row(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
+    states = read(twin, IDS, TYPES, padding=2, output_hidden_states=True).hidden_states[-1][0]
 
     first, second = states_of(encoder, CLS, 5, 6, 7, SEP), states_of(encoder, CLS, 8, 9, SEP)
-    assert states.shape == (len(ids) + 2, 8)
+    assert states.shape == (len(IDS) + 2, 8)
     np.testing.assert_allclose(states[:5], first, atol=1e-6)
-    np.testing.assert_allclose(states[len(ids) - 3 : len(ids)], second[1:], atol=1e-6)
+    np.testing.assert_allclose(states[len(IDS) - 3 : len(IDS)], second[1:], atol=1e-6)
 
 
-def test_one_text_is_read_as_if_it_were_there_twice(
-    twin: TwinEncoderForSequenceClassification, encoder: Any, family: str
-) -> None:
-    types = None if ROWS[family][1] is None else [0] * 5
+def test_one_text_is_read_as_if_it_were_there_twice(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
     u = states_of(encoder, CLS, 5, 6, 7, SEP)
 
-    answer = read(twin, [CLS, 5, 6, 7, SEP], types, output_hidden_states=True)
+    answer = read(twin, [CLS, 5, 6, 7, SEP], [0] * 5, output_hidden_states=True)
 
     mean = u.mean(dim=0)
     expected = twin.classifier(torch.cat([mean, mean, mean * mean, torch.zeros(8)]))
@@ -119,35 +109,43 @@ def test_one_text_is_read_as_if_it_were_there_twice(
     np.testing.assert_allclose(answer.hidden_states[-1][0], u, atol=1e-6)
 
 
-def test_a_second_text_may_be_empty(twin: TwinEncoderForSequenceClassification, encoder: Any, family: str) -> None:
-    between = [SEP, SEP] if family == "roberta" else [SEP]
-    row = [CLS, 5, *between, SEP]
-    types = None if ROWS[family][1] is None else [0, 0, 0, 1]
-
-    logits = read(twin, row, types, padding=1).logits[0]
+def test_a_second_text_may_be_empty(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
+    logits = read(twin, [CLS, 5, SEP, SEP], [0, 0, 0, 1], padding=1).logits[0]
 
     u, v = states_of(encoder, CLS, 5, SEP).mean(dim=0), states_of(encoder, CLS, SEP).mean(dim=0)
     expected = twin.classifier(torch.cat([u, v, u * v, (u - v).abs()]))
     np.testing.assert_allclose(logits, expected.detach(), atol=1e-6)
 
 
-def test_it_is_the_same_after_saving_and_loading(
-    twin: TwinEncoderForSequenceClassification, family: str, tmp_path: Path
-) -> None:
+def test_it_is_the_same_after_saving_and_loading(twin: TwinEncoderForSequenceClassification, tmp_path: Path) -> None:
     twin.save_pretrained(tmp_path)
 
     again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path)
 
     assert type(again) is TwinEncoderForSequenceClassification
-    np.testing.assert_array_equal(read(again, *ROWS[family]).logits, read(twin, *ROWS[family]).logits)
+    np.testing.assert_array_equal(read(again, IDS, TYPES).logits, read(twin, IDS, TYPES).logits)
 
 
-def test_no_weight_is_there_that_is_never_used(twin: TwinEncoderForSequenceClassification, family: str) -> None:
+def test_no_weight_is_there_that_is_never_used(twin: TwinEncoderForSequenceClassification) -> None:
     """A pooler would be counted, and stop a group of processes that wait for its gradient."""
-    ids, types = ROWS[family]
-    twin(
-        input_ids=torch.tensor([ids]), token_type_ids=None if types is None else torch.tensor([types])
-    ).logits.sum().backward()
+    answer = twin(input_ids=torch.tensor([IDS]), token_type_ids=torch.tensor([TYPES]))
+    answer.logits.sum().backward()
 
     unused = [name for name, parameter in twin.named_parameters() if parameter.grad is None]
     assert unused == []
+
+
+def test_a_separator_inside_a_text_does_not_end_it(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
+    u = states_of(encoder, CLS, 5, SEP, 6, SEP).mean(dim=0)
+    v = states_of(encoder, CLS, SEP, 8, SEP).mean(dim=0)
+
+    answer = read(twin, [CLS, 5, SEP, 6, SEP, SEP, 8, SEP], [0, 0, 0, 0, 0, 1, 1, 1])
+
+    features = torch.cat([u, v, u * v, (u - v).abs()])
+    np.testing.assert_allclose(answer.features[0], features, atol=1e-6)
+    np.testing.assert_allclose(answer.logits[0], twin.classifier(features).detach(), atol=1e-6)
+
+
+def test_types_must_be_given(twin: TwinEncoderForSequenceClassification) -> None:
+    with pytest.raises(ValueError, match="token_type_ids, which are missing"):
+        twin(input_ids=torch.tensor([IDS]))

@@ -289,3 +289,34 @@ def test_a_tokenizer_that_is_not_the_models_is_refused_before_it_is_asked(tiny_t
         load(tiny_teacher_copy, labels=["a", "b"])
 
     assert raised.value.tokens == raised.value.rows + 1
+
+
+def test_texts_are_told_apart_where_the_tokenizer_gives_no_types(tiny_teacher_copy: Path) -> None:
+    """As that of XLM-RoBERTa, which some small encoders of BERT's shape come with: all of its types are 0."""
+    path = tiny_teacher_copy / "tokenizer.json"
+    found = json.loads(path.read_text(encoding="utf-8"))
+    for piece in found["post_processor"]["pair"]:
+        next(iter(piece.values()))["type_id"] = 0
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+    encoder = load(tiny_teacher_copy, labels=["a", "b"], apart=True)
+
+    same, other = (encoder.logits(["the film"], [text]) for text in ("the film", "a dreadful story"))
+    assert np.abs(same - other).max() > 1e-6
+    assert encoder.tokenise(["film"], ["story"])[0]["token_type_ids"] == [0, 0, 0, 1, 1]
+
+
+def test_what_becomes_of_a_head_and_of_pairs_is_told(tiny_teacher_folder: Path, tmp_path: Path) -> None:
+    named = load(tiny_teacher_folder, labels=["no", "yes"])
+    named.save(tmp_path / "named")
+
+    twin = load(tmp_path / "named", labels=["no", "yes"], apart=True)
+    assert twin.note == "the checkpoint's head is for texts that are read together; a fresh one is trained"
+    with pytest.raises(LabelNamesUnfit):
+        load(tmp_path / "named", labels=["no", "yes"], apart=True, label_names={"nothing": "no"})
+
+    twin.save(tmp_path / "twin")
+    kept = load(tmp_path / "twin", labels=["no", "yes"])
+    assert kept.note == "the checkpoint reads the texts of a pair apart, and goes on to"
+    np.testing.assert_array_equal(kept.logits(TEXTS, TEXTS[::-1]), twin.logits(TEXTS, TEXTS[::-1]))
+    assert load(tmp_path / "twin", labels=["no", "yes"], apart=True).note is None

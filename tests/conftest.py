@@ -4,6 +4,7 @@ import csv
 import os
 import random
 import shutil
+import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,10 @@ os.environ.update(
     TOKENIZERS_PARALLELISM="false",
     OMP_NUM_THREADS="1",  # torch's threads wait busily for each other: 20 times slower on a busy machine
 )
+
+# Behind a shell's "&" Ctrl-C is ignored, and processes inherit that: tests would wait for ever for one to end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LOOPBACK = ("127.", "::1", "localhost")
 DECIDING = {"gorgeous": "positive", "dreadful": "negative"}

@@ -69,8 +69,7 @@ def wait(job, tell):
         signal.pause()
 """
 PARENT = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored, as behind a shell's "&"
+import sys
 from limbeck.training.side_by_side import run_side_by_side
 
 class Nobody:

@@ -91,7 +91,7 @@ def draft_recipe(
     sections = [
         _heading(recipe, inspection),
         _corpus(inspection, data_path=data_path),
-        transfer_lines(inspection, given=transfer, beside=beside),
+        transfer_lines(inspection, given=transfer, beside=beside, own=_own_text(inspection, gpu=gpu, path=data_path)),
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
         _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
@@ -128,6 +128,14 @@ def _corpus(found: Inspection, *, data_path: str) -> list[str]:
     if found.pair is not None:
         lines.append(f"pair = {value(found.pair)}")
     return [*lines, *_label(found), *_label_names(found), *_weights(found), *_form(found)]
+
+
+def _own_text(found: Inspection, *, gpu: bool, path: str) -> list[str]:
+    """The keys that read the documents as text without labels; none where their sentences are not to be lessons."""
+    if not gpu or not found.is_mostly_long or found.pair is not None or found.language != "en":
+        return []
+    *form, _language = _form(found)
+    return [f"files = [{value(path)}]", f"text = {value(found.text)}", *form]
 
 
 def _label(found: Inspection) -> list[str]:

@@ -1,5 +1,7 @@
 """The part of a drafted recipe about unlabelled text: what was given, what lies beside the data, or how to give it."""
 
+from collections.abc import Sequence
+
 from limbeck.corpus.draft_values import line, place, plain
 from limbeck.corpus.inspection import Inspection
 from limbeck.corpus.unlabelled import Unlabelled
@@ -7,14 +9,20 @@ from limbeck.errors import some
 from limbeck.recipe.transfer import Transfer
 
 LEAST_WORDS, MOST_WORDS = 3, 40  # of sentences that are cut out of longer texts; more where labelled ones are longer
+WORDS_OF_OWN_SENTENCES = (4, 60)  # as in the recipe imdb-text
 LEVER = [
     "# Unlabelled text of the same kind is the strongest lever there is: the teacher labels it, and the student",
     "# learns from a hundred times more text than anybody could label.",
 ]
 
 
-def transfer_lines(corpus: Inspection, *, given: Unlabelled | None, beside: Unlabelled | None) -> list[str]:
-    """The section, behind comment signs unless the text was given."""
+def transfer_lines(
+    corpus: Inspection, *, given: Unlabelled | None, beside: Unlabelled | None, own: Sequence[str] = ()
+) -> list[str]:
+    """The section, behind comment signs unless the text was given.
+
+    `own` are the keys that read the labelled documents themselves, if their sentences are to be lessons too.
+    """
     if given is not None:
         return [*LEVER, *_section(given, corpus)]
     if beside is not None:
@@ -24,6 +32,8 @@ def transfer_lines(corpus: Inspection, *, given: Unlabelled | None, beside: Unla
             f"# {name} lies beside the data. Take the # away to use it:",
             *_hidden(_section(beside, corpus)),
         ]
+    if own:
+        return [*LEVER, *_own_sentences(own)]
     lines = [
         "[transfer]",
         'files = ["unlabelled.csv"]  # csv, tsv, jsonl, parquet, or .txt with a text a line; * may stand in a path',
@@ -34,6 +44,20 @@ def transfer_lines(corpus: Inspection, *, given: Unlabelled | None, beside: Unla
     elif not corpus.is_long:
         lines.append("split_sentences = true  # long texts into sentences, as the labelled rows are short")
     return [*LEVER, "# If you have any, take the # away:", *_hidden(lines)]
+
+
+def _own_sentences(keys: Sequence[str]) -> list[str]:
+    """As in the recipe imdb-text. Documents of dev and test are kept out before they are cut."""
+    least, most = WORDS_OF_OWN_SENTENCES
+    return [
+        "# Here it is the sentences of the training documents: what the teacher says of one is another lesson. If you",
+        "# have more text, name its files beside this one, or in its place.",
+        "[transfer]",
+        *keys,
+        "split_sentences = true",
+        f"min_words = {least}",
+        f"max_words = {most}",
+    ]
 
 
 def _section(text: Unlabelled, corpus: Inspection) -> list[str]:

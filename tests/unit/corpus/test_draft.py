@@ -136,6 +136,23 @@ def test_documents_get_the_settings_of_documents_where_they_are_half_of_the_text
     assert encoder(recipe).long_texts == "head_and_tail"
 
 
+@pytest.mark.usefixtures("gpu")
+def test_sentences_of_documents_are_lessons_too(english: Inspection) -> None:
+    documents = replace(english, median_words=170, long_words=500, has_quotes=True)
+
+    transfer = drafted(documents, data_path="some/train.tsv").transfer
+
+    assert transfer is not None
+    assert (transfer.files, transfer.text, transfer.quoting) == (["some/train.tsv"], "sentence", False)
+    assert (transfer.split_sentences, transfer.min_words, transfer.max_words) == (True, 4, 60)
+    assert drafted(replace(documents, median_words=12)).transfer is None
+    assert drafted(replace(documents, language="zh")).transfer is None
+
+
+def test_without_a_gpu_there_are_no_more_lessons_than_asked_for(english: Inspection) -> None:
+    assert drafted(replace(english, median_words=170, long_words=500)).transfer is None
+
+
 def test_of_sentences_nothing_is_cut_out(english: Inspection) -> None:
     assert encoder(drafted(english)).long_texts == "head"
 

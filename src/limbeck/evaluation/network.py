@@ -15,9 +15,9 @@ from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
 from limbeck.runtime.row import Row
 from limbeck.text.student_reader import StudentReader, has_token_types
-from limbeck.training.batches import token_budget_batches
-from limbeck.training.device import sent, training_device
-from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.asking import answers_in_batches
+from limbeck.training.device import training_device
+from limbeck.training.modes import quiet_transformers
 
 Logits = npt.NDArray[np.float32]
 
@@ -57,15 +57,15 @@ def _network(student: StudentFolder) -> Any:
 
 
 def _logits(network: Any, reader: StudentReader, rows: Rows, *, bar: Bar | None) -> Logits:
-    device, with_types = training_device(), has_token_types(network.config)
-    read = reader.read(rows.texts, rows.pairs)
-    found = torch.zeros((len(rows), network.config.num_labels), device=device)
-    with evaluating(network):
-        for places in token_budget_batches(read.lengths, tokens_per_batch=TOKENS_PER_BATCH):
-            arrays = read.batch(places, with_types=with_types)
-            batch = {name: sent(torch.from_numpy(array), device) for name, array in arrays.items()}
-            found[sent(torch.from_numpy(places), device)] = network(**batch).logits.float()
-            if bar:
-                bar.advance(len(places))
+    found = torch.zeros((len(rows), network.config.num_labels), device=training_device())
+    asked = answers_in_batches(
+        network,
+        reader.read(rows.texts, rows.pairs),
+        with_types=has_token_types(network.config),
+        tokens_per_batch=TOKENS_PER_BATCH,
+        bar=bar,
+    )
+    for places, _, answer in asked:
+        found[places] = answer.logits.float()
     logits: Logits = found.cpu().numpy()
     return logits

@@ -19,10 +19,10 @@ from limbeck.progress import Bar
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
 from limbeck.teacher.encoder import TOKENS_PER_BATCH, Pooling, mean_state
-from limbeck.text.student_reader import ReadRows, StudentReader, has_token_types
-from limbeck.training.batches import token_budget_batches
-from limbeck.training.device import sent, training_device
-from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.text.student_reader import StudentReader, has_token_types
+from limbeck.training.asking import Answered, answers_in_batches
+from limbeck.training.device import training_device
+from limbeck.training.modes import quiet_transformers
 
 ROWS_PER_CALL = 2048  # of an exported model, so that the bar moves
 
@@ -47,9 +47,8 @@ class TorchStudent:
     ) -> Logits:
         """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
         found = torch.zeros((len(texts), len(self._order)), device=self._device)
-        with evaluating(self._network):
-            for places, batch in self._batches(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
-                found[places] = self._network(**batch).logits.float()
+        for places, _, answer in self._answers(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
+            found[places] = answer.logits.float()
         return found[:, self._order].cpu().numpy()
 
     def logits_and_features(
@@ -68,31 +67,31 @@ class TorchStudent:
         """
         found = torch.zeros((len(texts), len(self._order)), device=self._device)
         features = torch.zeros((len(texts), 0), dtype=torch.float16, device=self._device)
-        with evaluating(self._network):
-            for places, batch in self._batches(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
-                answer = self._network(**batch, output_hidden_states=True)
-                read = _features(answer, batch["attention_mask"], pooling=pooling)
-                if not features.shape[1]:
-                    features = features.new_zeros((len(texts), read.shape[1]))
-                found[places], features[places] = answer.logits.float(), read.half()
+        asked = self._answers(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar, output_hidden_states=True)
+        for places, batch, answer in asked:
+            read = _features(answer, batch["attention_mask"], pooling=pooling)
+            if not features.shape[1]:
+                features = features.new_zeros((len(texts), read.shape[1]))
+            found[places], features[places] = answer.logits.float(), read.half()
         return found[:, self._order].cpu().numpy(), features.cpu().numpy()
 
-    def _batches(
-        self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int | None, bar: Bar | None
-    ) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
-        """The places of rows of similar length, and these rows padded to one length; what is done moves the bar."""
-        budget = tokens_per_batch or TOKENS_PER_BATCH.get(self._device.type, TOKENS_PER_BATCH["cpu"])
-        rows = self._reader.read(texts, pairs)
-        for places in token_budget_batches(rows.lengths, tokens_per_batch=budget):
-            yield sent(torch.from_numpy(places), self._device), self._batch(rows, places)
-            if bar:
-                bar.advance(len(places))
-
-    def _batch(self, rows: ReadRows, places: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        return {
-            name: sent(torch.from_numpy(array), self._device)
-            for name, array in rows.batch(places, with_types=has_token_types(self._network.config)).items()
-        }
+    def _answers(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str] | None,
+        *,
+        tokens_per_batch: int | None,
+        bar: Bar | None,
+        **options: Any,
+    ) -> Iterator[Answered]:
+        return answers_in_batches(
+            self._network,
+            self._reader.read(texts, pairs),
+            with_types=has_token_types(self._network.config),
+            tokens_per_batch=tokens_per_batch or TOKENS_PER_BATCH.get(self._device.type, TOKENS_PER_BATCH["cpu"]),
+            bar=bar,
+            **options,
+        )
 
 
 class ExportedStudent:

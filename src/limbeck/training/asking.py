@@ -1,0 +1,49 @@
+"""Asking a network about rows that were read: batches of similar length, in eval mode, on the network's device."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from limbeck.progress import Bar
+from limbeck.training.batches import token_budget_batches
+from limbeck.training.device import sent
+from limbeck.training.modes import evaluating
+
+Places = npt.NDArray[np.int64]
+
+
+class ReadRows(Protocol):
+    """Rows as tokens, of which batches can be made (limbeck.text.student_reader)."""
+
+    @property
+    def lengths(self) -> Places:
+        """(rows): the tokens of each."""
+
+    def batch(self, places: Sequence[int] | Places, *, with_types: bool) -> dict[str, Places]:
+        """(rows, tokens) for each input of the network."""
+
+
+class Answered(NamedTuple):
+    """A batch, and what the network said of it."""
+
+    places: Tensor  # of the rows
+    batch: dict[str, Tensor]
+    answer: Any
+
+
+def answers_in_batches(
+    network: Any, read: ReadRows, *, with_types: bool, tokens_per_batch: int, bar: Bar | None = None, **options: Any
+) -> Iterator[Answered]:
+    """Every row once, longest first; what is done moves the bar. `options` go to the network with each batch."""
+    device: torch.device = next(iter(network.parameters())).device
+    with evaluating(network):
+        for places in token_budget_batches(read.lengths, tokens_per_batch=tokens_per_batch):
+            arrays = read.batch(places, with_types=with_types)
+            batch = {name: sent(torch.from_numpy(array), device) for name, array in arrays.items()}
+            yield Answered(sent(torch.from_numpy(places), device), batch, network(**batch, **options))
+            if bar:
+                bar.advance(len(places))

@@ -56,10 +56,11 @@ def _again(found: Numbers) -> str:
     seconds = found["stages"]
     told = ", ".join(_students(found["dev_accuracy"]))
     beside = f" There ran beside it: {found['beside']}." if found["beside"] else ""
+    busy = f" The GPU was busy {found['busy_percent']:.0f} % of the time." if "busy_percent" in found else ""
     return (
         f"Once more ({machine_name(found['machine'])}): {found['seconds'] / 60:.1f} minutes, {seconds['teacher']:.0f} "
         f"seconds of them to fine-tune the teacher, {seconds['labels']:.0f} to ask it and {seconds['students']:.0f} "
-        f"for the students, which reached: {told}. The GPU was busy {found['busy_percent']:.0f} % of the time.{beside}"
+        f"for the students, which reached: {told}.{busy}{beside}"
     )
 
 

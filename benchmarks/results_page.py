@@ -1,4 +1,4 @@
-"""docs/results.md, from the numbers of tables, ablation and GPU; what has not been run is not on the page."""
+"""docs/results.md, from the numbers of tables, ablation and GPU. Lines that were not run are named, and no more."""
 
 import json
 import sys

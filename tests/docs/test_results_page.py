@@ -106,7 +106,7 @@ def test_pictures_are_written_beside_the_page_and_shown_on_it(root: Path) -> Non
     assert ">text<" in picture
 
 
-def test_what_was_not_run_is_told_on_the_terminal_and_not_on_the_page(
+def test_what_was_not_run_is_told_on_the_terminal_and_named_beside_what_was(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, "sst2", {"text": line(0.926)})
@@ -116,7 +116,9 @@ def test_what_was_not_run_is_told_on_the_terminal_and_not_on_the_page(
     told = capsys.readouterr().err
     assert "not run yet: sst2:tang" in told
     assert "not run yet: imdb:text" in told
-    assert "not run" not in page
+    (missing,) = [told for told in page.splitlines() if told.startswith("- Not run: ")]
+    assert "Tang, as published: copies of the rows; " in missing
+    assert "+ unlabelled text;" not in missing
     assert "## IMDB" not in page
 
 
@@ -252,7 +254,8 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
         "beside": "two other trainings",
         "dev_accuracy": {"bilstm": [0.93, 0.92], "bilstm-alone": [0.85, 0.86]},
     }
-    (tmp_path / "whole_run.json").write_text(json.dumps(found), encoding="utf-8")
+    again = {**found, "seconds": 600.0, "dev_accuracy": {"bilstm": [0.91, 0.92]}, "beside": "nothing but a clock"}
+    (tmp_path / "whole_run.json").write_text(json.dumps({**found, "again": [again]}), encoding="utf-8")
 
     section = module("gpu_page").gpu_section(tmp_path)
 
@@ -262,6 +265,33 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
     assert "takes 50% of the time" in section
     assert "on the same GPU, and is in both of these numbers: two other trainings." in section
     assert "On dev they reached: bilstm-alone 85.5 (85.0 86.0), bilstm 92.5 (93.0 92.0)." in section
+    assert "Once more (a GPU, a processor, 16 cores): 10.0 minutes, 180 seconds of them to fine-tune" in section
+    assert "which reached: bilstm 91.5 (91.0 92.0). The GPU was busy 71 % of the time." in section
+    assert "There ran beside it: nothing but a clock." in section
+
+
+def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:
+    command = "limbeck run sst2-text --until export"
+    changed = {"command": f"{command} --set a=1", "dev_accuracy": {"bilstm": [0.5]}}
+    again = [{"command": command, "dev_accuracy": {"bilstm": [0.91, 0.93]}}, changed]
+    results = root / "benchmarks" / "results"
+    write(root, "sst2", {"text": line(0.926)})
+    found = {"command": command, "dev_accuracy": {"bilstm": [0.925]}, "again": again}
+    (results / "whole_run.json").write_text(json.dumps(found), encoding="utf-8")
+
+    runs = module("gpu_page").other_runs(results, "sst2-text")
+    lines = module("table_lines")
+    table = lines.Table("toy", "Toy", [lines.Line("text", "sst2-text", "with text")])
+    page = module("results_page").section(table, {"text": line(0.926)}, pictures=root, runs_again={"text": runs})
+
+    assert "- with text: other runs of it, each with a teacher of its own, came to 92.5 and 92.0" in page
+
+
+def test_seconds_of_several_teachers_are_told(root: Path) -> None:
+    seconds = {"teachers": 180.0, "teacher": 1.0, "students": 120.4}
+    write(root, "sst2", {"text": {**line(0.926), "seconds": seconds}})
+
+    assert "| teacher 181, students 120 |" in page_of(root)
 
 
 def test_of_a_whole_run_every_student_has_its_best_epoch_in_the_order_of_seeds(tmp_path: Path) -> None:

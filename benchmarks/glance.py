@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.page_parts import strongest_alone
+from benchmarks.page_parts import only_recurrent, strongest_alone
 from benchmarks.page_parts import table as any_table
 from benchmarks.table_lines import Table
 from limbeck.evaluation import wording
@@ -27,7 +27,7 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
 
 
 def _row(table: Table, lines: Lines) -> list[str] | None:
-    recurrent = {name: line for name, line in lines.items() if line["student"]["kind"] == "bilstm"}
+    recurrent = only_recurrent(lines)
     if not recurrent:
         return None
     best = max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])

@@ -14,6 +14,11 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: Coll
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
 
 
+def only_recurrent(lines: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The lines whose student is a Bi-LSTM: they are compared with each other, a transformer is another model."""
+    return {name: line for name, line in lines.items() if line["student"]["kind"] == "bilstm"}
+
+
 def strongest_alone(lines: Mapping[str, Mapping[str, Any]]) -> str | None:
     """The line whose student alone is the best, the first of several; None where there is none alone."""
     alone = {name: line["alone"]["accuracy"] for name, line in lines.items() if line.get("alone")}

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.ablation_page import ablation_section
 from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section, other_runs
-from benchmarks.page_parts import strongest_alone, without_timing
+from benchmarks.page_parts import only_recurrent, strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Line, Published, Table
@@ -272,13 +272,13 @@ def _seconds(line: Numbers) -> str:
 
 
 def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[float]]) -> str:
-    recurrent = [100 * line["student"]["accuracy"] for line in lines.values() if line["student"]["kind"] == "bilstm"]
+    recurrent = only_recurrent(lines)
     sentences = [
         *table.differs,
         *dict.fromkeys(one.differs for one in table.lines if one.differs and one.name in lines),
     ]
     if recurrent:
-        best = max(recurrent)
+        best = max(100 * line["student"]["accuracy"] for line in recurrent.values())
         above = [one for one in table.published if one.best is not None and one.best > best]
         below = [one for one in table.published if one.best is not None and one.best <= best]
         sentences += [f"**Not matched**: {one.system}, {one.best:.1f} against {best:.1f} here." for one in above]
@@ -286,7 +286,7 @@ def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[
             named = ", ".join(f"{one.system} ({one.best:.1f})" for one in below)
             sentences.append(f"The best recurrent student here, {best:.1f}, is not below: {named}.")
     shown = {line.name: line.shown for line in table.lines}
-    sentences += [*_line_by_line(table, lines), *_over_alone(table, lines)]
+    sentences += [*_line_by_line(table, lines), *_over_alone(table, recurrent)]
     sentences += [f"{shown[name]}: {line['remark']}" for name, line in lines.items() if "remark" in line]
     sentences += [_told_again(line, again) for line in table.lines if (again := runs_again.get(line.name))]
     if missing := [line.shown for line in table.lines if line.name not in lines]:
@@ -315,7 +315,7 @@ def _line_by_line(table: Table, lines: Lines) -> list[str]:
 
 
 def _over_alone(table: Table, lines: Lines) -> list[str]:
-    """The best student beside the best one alone, which may be another line's; and whether that was the aim."""
+    """The best Bi-LSTM beside the best one alone, which may be another line's; and whether that was the aim."""
     strongest = strongest_alone(lines)
     if strongest is None:
         return []

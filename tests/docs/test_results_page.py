@@ -237,39 +237,6 @@ def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> N
     assert glance.at_a_glance({}) == ""
 
 
-def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teacher(tmp_path: Path) -> None:
-    found = {
-        "command": "limbeck run sst2-text",
-        "machine": {"cpu": "a processor", "gpu": "a GPU", "cores": 16},
-        "seconds": 450.0,
-        "stages": {"corpus": 0.8, "teacher": 180.0, "labels": 45.0, "students": 150.0},
-        "share_of_teacher": 0.5,
-        "students": 6,
-        "rows_of_a_student": 500_000,
-        "training_rows_per_second": 120_000,
-        "labelling_rows_per_second": 13_333.3,
-        "rows_asked": 600_000,
-        "peak_memory_mb": 20_480.0,
-        "busy_percent": 71.2,
-        "beside": "two other trainings",
-        "dev_accuracy": {"bilstm": [0.93, 0.92], "bilstm-alone": [0.85, 0.86]},
-    }
-    again = {**found, "seconds": 600.0, "dev_accuracy": {"bilstm": [0.91, 0.92]}, "beside": "nothing but a clock"}
-    (tmp_path / "whole_run.json").write_text(json.dumps({**found, "again": [again]}), encoding="utf-8")
-
-    section = module("gpu_page").gpu_section(tmp_path)
-
-    assert "took **7.5 minutes**, at most 20.0 GB of the GPU's memory; it was busy 71 % of the time." in section
-    assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
-    assert "corpus" not in section  # less than a second
-    assert "takes 50% of the time" in section
-    assert "on the same GPU, and is in both of these numbers: two other trainings." in section
-    assert "On dev they reached: bilstm-alone 85.5 (85.0 86.0), bilstm 92.5 (93.0 92.0)." in section
-    assert "Once more (a GPU, a processor, 16 cores): 10.0 minutes, 180 seconds of them to fine-tune" in section
-    assert "which reached: bilstm 91.5 (91.0 92.0). The GPU was busy 71 % of the time." in section
-    assert "There ran beside it: nothing but a clock." in section
-
-
 def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:
     command = "limbeck run sst2-text --until export"
     changed = {"command": f"{command} --set a=1", "dev_accuracy": {"bilstm": [0.5]}}
@@ -294,16 +261,6 @@ def test_seconds_of_several_teachers_are_told(root: Path) -> None:
     assert "| teacher 181, students 120 |" in page_of(root)
 
 
-def test_of_a_whole_run_every_student_has_its_best_epoch_in_the_order_of_seeds(tmp_path: Path) -> None:
-    for name, accuracies in {"bilstm/0": [0.9, 0.8], "bilstm/10": [0.7, 0.95], "bilstm/9": [0.6, 0.85]}.items():
-        folder = tmp_path / "students" / name
-        folder.mkdir(parents=True)
-        history = [{"dev_accuracy": accuracy} for accuracy in accuracies]
-        (folder / "history.json").write_text(json.dumps(history), encoding="utf-8")
-
-    assert module("whole_run").dev_accuracy(tmp_path) == {"bilstm": [0.9, 0.85, 0.95]}
-
-
 def test_a_stronger_student_alone_of_another_line_is_told(root: Path) -> None:
     strong, best = line(0.86), line(0.90)
     strong["alone"] = entry("bilstm-alone", 0.89)
@@ -318,6 +275,17 @@ def test_a_stronger_student_alone_of_another_line_is_told(root: Path) -> None:
     assert "2 points over the best student alone were the aim, the best line gains +1.0." in page
 
 
+def test_a_transformer_alone_is_not_what_a_bi_lstm_is_compared_with(root: Path) -> None:
+    big = line(0.88)
+    big["alone"], big["student"]["kind"] = entry("transformer-alone", 0.92), "transformer"
+    write(root, "tnews-5", {"rows": big, "text": line(0.90)})
+
+    page = page_of(root)
+
+    assert "another line" not in page
+    assert "**Not reached**" not in page, "its own gain is five points"
+
+
 def test_an_aim_that_was_missed_is_told(root: Path) -> None:
     write(root, "tnews-15", {"text": line(0.865)})
 
@@ -325,42 +293,6 @@ def test_an_aim_that_was_missed_is_told(root: Path) -> None:
 
     assert "**Not reached**: 2 points over the best student alone were the aim, the best line gains +1.5." in page
     assert "another line" not in page.split("## TNEWS")[1]
-
-
-def test_of_a_whole_run_the_time_of_every_teacher_counts_as_the_teachers() -> None:
-    spent = {"corpus": 5.0, "pretrained/bert": 1.0, "teachers/bert-1": 20.0, "teachers/bert-2": 30.0, "teacher": 0.1}
-
-    whole_run = module("whole_run")
-
-    assert whole_run.seconds_of_teacher({**spent, "labels": 40.0}) == pytest.approx(91.1)
-    assert whole_run.by_room(spent)["teachers"] == 50.0
-
-
-def test_the_steps_on_a_gpu_stand_beside_plain_ones(tmp_path: Path) -> None:
-    line = {
-        "batch_size": 512,
-        "precision": "fp32",
-        "limbeck": {"rows_per_second": 68_308.1, "peak_memory_mb": 1049.3},
-        "plain": {"rows_per_second": 85_337.4},
-        "limbeck_to_plain": 0.8,
-    }
-    found = {
-        "student": {"words": 40_000, "width": 400, "hidden_size": 300},
-        "words_a_row": 17.6,
-        "training": [line],
-        "labelling": [{"precision": "bf16", "rows_per_second": 9_888.6, "peak_memory_mb": 1_975.6}],
-        "machine": {"cpu": "a processor", "cores": 16},
-    }
-    (tmp_path / "gpu_training.json").write_text(json.dumps(found), encoding="utf-8")
-
-    section = module("gpu_page").gpu_section(tmp_path)
-
-    assert "| training, batches of 512 | fp32 | 68,308 | 85,337 | 0.80 | 1,049 |" in section
-    assert "| labelling | bf16 | 9,889 |  |  | 1,976 |" in section
-
-
-def test_without_measurements_there_is_no_section_about_the_gpu(tmp_path: Path) -> None:
-    assert module("gpu_page").gpu_section(tmp_path) == ""
 
 
 def test_the_page_in_the_docs_is_the_one_that_the_committed_numbers_give(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The whole recipe: one field per section."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,7 +13,7 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import Bag, BiLstm, Student, Transformer
+from limbeck.recipe.student import SHORTEST, Bag, BiLstm, Student, Transformer
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
 from limbeck.recipe.tracking import Tracking
 from limbeck.recipe.transfer import Transfer
@@ -43,6 +44,16 @@ class Recipe(Section):
     """How everything is measured."""
     tracking: Tracking = Tracking()
     """Curves for TensorBoard and the like."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_transformer_reads_as_far_as_its_teacher(cls, told: Any) -> Any:
+        """Else one that is put in the place of a Bi-LSTM would read the beginning of long texts only."""
+        student = told.get("student") if isinstance(told, Mapping) else None
+        if not isinstance(student, Mapping) or student.get("kind") != "transformer" or "max_length" in student:
+            return told
+        length = _length_of_teacher(told.get("teacher"))
+        return told if length is None else {**told, "student": {**student, "max_length": length}}
 
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
@@ -169,3 +180,15 @@ class Recipe(Section):
         return self.model_copy(
             update={name: value.located(locate) for name, value in sections.items() if isinstance(value, Section)}
         )
+
+
+def _length_of_teacher(told: Any) -> int | None:
+    """The `max_length` of the teacher, of several the longest; None where it is not written, or wrong in itself."""
+    if not isinstance(told, Mapping):
+        return None
+    members = told.get("members")
+    if isinstance(members, list):
+        lengths = [length for member in members if (length := _length_of_teacher(member)) is not None]
+        return max(lengths, default=None)
+    length = told.get("max_length")
+    return length if type(length) is int and length >= SHORTEST else None

@@ -9,6 +9,7 @@ from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
+SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
 def source_kind(source: str) -> str:
@@ -169,8 +170,9 @@ class Transformer(Section):
     "pieces". Left out: no limit."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Dropout on states, attention and the classifier's input."""
-    max_length: int = Field(default=128, ge=4)
-    """Longest input in tokens, special tokens included; the rest of a text is cut off."""
+    max_length: int = Field(default=128, ge=SHORTEST)
+    """Longest input in tokens, special tokens included; the rest of a text is cut off. Left out: as many as the teacher
+    reads (`teacher.max_length`), where the recipe says so."""
     vocabulary: TransformerVocabulary = TransformerVocabulary()
     """The `[student.vocabulary]` table."""
 

@@ -85,3 +85,39 @@ def test_a_bag_of_pairs_has_no_rank(kind: str, pair: str | None, is_refused: boo
             Recipe.model_validate(raw)
     else:
         assert Recipe.model_validate(raw).student.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("teacher", "length"),
+    [
+        ({"max_length": 384}, 384),
+        ({"max_length": 384, "seeds": [0, 1]}, 384),
+        ({"kind": "ensemble", "members": [{"max_length": 64}, {"max_length": 256, "seed": 1}, {}]}, 256),
+        ({}, 128),
+        ({"kind": "ensemble", "members": [{}, {"seed": 1}]}, 128),
+    ],
+)
+def test_a_transformer_reads_as_far_as_its_teacher(teacher: dict[str, Any], length: int) -> None:
+    told = {"corpus": {"train": "rows.csv"}, "teacher": teacher, "student": {"kind": "transformer"}}
+
+    assert Recipe.model_validate(told).student.max_length == length
+
+
+def test_a_length_that_is_said_stands_and_one_of_words_is_the_students_own() -> None:
+    told = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}
+
+    said = Recipe.model_validate({**told, "student": {"kind": "transformer", "max_length": 32}})
+
+    assert said.student.max_length == 32
+    assert Recipe.model_validate({**told, "student": {"kind": "bilstm"}}).student.max_length == 256
+    assert told == {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}, "nothing of it was changed"
+
+
+@pytest.mark.parametrize("wrong", [2, "long", True, 12.5])
+def test_a_wrong_length_of_the_teacher_is_told_of_the_teacher_alone(wrong: object) -> None:
+    told = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": wrong}, "student": {"kind": "transformer"}}
+
+    with pytest.raises(ValidationError) as caught:
+        Recipe.model_validate(told)
+
+    assert {problem["loc"][0] for problem in caught.value.errors()} == {"teacher"}

@@ -207,11 +207,15 @@ def _picture(table: Table, lines: Lines, *, pictures: Path) -> str:
         if entry.get("speedup_over_teacher")
     ]
     others = [Point(*one.point) for one in table.published if one.point]
-    teacher = 100 * next(iter(lines.values()))["teacher"]["accuracy"]
     if not ours:
         return ""
+    teachers: dict[str, list[float]] = {}
+    for line in lines.values():
+        found = teachers.setdefault(line["teacher"]["name"], [])
+        if (accuracy := round(100 * line["teacher"]["accuracy"], 1)) not in found:
+            found.append(accuracy)
     file = pictures / f"{table.name}.svg"
-    accuracy_against_speed(ours, others, teacher=teacher, file=file)
+    accuracy_against_speed(ours, others, teachers=teachers, file=file)
     note = f"\n\n{OTHERS_POINTS}" if others else ""
     return f"![Accuracy against speed, {table.title}](results/{file.name}){note}"
 

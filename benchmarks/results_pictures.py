@@ -1,16 +1,19 @@
 """The pictures of docs/results.md, as SVG files that look the same on a light and on a dark page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from limbeck.evaluation.plots.drawing import COLOURS, DASHED, INK, PALETTE, canvas, drawing, legend
 from limbeck.evaluation.plots.names import label_points
 
 WIDTH, HEIGHT = 7.2, 4.4  # inches
 PAPER = "#ffffff"
+DASHES = (DASHED, (0, (1.5, 2.5)))  # of the first teacher, and of another
+FEW_DECADES = 30.0
 SIDE_ROOM = 2.5  # the axis goes on by this factor beyond its outermost points
 
 
@@ -31,8 +34,12 @@ class Measured(NamedTuple):
     spread: float
 
 
-def accuracy_against_speed(ours: Sequence[Point], others: Sequence[Point], *, teacher: float, file: Path) -> None:
-    """Every model as a named point: up is better, right is faster. The teacher is a line at its height."""
+def accuracy_against_speed(
+    ours: Sequence[Point], others: Sequence[Point], *, teachers: Mapping[str, Sequence[float]], file: Path
+) -> None:
+    """Every model as a named point: up is better, right is faster. A teacher is a line at its height, or as many lines
+    as it was fine-tuned times.
+    """
     with drawing():
         figure, axes = canvas(
             xlabel="times faster than its teacher, one text at a time (log scale)",
@@ -42,7 +49,10 @@ def accuracy_against_speed(ours: Sequence[Point], others: Sequence[Point], *, te
         )
         points = [*ours, *others]
         _set_axis_of_factors(axes, [point.faster for point in points])
-        axes.axhline(teacher, color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.3, label="our teacher")
+        for (name, accuracies), dashes in zip(teachers.items(), cycle(DASHES)):
+            for number, accuracy in enumerate(accuracies):
+                label = "" if number else name
+                axes.axhline(accuracy, color=COLOURS["teacher"], linestyle=dashes, linewidth=1.3, label=label)
         for group, colour, marker, name in (
             (ours, COLOURS["student"], "o", "here"),
             (others, COLOURS["baseline"], "s", "published"),
@@ -57,7 +67,7 @@ def accuracy_against_speed(ours: Sequence[Point], others: Sequence[Point], *, te
                     label=name,
                 )
         axes.margins(y=0.15)
-        legend(axes, loc="lower left")
+        legend(axes, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)  # above the plot: a line crosses all of it
         label_points(
             figure,
             axes,
@@ -89,6 +99,8 @@ def _set_axis_of_factors(axes: Any, factors: Sequence[float]) -> None:
     """A logarithmic axis with room for the names on both sides."""
     axes.set_xscale("log")
     axes.set_xlim(min(factors) / SIDE_ROOM, max(factors) * SIDE_ROOM)
+    if max(factors) / min(factors) < FEW_DECADES:  # powers of ten alone would be one number, or none
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 

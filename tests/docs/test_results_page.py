@@ -106,6 +106,19 @@ def test_pictures_are_written_beside_the_page_and_shown_on_it(root: Path) -> Non
     assert ">text<" in picture
 
 
+def test_every_teacher_is_a_line_of_the_picture(root: Path) -> None:
+    taught_by_three, once_more = line(0.90), line(0.89)
+    taught_by_three["teacher"] = entry("3 × m3e", 0.96, speedup_over_teacher=1.0)
+    once_more["teacher"] = {**once_more["teacher"], "accuracy": 0.94}
+    write(root, "tnews-15", {"rows": once_more, "text": line(0.88), "three": taught_by_three})
+
+    page_of(root)
+
+    picture = (root / "docs" / "results" / "tnews-15.svg").read_text(encoding="utf-8")
+    assert picture.count(">all-mpnet-base-v2<") == picture.count(">3 × m3e<") == 1
+    assert picture.count("stroke: #d9822b") == 3 + 2, "two fine-tunings of the one, one of the other, and their names"
+
+
 def test_what_was_not_run_is_told_on_the_terminal_and_named_beside_what_was(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

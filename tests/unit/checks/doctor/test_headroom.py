@@ -157,3 +157,36 @@ def test_less_unlabelled_text_than_labelled_rows_is_little(make_known: Make, tex
 
     told = "more unlabelled text (10,000 rows are few beside 67,000 labelled ones)."
     assert [finding.advice.endswith(told) for finding in found] == ([True] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("student", "tokens", "lever"),
+    [
+        (
+            {},
+            30_000,
+            "more words (student.vocabulary.max_size lets it have 30,000; student.vector_rank = 128 keeps the",
+        ),
+        ({"vector_rank": 64}, 30_000, "more words (student.vocabulary.max_size lets it have 30,000)."),
+        ({}, 29_999, None),  # there were no more words
+        ({"max_size_mb": 4}, 30_000, None),  # fewer words were asked for
+        ({"vocabulary": {"kind": "pieces"}}, 30_000, None),
+        ({"vocabulary": {"max_size": 120_000}}, 120_000, None),  # enough are enough
+        ({"kind": "bag"}, 30_000, "more words (student.vocabulary.max_size lets it have 30,000;"),
+    ],
+)
+def test_a_vocabulary_that_is_full_could_be_larger(
+    make_known: Make, student: dict[str, Any], tokens: int, lever: str | None
+) -> None:
+    wide = {} if student.get("kind") == "bag" else {"hidden_size": 300}
+    tables = {**ALL_PULLED, "student": {"tune_vectors": False, **wide, **student}}
+
+    found = headroom(make_known(tables, report=report_of(), vocabulary={"tokens": tokens}))
+
+    assert [lever in finding.advice for finding in found] == [True] if lever else not found
+
+
+def test_a_transformer_has_the_tokens_of_its_teacher(make_known: Make) -> None:
+    tables = {**ALL_PULLED, "student": {"kind": "transformer"}}
+
+    assert headroom(make_known(tables, report=report_of(), vocabulary={"tokens": 30_000})) == []

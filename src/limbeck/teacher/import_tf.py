@@ -1,15 +1,18 @@
 """A TensorFlow BERT checkpoint, raw or fine-tuned, as a Hugging Face folder with the same outputs."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
 from transformers import (
+    AlbertForMaskedLM,
     AlbertForSequenceClassification,
     AlbertModel,
+    BertForMaskedLM,
     BertForSequenceClassification,
     BertModel,
 )
@@ -52,13 +55,13 @@ def import_tf(
 
     quiet_transformers()
     settings = transformers_config(config, factorised=network.factorised, padding=tokens.index("[PAD]"), labels=names)
-    model = _loaded(_model_class(network), settings, network, variables)
+    model, beside = _loaded(_model_class(network), settings, network, variables)
     with _folder_written_whole(out) as scratch:
-        model.save_pretrained(scratch)
+        model.save_pretrained(scratch, state_dict={**model.state_dict(), **beside})
         bert_tokenizer(tokens, lowercase=lowered, max_length=config.max_position_embeddings).save_pretrained(scratch)
     return Imported(
         folder=out,
-        summary=_summary(config, network, parameters=model.num_parameters()),
+        summary=_summary(config, network, parameters=_count(model, beside)),
         notes=(
             f"case is {'lowered' if lowered else 'kept'}, {why_lowered}",
             *_notes(network, activation=config.hidden_act, named=labels is not None),
@@ -89,16 +92,32 @@ def _class_names(labels: Sequence[str] | None, *, class_count: int | None) -> li
 
 
 def _model_class(network: Network) -> Any:
+    if network.guesses:
+        return AlbertForMaskedLM if network.factorised else BertForMaskedLM
     if network.class_count is None:
         return AlbertModel if network.factorised else BertModel
     return AlbertForSequenceClassification if network.factorised else BertForSequenceClassification
 
 
-def _loaded(kind: Any, settings: Any, network: Network, variables: TensorFlowCheckpoint) -> Any:
-    model = kind(settings) if network.pooled else kind(settings, add_pooling_layer=False)
-    # Strict: a weight of the model that no variable fills would stay random, and is a mistake of ours.
-    model.load_state_dict({weight.name: weight.tensor(variables) for weight in network.weights}, strict=True)
-    return model
+def _loaded(
+    kind: Any, settings: Any, network: Network, variables: TensorFlowCheckpoint
+) -> tuple[Any, dict[str, Tensor]]:
+    """The model, and weights that it has no place for: one that guesses words has no pooler, and its teacher may."""
+    weights = {weight.name: weight.tensor(variables) for weight in network.weights}
+    beside = {name: weights.pop(name) for name in [*weights] if network.guesses and ".pooler." in name}
+    model = kind(settings) if network.pooled or network.guesses else kind(settings, add_pooling_layer=False)
+    found = model.load_state_dict(weights, strict=False)
+    state = model.state_dict()
+    filled = {state[name].data_ptr() for name in weights}
+    random = [name for name in found.missing_keys if state[name].data_ptr() not in filled]  # not a second name
+    mistakes = [*random, *found.unexpected_keys]
+    assert not mistakes, f"every weight of the model has a variable, and every variable a place: {mistakes}"
+    return model, beside
+
+
+def _count(model: Any, beside: Mapping[str, Tensor]) -> int:
+    """Parameters, those of a pooler that lies beside the model included."""
+    return int(model.num_parameters()) + sum(weight.numel() for weight in beside.values())
 
 
 @contextmanager
@@ -122,7 +141,9 @@ def _summary(config: TensorFlowBertConfig, network: Network, *, parameters: int)
     widths = f"{config.num_hidden_layers} layers × {config.hidden_size}"
     if network.factorised:
         widths += f", embedding {config.embedding_width}"
-    head = "no classifier" if network.class_count is None else f"{network.class_count} classes"
+    head = "a head for masked words" if network.guesses else "no classifier"
+    if network.class_count is not None:
+        head = f"{network.class_count} classes"
     return f"{kind}, {widths}, {config.vocab_size:,} tokens, {parameters / 1e6:.1f}M parameters, {head}"
 
 

@@ -16,6 +16,11 @@ MAPPING = "bert/encoder/embedding_hidden_mapping_in"
 POOLER = "bert/pooler/dense"
 CLASSIFIER = ("output_weights", "output_bias")
 PRETRAINING_HEADS = ("cls/predictions/", "cls/seq_relationship/")
+GUESSES = "cls/predictions"  # of masked words
+GUESSER = (
+    f"{GUESSES}/output_bias",
+    *(f"{GUESSES}/transform/{part}" for part in ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")),
+)
 OF_THE_OPTIMISER = re.compile(r".+/(adam_m|adam_v|Adam|Adam_1)|global_step|beta[12]_power")
 
 HIDDEN, INNER = "hidden_size", "intermediate_size"
@@ -55,7 +60,8 @@ class Network:
     factorised: bool  # the embedding is narrower than the layers, and mapped to their width
     pooled: bool
     class_count: int | None  # None: it has no classifier
-    left_out: tuple[str, ...]  # variables of the pre-training heads
+    guesses: bool  # it has the head for masked words, and no classifier
+    left_out: tuple[str, ...]  # variables of pre-training heads
     weights: tuple[Weight, ...]
 
 
@@ -66,23 +72,33 @@ def lay_out(checkpoint: TensorFlowCheckpoint, config: TensorFlowBertConfig) -> N
     classified = any(name in shapes for name in CLASSIFIER)
     factorised = config.embedding_width != config.hidden_size or f"{MAPPING}/kernel" in shapes
     pooled = classified or any(name.startswith(f"{POOLER}/") for name in shapes)
+    guesses = not classified and all(name in shapes for name in GUESSER)
     weights = tuple(
-        _weights(layers=config.num_hidden_layers, factorised=factorised, pooled=pooled, classified=classified)
+        _weights(
+            layers=config.num_hidden_layers,
+            factorised=factorised,
+            pooled=pooled,
+            classified=classified,
+            guesses=guesses,
+        )
     )
-    left_out = tuple(sorted(name for name in shapes if name.startswith(PRETRAINING_HEADS)))
+    kept = GUESSER if guesses else ()
+    left_out = tuple(sorted(name for name in shapes if name.startswith(PRETRAINING_HEADS) and name not in kept))
     sizes = {**config.model_dump(), "embedding_size": config.embedding_width, "classes": (*classifier, 0)[0]}
     _refuse_misfits(checkpoint.prefix, shapes, weights=weights, sizes=sizes, left_out=left_out)
     return Network(
         factorised=factorised,
         pooled=pooled,
         class_count=classifier[0] if classified else None,
+        guesses=guesses,
         left_out=left_out,
         weights=weights,
     )
 
 
-def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool) -> Iterator[Weight]:
-    base = "" if not classified else "albert." if factorised else "bert."  # a classifier keeps the encoder inside
+def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool, guesses: bool) -> Iterator[Weight]:
+    # A model with a head keeps the encoder inside.
+    base = "" if not (classified or guesses) else "albert." if factorised else "bert."
     for table, rows in (
         ("word", "vocab_size"),
         ("position", "max_position_embeddings"),
@@ -100,6 +116,11 @@ def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool) -
     if classified:
         yield Weight("classifier.weight", "output_weights", ("classes", HIDDEN))
         yield Weight("classifier.bias", "output_bias", ("classes",))
+    if guesses:  # words are told by their own vectors, so the head has no table of its own
+        place = "predictions" if factorised else "cls.predictions.transform"
+        yield from _dense(f"{place}.dense", f"{GUESSES}/transform/dense", HIDDEN, "embedding_size")
+        yield from _norm(f"{place}.LayerNorm", f"{GUESSES}/transform/LayerNorm", "embedding_size")
+        yield Weight(f"{place.removesuffix('.transform')}.bias", f"{GUESSES}/output_bias", ("vocab_size",))
 
 
 def _layer(base: str, number: int, *, factorised: bool) -> Iterator[Weight]:

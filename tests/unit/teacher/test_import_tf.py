@@ -1,7 +1,6 @@
 """A TensorFlow BERT becomes a Hugging Face folder with the same outputs, or is refused with nothing left behind."""
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
 
 from limbeck.cli import app
@@ -25,11 +24,11 @@ from limbeck.errors import (
     ClassNamesUnfit,
     PathUnusable,
 )
+from limbeck.pretraining.loading import load_guesser
 from limbeck.teacher import import_tf as import_tf_file
 from limbeck.teacher.import_tf import import_tf
 from limbeck.teacher.loading import load_encoder
 
-Array = npt.NDArray[np.float64]
 Variables = dict[str, npt.NDArray[Any]]
 Write = Callable[..., Path]
 
@@ -52,7 +51,7 @@ TEXTS = ["films good", "not good films 电影好", "bad"]
 PAIRS = ["bad films", "好", "good films not bad"]
 
 
-def variables_of(config: Mapping[str, Any], *, classes: int = 0) -> Variables:
+def variables_of(config: Mapping[str, Any], *, classes: int = 0, guesses: bool = False) -> Variables:
     """Random weights, far from what any of them starts as, under the names that Google's code gives them."""
     dice = np.random.default_rng(3)
     hidden, inner = config["hidden_size"], config["intermediate_size"]
@@ -68,8 +67,10 @@ def variables_of(config: Mapping[str, Any], *, classes: int = 0) -> Variables:
         ("token_type", "type_vocab_size"),
     ):
         add(f"bert/embeddings/{table}_embeddings", config[rows], width)
-    dense = {"bert/pooler/dense": (hidden, hidden)}
-    norms = {"bert/embeddings/LayerNorm": width}
+    head = "cls/predictions"
+    dense = {"bert/pooler/dense": (hidden, hidden), f"{head}/transform/dense": (hidden, width)}
+    norms = {"bert/embeddings/LayerNorm": width, f"{head}/transform/LayerNorm": width}
+    add(f"{head}/output_bias", config["vocab_size"])
     if width != hidden:
         dense["bert/encoder/embedding_hidden_mapping_in"] = (width, hidden)
     for layer in (f"bert/encoder/layer_{number}" for number in range(config["num_hidden_layers"])):
@@ -86,63 +87,7 @@ def variables_of(config: Mapping[str, Any], *, classes: int = 0) -> Variables:
     if classes:
         add("output_weights", classes, hidden)
         add("output_bias", classes)
-    return found
-
-
-class Reference:
-    """BERT's forward pass written out in numpy on the checkpoint's own variables, for one row without padding."""
-
-    def __init__(self, variables: Variables, config: Mapping[str, Any]) -> None:
-        self.variables: dict[str, Array] = {name: values.astype(np.float64) for name, values in variables.items()}
-        self.config = config
-
-    def states(self, ids: list[int], types: list[int]) -> Array:
-        """(tokens, hidden) behind the last layer."""
-        table = {
-            name: self.variables[f"bert/embeddings/{name}_embeddings"] for name in ("word", "position", "token_type")
-        }
-        states = table["word"][ids] + table["position"][: len(ids)] + table["token_type"][types]
-        states = self.norm("bert/embeddings/LayerNorm", states)
-        if "bert/encoder/embedding_hidden_mapping_in/kernel" in self.variables:
-            states = self.dense("bert/encoder/embedding_hidden_mapping_in", states)
-        for number in range(self.config["num_hidden_layers"]):
-            states = self.layer(f"bert/encoder/layer_{number}", states)
-        return states
-
-    def layer(self, name: str, states: Array) -> Array:
-        heads = self.config["num_attention_heads"]
-        size = states.shape[1] // heads
-        query, key, value = (self.dense(f"{name}/attention/self/{part}", states) for part in ("query", "key", "value"))
-        seen = []
-        for head in range(heads):
-            part = slice(head * size, (head + 1) * size)
-            attention = np.exp(query[:, part] @ key[:, part].T / math.sqrt(size))
-            seen.append(attention / attention.sum(axis=1, keepdims=True) @ value[:, part])
-        attended = self.dense(f"{name}/attention/output/dense", np.concatenate(seen, axis=1))
-        states = self.norm(f"{name}/attention/output/LayerNorm", states + attended)
-        inner = self.activation(self.dense(f"{name}/intermediate/dense", states))
-        return self.norm(f"{name}/output/LayerNorm", states + self.dense(f"{name}/output/dense", inner))
-
-    def activation(self, values: Array) -> Array:
-        share: Array = 1 + np.tanh(math.sqrt(2 / math.pi) * (values + 0.044715 * values**3))
-        if self.config["hidden_act"] == "gelu":
-            share = 1 + np.vectorize(math.erf)(values / math.sqrt(2))
-        return values * share / 2
-
-    def dense(self, name: str, values: Array) -> Array:
-        return values @ self.variables[f"{name}/kernel"] + self.variables[f"{name}/bias"]
-
-    def norm(self, name: str, values: Array) -> Array:
-        centred = values - values.mean(axis=1, keepdims=True)
-        scaled: Array = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
-        return scaled * self.variables[f"{name}/gamma"] + self.variables[f"{name}/beta"]
-
-    def pooled(self, states: Array) -> Array:
-        pooled: Array = np.tanh(self.dense("bert/pooler/dense", states[:1]))[0]
-        return pooled
-
-    def logits(self, states: Array) -> Array:
-        return self.variables["output_weights"] @ self.pooled(states) + self.variables["output_bias"]
+    return {name: values for name, values in found.items() if guesses or not name.startswith(head)}
 
 
 @pytest.fixture(scope="module")
@@ -181,11 +126,11 @@ def what_is_beside(out: Path) -> list[str]:
 @pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])
 @pytest.mark.parametrize("activation", ["gelu", "gelu_tanh"])
 def test_a_fine_tuned_checkpoint_gives_the_same_logits(
-    write: Write, tmp_path: Path, config: dict[str, Any], activation: str
+    write: Write, bert_reference: Any, tmp_path: Path, config: dict[str, Any], activation: str
 ) -> None:
     config = {**config, "hidden_act": activation}
     variables = variables_of(config, classes=3)
-    reference = Reference(variables, config)
+    reference = bert_reference(variables, config)
 
     import_tf(write(variables, config), tmp_path / "hf", labels=["bad", "mixed", "good"])
 
@@ -201,17 +146,18 @@ def test_a_fine_tuned_checkpoint_gives_the_same_logits(
 
 
 @pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])
-def test_a_raw_checkpoint_gives_the_same_states_and_its_pretraining_heads_are_left_out(
-    write: Write, tmp_path: Path, config: dict[str, Any]
+@pytest.mark.parametrize("guesses", [True, False])
+def test_a_raw_checkpoint_gives_the_same_states_and_heads_without_a_use_are_left_out(
+    write: Write, bert_reference: Any, tmp_path: Path, config: dict[str, Any], guesses: bool
 ) -> None:
-    variables = variables_of(config)
-    heads = {
-        "cls/predictions/output_bias": np.ones(len(TOKENS), np.float32),
+    variables = variables_of(config, guesses=guesses)
+    next_sentence = {
+        "cls/seq_relationship/output_bias": np.ones(2, np.float32),
         "cls/seq_relationship/output_weights": np.ones((2, 12), np.float32),
     }
-    reference = Reference(variables, config)
+    reference = bert_reference(variables, config)
 
-    imported = import_tf(write({**variables, **heads}, config), tmp_path / "hf")
+    imported = import_tf(write({**variables, **next_sentence}, config), tmp_path / "hf")
 
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "hf")
     model = AutoModel.from_pretrained(tmp_path / "hf").eval()
@@ -229,12 +175,38 @@ def test_a_raw_checkpoint_gives_the_same_states_and_its_pretraining_heads_are_le
 
 @pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])
 @pytest.mark.parametrize("pooled", [True, False])
-def test_a_raw_checkpoint_becomes_a_teacher_that_misses_only_what_was_not_there(
-    write: Write, tmp_path: Path, config: dict[str, Any], pooled: bool
+def test_masked_words_are_guessed_as_before(
+    write: Write, bert_reference: Any, tmp_path: Path, config: dict[str, Any], pooled: bool
 ) -> None:
-    variables = {name: values for name, values in variables_of(config).items() if pooled or "pooler" not in name}
+    variables = variables_of(config, guesses=True)
+    reference = bert_reference(variables, config)
 
-    imported = import_tf(write(variables, config), tmp_path / "hf")
+    kept = {name: values for name, values in variables.items() if pooled or "pooler" not in name}
+    imported = import_tf(write(kept, config), tmp_path / "hf")
+
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "hf")
+    model, loading = AutoModelForMaskedLM.from_pretrained(tmp_path / "hf", output_loading_info=True)
+    row = tokenizer("films [MASK] 电影好", return_tensors="pt")
+    with torch.inference_mode():
+        found = model.eval()(**row).logits[0].numpy()
+    states = reference.states(row["input_ids"][0].tolist(), row["token_type_ids"][0].tolist())
+    assert np.abs(found - reference.guesses(states)).max() < 1e-5
+    assert not loading["missing_keys"]
+    assert imported.summary.endswith("0.0M parameters, a head for masked words")
+    assert not any(note.startswith("left out") for note in imported.notes)
+    assert load_guesser(tmp_path / "hf", name="hf", max_length=8).has_fresh_head is False
+
+
+@pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])
+@pytest.mark.parametrize("guesses", [True, False])
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_raw_checkpoint_becomes_a_teacher_that_misses_only_what_was_not_there(
+    write: Write, tmp_path: Path, config: dict[str, Any], pooled: bool, guesses: bool
+) -> None:
+    variables = variables_of(config, guesses=guesses)
+    kept = {name: values for name, values in variables.items() if pooled or "pooler" not in name}
+
+    imported = import_tf(write(kept, config), tmp_path / "hf")
 
     encoder = load_encoder(tmp_path / "hf", max_length=64, arithmetic="fp32", labels=["bad", "good"])
     assert {name.split(".")[0 if name.startswith("classifier") else 1] for name in encoder.fresh} == (

@@ -57,7 +57,7 @@ def test_a_plain_bert_is_taken_variable_by_variable() -> None:
     network = laid_out(SHAPES)
 
     assert {weight.variable for weight in network.weights} == set(SHAPES)
-    assert (network.factorised, network.pooled, network.class_count) == (False, True, None)
+    assert (network.factorised, network.pooled, network.class_count, network.guesses) == (False, True, None, False)
 
 
 def test_a_classifier_is_counted_by_the_rows_of_its_weights() -> None:
@@ -75,6 +75,39 @@ def test_what_only_training_needs_is_no_part_of_the_network() -> None:
 
     assert {weight.variable for weight in network.weights} == set(SHAPES)
     assert network.left_out == tuple(heads)
+
+
+HEAD: dict[str, tuple[int, ...]] = {
+    "cls/predictions/output_bias": (14,),
+    "cls/predictions/transform/LayerNorm/beta": (12,),
+    "cls/predictions/transform/LayerNorm/gamma": (12,),
+    "cls/predictions/transform/dense/bias": (12,),
+    "cls/predictions/transform/dense/kernel": (12, 12),
+}
+NEXT_SENTENCE: dict[str, tuple[int, ...]] = {
+    "cls/seq_relationship/output_bias": (2,),
+    "cls/seq_relationship/output_weights": (2, 12),
+}
+
+
+def test_the_head_for_masked_words_stays_with_a_raw_checkpoint() -> None:
+    network = laid_out({**SHAPES, **HEAD, **NEXT_SENTENCE})
+
+    assert {weight.variable for weight in network.weights} == {*SHAPES, *HEAD}
+    assert (network.guesses, network.left_out) == (True, tuple(NEXT_SENTENCE))
+
+
+def test_beside_a_classifier_it_is_left_out() -> None:
+    network = laid_out({**SHAPES, **CLASSIFIER, **HEAD})
+
+    assert (network.guesses, network.class_count, network.left_out) == (False, 3, tuple(HEAD))
+
+
+def test_a_head_of_another_width_is_refused() -> None:
+    with pytest.raises(CheckpointUnfit) as caught:
+        laid_out({**SHAPES, **HEAD, "cls/predictions/transform/dense/bias": (9,)})
+
+    assert caught.value.misshapen == ("cls/predictions/transform/dense/bias is 9, not 12 (embedding_size)",)
 
 
 def test_all_that_does_not_fit_is_told_at_once() -> None:

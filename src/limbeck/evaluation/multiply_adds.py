@@ -32,27 +32,49 @@ def multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, export
         case "limbeck_bag":
             width = vector_size(config)
             return sum(tokens) * width + word_head(config, features=width, classes=classes)
-        case "distilbert":
-            names = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "intermediate_size": "hidden_dim"}
-            shape = {name: config[own] for name, own in names.items()}
-            return transformer(shape, tokens=sum(tokens), classes=classes, exported=exported)
-        case family if family in LIKE_BERT:
-            return transformer(config, tokens=sum(tokens), classes=classes, exported=exported)
-    return None
+        case "twin_encoder":
+            return twins(config["encoder"], tokens=sum(tokens), classes=classes)
+    shape = shape_of(config)
+    return None if shape is None else transformer(shape, tokens=sum(tokens), classes=classes, exported=exported)
+
+
+def shape_of(config: Config) -> Config | None:
+    """The same keys for every family whose layers are built as BERT's; None for another."""
+    if config["model_type"] == "distilbert":
+        names = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "intermediate_size": "hidden_dim"}
+        return {name: config[own] for name, own in names.items()}
+    return config if config["model_type"] in LIKE_BERT else None
+
+
+def twins(config: Config, *, tokens: int, classes: int) -> int | None:
+    """The layers for each text, taken to be as long as the other, and 4d·classes. The row begins with a special token;
+    by itself, so does its second text."""
+    shape = shape_of(config)
+    if shape is None:
+        return None
+    first = (tokens + 1) // 2
+    of_texts = [layers(shape, tokens=length, exported=False) for length in (first, tokens + 1 - first)]
+    return sum(of_texts) + chain(4 * int(shape["hidden_size"]), classes)
 
 
 def transformer(config: Config, *, tokens: int, classes: int, exported: bool) -> int:
-    """layers · (4nd² + 2n²d + 2nd·inner) + d² + d·classes, for n tokens of width d.
+    """Its layers, and d² + d·classes behind them, for states of width d."""
+    d = int(config["hidden_size"])
+    return layers(config, tokens=tokens, exported=exported) + chain(d, d, classes)
+
+
+def layers(config: Config, *, tokens: int, exported: bool) -> int:
+    """layers · (4nd² + 2n²d + 2nd·inner), for n tokens of width d.
 
     The terms of a layer: query, key, value and output; scores and the states they weigh; the two layers behind. The
     last layer of an exported file, for one token: 2nd² for keys and values, 2d², 2nd and 2d·inner.
     """
-    layers, d, inner = (int(config[name]) for name in ("num_hidden_layers", "hidden_size", "intermediate_size"))
+    count, d, inner = (int(config[name]) for name in ("num_hidden_layers", "hidden_size", "intermediate_size"))
     of_layer = 4 * tokens * d**2 + 2 * tokens**2 * d + 2 * tokens * d * inner
     of_last = 2 * tokens * d**2 + 2 * d**2 + 2 * tokens * d + 2 * d * inner if exported else of_layer
     embedding = int(config.get("embedding_size", d))
     projection = tokens * embedding * d if embedding != d else 0  # ELECTRA's and ALBERT's word vectors are narrower
-    return projection + (layers - 1) * of_layer + of_last + chain(d, d, classes)
+    return projection + (count - 1) * of_layer + of_last
 
 
 def recurrent(config: Config, *, tokens: int) -> int:

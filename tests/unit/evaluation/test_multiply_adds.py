@@ -9,12 +9,14 @@ import onnxruntime
 import pytest
 import torch
 from onnx import ModelProto, NodeProto, helper
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from limbeck.evaluation.multiply_adds import multiply_adds
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.models.students import word_student
+from limbeck.models.twin_encoder import TwinEncoderConfig, TwinEncoderForSequenceClassification
 from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
 
 BERT = {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
@@ -115,6 +117,26 @@ def test_torch_counts_the_same_in_every_family(family: str) -> None:
         network(input_ids=torch.ones((1, 9), dtype=torch.long, device="meta"))
 
     assert multiply_adds(config.to_dict(), tokens=[9], classes=3) == counter.get_total_flops() / 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_twins_read_both_texts_by_themselves(family: str) -> None:
+    """[CLS] and three words and [SEP], three words and [SEP]: five tokens each, for the second gets a [CLS] as well."""
+    inner = AutoConfig.for_model(family, **FAMILIES[family]).to_dict()
+    config = TwinEncoderConfig(encoder=inner, cls_token_id=1, num_labels=3)
+    network = TwinEncoderForSequenceClassification(config).eval()
+    types = torch.tensor([[0] * 5 + [1] * 4])
+
+    with torch.inference_mode(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        network(input_ids=torch.full((1, 9), 5), token_type_ids=types)
+
+    assert multiply_adds(config.to_dict(), tokens=[9], classes=3) == counter.get_total_flops() / 2
+
+
+def test_twins_of_a_family_without_a_formula_have_no_number() -> None:
+    twins = {"model_type": "twin_encoder", "encoder": {"model_type": "deberta-v2"}}
+
+    assert multiply_adds(twins, tokens=[9], classes=3) is None
 
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])

@@ -21,10 +21,11 @@ STAGES = {
     "export",
     "evaluation",
 }
-OPEN_TO_ALL = {"cores", "errors", "progress"}
+OPEN_TO_ALL = {"cores", "delimiters", "errors", "progress"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "cores": set(),
+    "delimiters": set(),
     "progress": set(),
     "recipe": set(),
     "artifacts": set(),

@@ -110,9 +110,18 @@ def inspect_file(
         has_quotes=any('"' in text for text in texts),
         beside={},
     )
+    _refuse_blank_labels(layout, roles.label, found)
     found = replace(found, label_names=_label_names(layout, roles.label))
     found = replace(found, labels=_labels(layout, roles.label, found))
     return replace(found, beside=_files_beside(found))
+
+
+def _refuse_blank_labels(layout: Layout, role: LabelRole, found: Inspection) -> None:
+    """As the run would, and before a recipe is written: with the row."""
+    if role.is_multi_label or len(role.positions) > 1:
+        return
+    if not all(row[role.positions[0]].strip() for row in layout.rows):
+        read_file(_section(found, found.path), found.path, split="train")
 
 
 def _section(found: Inspection, path: Path) -> Corpus:
@@ -136,7 +145,7 @@ def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int
 
 
 def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[Sequence[str]]:
-    """The labels of every row, read as a run reads them; only an empty one is left to the run to refuse."""
+    """The labels of every row, read as a run reads them."""
     if not role.is_multi_label and len(role.positions) == 1:
         yield from ([row[role.positions[0]].strip()] for row in layout.rows)
         return

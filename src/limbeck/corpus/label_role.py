@@ -29,8 +29,9 @@ def guess_label(sketches: Sequence[Sketch], *, path: Path) -> LabelRole | None:
     sketches = [sketch for sketch in sketches if not sketch.is_split]
     possible = [sketch for sketch in sketches if sketch.may_be_label() or sketch.has_several_labels]
     named = [sketch for sketch in sketches if sketch.is_named_label and sketch.lists is None]
-    if named and not any(sketch in possible for sketch in named) and len(named[0].distinct) == 1:
-        raise OneClassOnly(path=path.name, label=named[0].cells[0], rows=len(named[0].cells))
+    if named and not any(sketch in possible for sketch in named) and len(named[0].values) == 1:
+        (only,) = named[0].values
+        raise OneClassOnly(path=path.name, label=only, rows=len(named[0].cells))
     likeliest = min(possible, key=Sketch.label_rank, default=None)
     group = find_class_columns(sketches)
     if group is not None and _outdoes(group, likeliest):

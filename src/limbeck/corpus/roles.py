@@ -1,14 +1,14 @@
 """Which column is the text, which the second text, which the label: guessed from names and values."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from limbeck.corpus.label_role import LabelRole, guess_label
 from limbeck.corpus.layout import Layout
 from limbeck.corpus.sketch import Sketch, sketches_of
-from limbeck.errors import ColumnMissing, LabelUnclear
+from limbeck.errors import ColumnGivenTwice, ColumnMissing, LabelUnclear
 from limbeck.recipe.corpus import Column
 
 SINGLE_TEXT_NAMES = {"title", "subject", "url", "name", "author", "user", "body", "content"}
@@ -45,6 +45,7 @@ def find_roles(
         for key, column in (("text", text), ("pair", pair), ("label", label))
         if column is not None
     }
+    _refuse_one_for_two(given, layout=layout, path=path)
     free = [sketch for sketch in sketches if sketch.position not in given.values()]
     role = LabelRole.of(sketches[given["label"]]) if "label" in given else guess_label(free, path=path)
     if role is None:
@@ -55,6 +56,13 @@ def find_roles(
     if "text" not in given:
         raise LabelUnclear(path=path, what="text", columns=with_examples(layout))
     return Roles(text=given["text"], pair=given.get("pair"), label=role)
+
+
+def _refuse_one_for_two(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:
+    for position in given.values():
+        keys = [key for key, at in given.items() if at == position]
+        if len(keys) > 1:
+            raise ColumnGivenTwice(path=path, column=layout.columns[position], keys=keys, columns=layout.columns)
 
 
 def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
@@ -99,8 +107,10 @@ def _is_named_pair(one: Sketch, other: Sketch) -> bool:
 
 
 def with_examples(layout: Layout) -> dict[str, str]:
-    """The columns, each with the beginning of its first cell."""
-    return {
-        name: " ".join(cell.split())[:60] + ("…" if len(cell) > 60 else "")
-        for name, cell in zip(layout.columns, layout.rows[0], strict=True)
-    }
+    """The columns, each with the beginning of its first cell that is not blank."""
+    return {name: _example(cells) for name, cells in zip(layout.columns, zip(*layout.rows, strict=True), strict=True)}
+
+
+def _example(cells: Sequence[str]) -> str:
+    cell = next((cell for cell in cells if cell.strip()), "")
+    return " ".join(cell.split())[:60] + ("…" if len(cell) > 60 else "")

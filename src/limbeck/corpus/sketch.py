@@ -14,6 +14,7 @@ LABEL_NAMES = (  # the first that is there is taken
 )
 SEVERAL_NAMES = {"tags", "genres", "topics", "categories", "classes", "emotions", "intents", "themes", "subjects"}
 SPLITS = {"train", "dev", "test", "transfer", "augmented"}  # in the files of `limbeck labels --export`
+MOST_BLANK, MOST_BLANK_NAMED = 0.05, 0.5  # of the cells of a label, and of one with a name that labels have
 ID_NAME = re.compile(r"(^|[\W_])(id|idx|index|guid|uuid|no|number)$", re.IGNORECASE)
 
 
@@ -32,6 +33,11 @@ class Sketch:
         return set(self.cells)
 
     @cached_property
+    def values(self) -> set[str]:
+        """Those that are not blank."""
+        return {cell for cell in self.distinct if cell.strip()}
+
+    @cached_property
     def mean_length(self) -> float:
         """Characters of a cell."""
         return sum(map(len, self.cells)) / len(self.cells)
@@ -39,7 +45,7 @@ class Sketch:
     @cached_property
     def is_integer(self) -> bool:
         """Whether all cells are whole numbers."""
-        return all(cell.strip().removeprefix("-").isdecimal() for cell in self.distinct)
+        return all(cell.strip().removeprefix("-").isdecimal() for cell in self.values)
 
     @cached_property
     def is_text(self) -> bool:
@@ -78,13 +84,14 @@ class Sketch:
         return self.separator is not None
 
     def may_be_label(self) -> bool:
-        """Whether its cells could be one label each."""
-        rows, kinds = len(self.cells), len(self.distinct)
+        """Whether its cells could be one label each. A few may be blank: a run says which, once the column is found."""
+        rows, kinds = len(self.cells), len(self.values)
+        most_blank = MOST_BLANK_NAMED if self.is_named_label else MOST_BLANK
         return (
             2 <= kinds <= self._most_labels
             and (kinds <= rows / 2 or rows < 6)
             and self.mean_length <= LONGEST_LABEL
-            and all(cell.strip() for cell in self.distinct)
+            and (kinds == len(self.distinct) or self._blank <= most_blank * rows)
             and not ID_NAME.search(self.name)
         )
 
@@ -97,7 +104,11 @@ class Sketch:
             place = len(LABEL_NAMES) - 1
         else:
             place = len(LABEL_NAMES) + (not self.may_be_label())
-        return place, not self.is_integer, len(self.distinct)
+        return place, not self.is_integer, len(self.values)
+
+    @cached_property
+    def _blank(self) -> int:
+        return sum(not cell.strip() for cell in self.cells)
 
     @property
     def _most_labels(self) -> int:

@@ -43,6 +43,7 @@ from limbeck.errors.artifacts import (
 )
 from limbeck.errors.data import (
     BytesUndecodable,
+    ColumnGivenTwice,
     ColumnMissing,
     DataError,
     FileEmpty,
@@ -154,6 +155,7 @@ __all__ = [
     "ClassUnknown",
     "ClassesDiffer",
     "ClassesUnlearned",
+    "ColumnGivenTwice",
     "ColumnMissing",
     "CustomLossUnusable",
     "DataError",

@@ -168,6 +168,18 @@ class NothingAugmented(DataError):
         )
 
 
+class ColumnGivenTwice(DataError):
+    """`limbeck init` was told to read one column as two things."""
+
+    def __init__(self, *, path: Path, column: str, keys: Sequence[str], columns: Sequence[str]) -> None:
+        self.column, self.keys = column, tuple(keys)
+        named = " and ".join(f"--{key}" for key in keys)
+        super().__init__(
+            f"{named} name the same column of '{path}', '{column}'\n  its columns: {some(columns)}\n"
+            f"Give each a column of its own, or leave one out: it is guessed then."
+        )
+
+
 class LabelUnclear(DataError):
     """`limbeck init` cannot tell which column holds the label, or the text."""
 

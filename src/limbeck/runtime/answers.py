@@ -45,7 +45,8 @@ def written_format(read: InputFormat, asked: OutputFormat) -> InputFormat:
 class Answers:
     """Turns entries and their probabilities into lines of output.
 
-    csv, tsv: the columns that were there, then `label` and a `probability_<class>` for each class.
+    csv, tsv: the columns that were there, then `label` and a `probability_<class>` for each class; in csv with the
+    `delimiter` between them.
     jsonl: the object that was there, with "label" and "probabilities" {class: probability}.
     lines: label, its probability and the text, with tabs between; the text comes last, tabs and all.
     Plain lines that become a table have the columns `text` and, for pairs, `pair`.
@@ -54,9 +55,11 @@ class Answers:
     A column or key that is already called so is never overwritten: the new one is then `predicted_label` and so on.
     """
 
-    def __init__(self, labels: Sequence[str], *, format: InputFormat, multi_label: bool = False) -> None:
+    def __init__(
+        self, labels: Sequence[str], *, format: InputFormat, multi_label: bool = False, delimiter: str = ","
+    ) -> None:
         self._labels, self._format, self._multi_label = labels, format, multi_label
-        self._csv = csv.writer(_HandedBack(), lineterminator="\n")
+        self._csv = csv.writer(_HandedBack(), delimiter=delimiter, lineterminator="\n")
 
     def heading(self, columns: Sequence[str]) -> str:
         """The line of column names; nothing where there are none, or where each row carries its own."""

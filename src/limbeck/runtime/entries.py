@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+from limbeck.delimiters import csv_delimiter
 from limbeck.errors import ColumnMissing, NothingToPredict, RowMalformed
 from limbeck.runtime.lines import Lines
 from limbeck.runtime.row import Row
@@ -83,10 +84,13 @@ def detect_format(lines: Lines, *, columns_named: bool) -> InputFormat:
 
 
 class Table:
-    """A csv or tsv file: its columns, and its rows. In tsv a quote is a character like any other."""
+    """A csv or tsv file: its columns, and its rows. In tsv a quote is a character like any other, and `delimiter` means
+    nothing."""
 
     def __init__(self, lines: Lines, wanted: Wanted, *, format: Literal["csv", "tsv"], header: bool) -> None:
         self._lines = lines
+        # Names tell it. A first row of texts may have a ; in it and be one cell.
+        self.delimiter = csv_delimiter([lines.peek() or ""]) if header and format == "csv" else ","
         self._records = self._csv_records() if format == "csv" else self._tsv_records()
         head = next(self._records, [])
         self.columns = head if header else [str(number) for number in range(len(head))]
@@ -111,9 +115,12 @@ class Table:
         """Empty lines are left out, as csv readers do."""
         csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))  # the module offers this process-wide only
         try:
-            yield from filter(None, csv.reader((line + "\n" for line in self._lines), strict=True))
+            yield from filter(None, self._cells())
         except csv.Error as error:
             raise self._malformed(f"not valid csv: {error}", advice="Correct its quotes.") from error
+
+    def _cells(self) -> Iterator[list[str]]:
+        return csv.reader((line + "\n" for line in self._lines), delimiter=self.delimiter, strict=True)
 
     def _malformed(self, reason: str, *, advice: str) -> RowMalformed:
         return RowMalformed(path=self._lines.path, row=self._lines.number, reason=reason, advice=advice)

@@ -55,9 +55,13 @@ def predict_stream(
     with opened(source, encoding=encoding) as lines:
         if format == "auto":
             format = detect_format(lines, columns_named=text is not None or pair is not None)
-        columns, entries = _read(lines, wanted, format=format, header=header)
-        written = written_format(format, output)
-        answers = Answers(classifier.labels, format=written, multi_label=classifier.facts.multi_label)
+        delimiter, columns, entries = _read(lines, wanted, format=format, header=header)
+        answers = Answers(
+            classifier.labels,
+            format=written_format(format, output),
+            multi_label=classifier.facts.multi_label,
+            delimiter=delimiter,
+        )
         sink.write(answers.heading(columns))
         total = 0
         for chunk in _chunks(entries, lines, most=chunk_rows):
@@ -67,16 +71,18 @@ def predict_stream(
         return total
 
 
-def _read(lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool) -> tuple[Sequence[str], Iterator[Entry]]:
-    """The names that stand above the rows in a table, if any do, and the rows."""
+def _read(
+    lines: Lines, wanted: Wanted, *, format: InputFormat, header: bool
+) -> tuple[str, Sequence[str], Iterator[Entry]]:
+    """What a csv file has between its cells; the names that stand above the rows in a table, if any do; the rows."""
     match format:
         case "jsonl":
-            return (), json_entries(lines, wanted)
+            return ",", (), json_entries(lines, wanted)
         case "lines":
-            return ("text", "pair")[: 1 + wanted.is_pair], line_entries(lines, wanted)
+            return ",", ("text", "pair")[: 1 + wanted.is_pair], line_entries(lines, wanted)
         case "csv" | "tsv":
             table = Table(lines, wanted, format=format, header=header)
-            return table.columns if header else (), table.entries()
+            return table.delimiter, table.columns if header else (), table.entries()
         case _:
             assert_never(format)
 

@@ -3,14 +3,17 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
+from limbeck.delimiters import csv_delimiter
 from limbeck.errors import FileEmpty, FileUnreadable, RowMalformed
 from limbeck.recipe.corpus import Column, Corpus, FileFormat
 from limbeck.recipe.transfer import Transfer
 from limbeck.tables.delimited import delimited_table
 from limbeck.tables.json_lines import json_table
+from limbeck.tables.opening import text_lines
 from limbeck.tables.parquet import parquet_table
 from limbeck.tables.plain_lines import lines_table
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, unwatched
@@ -26,6 +29,9 @@ ENDINGS: dict[str, KnownFormat] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+
+
+FIRST_LINES = 20  # tell what stands between cells
 
 
 class Record(NamedTuple):
@@ -98,7 +104,7 @@ def open_table(path: Path, *, form: TableForm, watch: Watch = unwatched) -> RawT
         case "csv" | "tsv":
             return delimited_table(
                 path,
-                delimiter="," if kind == "csv" else "\t",
+                delimiter=_csv_delimiter(path, encoding=form.encoding) if kind == "csv" else "\t",
                 header=form.header,
                 quoting=kind == "csv" if form.quoting == "auto" else form.quoting,
                 encoding=form.encoding,
@@ -112,6 +118,10 @@ def open_table(path: Path, *, form: TableForm, watch: Watch = unwatched) -> RawT
             return lines_table(path, encoding=form.encoding, watch=watch)
         case _:
             assert_never(kind)
+
+
+def _csv_delimiter(path: Path, *, encoding: str) -> str:
+    return csv_delimiter([*islice(text_lines(path, encoding=encoding, newline=""), FIRST_LINES)])
 
 
 def known_format(path: Path, *, form: TableForm) -> KnownFormat:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.corpus.inspection import Inspection, inspect_file
-from limbeck.errors import ColumnMissing, LabelUnclear
+from limbeck.errors import ColumnGivenTwice, ColumnMissing, LabelUnclear, RowMalformed
 
 NOUNS = ["soup", "room", "lamp", "garden", "letter", "train", "window", "market", "river", "coat"]
 TEXTS = [f"the {noun} by the {other} was quite something today" for noun in NOUNS for other in NOUNS]
@@ -181,6 +181,32 @@ def test_a_given_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
         look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="moood")
 
     assert caught.value.columns == ("said", "mood")
+
+
+@pytest.mark.parametrize(("name", "blank"), [("mood", 5), ("label", 40)])
+def test_a_label_that_is_blank_at_times_is_found_and_refused_with_its_row(
+    tmp_path: Path, name: str, blank: int
+) -> None:
+    labels = ["" if number in range(9, 9 + blank) else label for number, label in enumerate(ZEROS_AND_ONES)]
+
+    with pytest.raises(RowMalformed, match="row 11: the label is empty"):
+        look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, labels)])
+    with pytest.raises(RowMalformed, match="row 11: the label is empty"):
+        look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, labels)], text="said", label=name)
+
+
+def test_a_column_of_another_name_that_is_blank_more_often_is_not_the_label(tmp_path: Path) -> None:
+    marks = ["" if number < 6 else label for number, label in enumerate(ZEROS_AND_ONES)]
+
+    with pytest.raises(LabelUnclear) as caught:
+        look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, marks)])
+
+    assert caught.value.columns == {"said": TEXTS[0], "mood": ZEROS_AND_ONES[6]}, "examples are not blank"
+
+
+def test_one_column_cannot_be_text_and_label(tmp_path: Path) -> None:
+    with pytest.raises(ColumnGivenTwice, match="--text and --label name the same column"):
+        look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], text="said", label=0)
 
 
 def test_without_a_label_column_the_columns_are_listed_with_examples(tmp_path: Path) -> None:

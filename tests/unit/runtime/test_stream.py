@@ -60,6 +60,20 @@ def test_csv_comes_out_as_the_same_csv_with_more_columns() -> None:
     ]
 
 
+def test_csv_with_semicolons_comes_out_with_semicolons() -> None:
+    answer = streamed('id;text\n1;"a;b"\n2;a,b,\n', format="csv")
+
+    assert answer.splitlines() == [
+        "id;text;label;probability_even;probability_odd",
+        '1;"a;b";odd;0.000000;1.000000',
+        "2;a,b,;even;1.000000;0.000000",
+    ]
+
+
+def test_a_text_without_a_name_above_it_is_not_cut_at_its_semicolon() -> None:
+    assert streamed("a; b\n", format="csv", text=0, header=False) == "a; b,even,1.000000,0.000000\n"
+
+
 def test_tsv_without_a_header_comes_out_without_one() -> None:
     answer = streamed("7\tabc\n", format="tsv", text=1, header=False)
 

@@ -11,8 +11,9 @@ import pytest
 import limbeck
 from limbeck.artifacts.manifest import MANIFEST, read_manifest
 from limbeck.artifacts.model_folder import README, open_model
-from limbeck.artifacts.run_folder import Run
+from limbeck.artifacts.run_folder import Run, report_of
 from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.errors import ArtifactMissing
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
@@ -170,6 +171,16 @@ def test_a_run_goes_on_in_another_folder(finished: Run, tmp_path: Path) -> None:
     run(moved, out=moved, reporter=notes)
 
     assert notes.steps("▸") == []
+
+
+def test_a_changed_run_that_stopped_early_does_not_show_its_old_report(finished: Run, tmp_path: Path) -> None:
+    changed = Path(shutil.copytree(finished.folder, tmp_path / "changed"))
+    assert report_of(changed).data["models"]
+
+    run(changed, out=changed, overrides=["student.hidden_size=5"], until=Stage.DISTILLATION, reporter=Notes())
+
+    with pytest.raises(ArtifactMissing, match=r"older than what it is about \(bilstm-alone, bilstm\)"):
+        report_of(changed)
 
 
 def test_run_json_says_what_happened(finished: Run) -> None:

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from limbeck.artifacts.manifest import MANIFEST, Key
 from limbeck.artifacts.report import Report, open_report
+from limbeck.artifacts.staleness import made_after_report
 from limbeck.artifacts.whole import why_redo
 from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, in_shell, some
 from limbeck.progress import Reporter
@@ -116,7 +117,8 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
 
 
 def report_of(run: Path) -> Report:
-    """The report of a run. Raises if there is no run, if it has not come to its report, or if that is damaged."""
+    """The report of a run. Raises if there is no run, if it has not come to its report, or not since it was changed, or
+    if the report is damaged."""
     if not (run / "run.json").is_file():
         reason = "it has no run.json" if run.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=run, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
@@ -126,6 +128,10 @@ def report_of(run: Path) -> Report:
         raise ArtifactMissing(
             folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {in_shell(run)}"
         )
+    if earlier := made_after_report(run):
+        reason = f"its report is older than what it is about ({some(earlier)})"
+        advice = f"Go on with: limbeck run {in_shell(run)}"
+        raise ArtifactMissing(folder=run, kind="finished run", reason=reason, advice=advice)
     return open_report(run / "report")
 
 

@@ -3,6 +3,7 @@
 import gzip
 import io
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -33,7 +34,9 @@ def predict(
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "lines"], typer.Option(help="Kind of input; auto goes by the name.")
     ] = "auto",
-    text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Column of the text; left out: `text`, the one in training, or the only one.")
+    ] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
@@ -68,11 +71,22 @@ def predict(
             format=format,
             text=text,
             pair=pair,
+            trained=_columns_in_training(model),
             header=not no_header,
             output=output,
             encoding=encoding,
             watch=watch,
         )
+
+
+def _columns_in_training(model: Path) -> dict[str, str]:
+    """What the run that the model lies in calls its texts, by role; empty for a model elsewhere."""
+    try:
+        recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, IndexError):
+        return {}
+    corpus = recipe.get("corpus", {})
+    return {role: corpus[role] for role in ("text", "pair") if isinstance(corpus.get(role), str)}
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":

@@ -5,10 +5,11 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     LimbeckError
     ├── RecipeError            RecipeNotFound · RecipeInvalid
     ├── DataError              FileMissing · FileEmpty · FileUnreadable · BytesUndecodable · ColumnMissing
-    │                          RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown · WeightedClassUnknown
-    │                          TooFewRows · HubUnreachable · NothingGathered · NothingAugmented · NothingChosen
-    │                          LabelUnclear · OnlyLabelsUnknown · NothingToPredict · TransferTextUnclear
-    │                          TransferIsCorpus · TransferFilesDiffer · TransferForRecipe · RecipeInTheWay
+    │                          ColumnGivenTwice · RowMalformed · OneClassOnly · LabelsAllEmpty · LabelUnknown
+    │                          WeightedClassUnknown · TooFewRows · HubUnreachable · NothingGathered
+    │                          NothingAugmented · NothingChosen · LabelUnclear · OnlyLabelsUnknown · NothingToPredict
+    │                          TransferTextUnclear · TransferIsCorpus · TransferFilesDiffer · TransferForRecipe
+    │                          RecipeInTheWay
     ├── TeacherError           CheckpointNotFound · CheckpointDamaged · WeightsNotSafe
     │                          TensorFlowCheckpointNotFound · CheckpointIncomplete · CheckpointUnsupported
     │                          CheckpointUnfit · BertConfigInvalid · VocabularyUnfit · ClassNamesUnfit

@@ -198,8 +198,9 @@ class ExportRefused(LimbeckError):
 
     def __init__(self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int) -> None:
         self.measure, self.found = measure, found
+        limit = "fp32_tolerance" if precision == "fp32" else "int8_agreement"
         super().__init__(
             f"export of '{student}' as {precision} refused: it does not match the trained student\n"
             f"  {measure} on {rows:,} rows: {found}; allowed: {allowed}\n"
-            f"Leave {precision} out of export.precisions, or loosen the limit in [export] if you can accept that."
+            f"Leave {precision} out of export.precisions, or loosen export.{limit} if you can accept that."
         )

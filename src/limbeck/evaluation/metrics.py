@@ -15,6 +15,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Scores = tuple[Floats, Floats, Floats]  # precision, recall, F1, each (classes); 0 where nothing is to be divided by
 
+Z_95 = 1.96  # standard deviations of a normal distribution to both sides of its middle that hold 95 %
 BOOTSTRAP_SEED = 0  # fixed: the same predictions give the same interval
 
 
@@ -93,8 +94,12 @@ def accuracy_interval(correct: Bools, *, samples: int) -> tuple[float, float]:
     """95 % bootstrap interval over rows of the accuracy averaged over seeds; `correct` is (seeds, rows).
 
     Rows with the same average are interchangeable, so drawing how many of each kind come up is the same
-    as drawing the rows one by one, and takes no time even for large splits.
+    as drawing the rows one by one, and takes no time even for large splits. Where all rows are right, or none, no draw
+    says anything else: there it is Wilson's interval, rows / (rows + z²) to 1 or 0 to z² / (rows + z²).
     """
+    if correct.all() or not correct.any():
+        unsure = Z_95**2 / (correct.shape[1] + Z_95**2)
+        return (1 - unsure, 1.0) if correct.all() else (0.0, unsure)
     kinds, counts = np.unique(correct.mean(axis=0), return_counts=True)
     rows = correct.shape[1]
     draws = np.random.default_rng(BOOTSTRAP_SEED).multinomial(rows, counts / rows, size=samples)

@@ -17,7 +17,8 @@ class Export(Section):
     fp32_tolerance: float = Field(default=1e-4, gt=0)
     """Largest difference of a logit between the trained student and the fp32 file; beyond it export refuses."""
     int8_agreement: float = Field(default=0.98, ge=0, le=1)
-    """Least share of rows on which the int8 file gives the trained student's label; below it export refuses."""
+    """Least share of rows on which the int8 file gives the trained student's label; below it export refuses, unless no
+    more than two rows of a small dev differ."""
     parity_rows: int = Field(default=1000, ge=1)
     """Rows of dev on which the two are compared."""
     calibrate: bool = True

@@ -2,8 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -41,22 +41,27 @@ class Wanted:
     text: str | int | None
     pair: str | int | None
     is_pair: bool  # whether the model reads two texts
+    trained: Mapping[str, str] = field(default_factory=dict)  # by role, what the columns were called in training
 
     def among(self, columns: Sequence[str], *, path: Path) -> tuple[str, ...]:
         """Names of the text's column and, for pairs, of the second text's.
 
-        Left out, they are `text` and `pair`; a file that has other columns, but only just as many as the model
-        has texts, is taken as it is.
+        Left out, they are `text` and `pair`, or else those of the rows that the model was trained on; a file that has
+        other columns, but only just as many as the model has texts, is taken as it is.
         """
         roles = {"text": self.text, "pair": self.pair} if self.is_pair else {"text": self.text}
         left_out = all(asked is None for asked in roles.values())
         if left_out and len(columns) == len(roles) and not set(roles) <= set(columns):
             return tuple(columns)
-        names = tuple(role if asked is None else str(asked) for role, asked in roles.items())
+        names = tuple(self._left_out(role, columns) if asked is None else str(asked) for role, asked in roles.items())
         for role, name in zip(roles, names, strict=True):
             if name not in columns:
                 raise ColumnMissing(path=path, column=name, key=f"--{role}", columns=columns)
         return names
+
+    def _left_out(self, role: str, columns: Sequence[str]) -> str:
+        trained = self.trained.get(role, role)
+        return trained if role not in columns and trained in columns else role
 
 
 def ending_of(path: Path) -> str:

@@ -1,6 +1,6 @@
 """Predicting a stream: rows in, the same rows with labels and probabilities out, in constant memory."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TextIO, assert_never
 
 import numpy as np
@@ -34,6 +34,7 @@ def predict_stream(
     format: StreamFormat = "auto",
     text: str | int | None = None,
     pair: str | int | None = None,
+    trained: Mapping[str, str] | None = None,
     header: bool = True,
     output: OutputFormat = "same",
     encoding: str = "utf-8",
@@ -44,12 +45,13 @@ def predict_stream(
 
     What is written for which format stands at `Answers`; JSON lines do not become a table. "auto" goes by the ending
     of a path, and for a stream by its first line: JSON objects are jsonl; if `text` or `pair` names a column, a table;
-    plain lines otherwise. Columns left out are `text` and `pair`, or the only ones there are. A file without header
+    plain lines otherwise. Columns left out are `text` and `pair`, or what `trained` calls them, or the only ones there
+    are. A file without header
     has numbers from 0 for column names. The sink is flushed after each chunk: when `chunk_rows` rows are there, or
     earlier when the source is a pipe or terminal that has nothing more to give for the moment. `watch` is told the
     rows of each.
     """
-    wanted = Wanted(text=text, pair=pair, is_pair=classifier.facts.pair)
+    wanted = Wanted(text=text, pair=pair, is_pair=classifier.facts.pair, trained=trained or {})
     if pair is not None and not wanted.is_pair:
         raise NothingToPredict(reason="the model reads one text per row, not two", advice="Leave `--pair` out.")
     with opened(source, encoding=encoding) as lines:

@@ -23,6 +23,21 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
+def test_in_its_run_a_model_knows_what_its_text_was_called(
+    model: Path, tmp_path: Path, rows: Path, limbeck: Command
+) -> None:
+    kept = shutil.copytree(model, tmp_path / "run" / "models" / "small")
+    recipe = tmp_path / "run" / "recipe.toml"
+
+    recipe.write_text('[corpus]\ntext = "body"\n', encoding="utf-8")
+    known = limbeck("predict", kept, rows)
+    recipe.write_text("[corpus]\ntext = 1\n", encoding="utf-8")
+
+    assert known.code == 0
+    assert known.out.splitlines()[0].startswith("name,body,label,")
+    assert limbeck("predict", kept, rows).refused_with("has no column 'text'", "--text")
+
+
 # ---- models ----
 
 

@@ -40,8 +40,13 @@ def test_spread_is_the_sample_standard_deviation() -> None:
     assert metrics.spread([0.9]) == 0.0
 
 
-def test_the_interval_of_a_model_that_is_always_right_is_a_point() -> None:
-    assert metrics.accuracy_interval(np.ones((2, 50), dtype=bool), samples=200) == (1.0, 1.0)
+@pytest.mark.parametrize(("rows", "unsure"), [(50, 0.07135), (5_000, 0.00076776)])
+def test_the_interval_of_a_model_that_is_always_right_or_wrong_is_wilsons(rows: int, unsure: float) -> None:
+    """1.96² / (50 + 1.96²) = 3.8416 / 53.8416 = 0.07135; 3.8416 / 5003.8416 = 0.00076776."""
+    right = np.ones((2, rows), dtype=bool)
+
+    assert metrics.accuracy_interval(right, samples=200) == pytest.approx((1 - unsure, 1.0), abs=1e-5)
+    assert metrics.accuracy_interval(~right, samples=200) == pytest.approx((0.0, unsure), abs=1e-5)
 
 
 def test_rows_on_which_seeds_disagree_count_half() -> None:

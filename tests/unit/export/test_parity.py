@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -137,6 +138,14 @@ def test_int8_is_refused_where_it_says_no_number_however_much_it_agrees() -> Non
             precision="int8",
             student=Path("student"),
         )
+
+
+@pytest.mark.parametrize(("rows", "differing", "refused"), [(6, 1, False), (40, 2, False), (40, 3, True), (6, 2, True)])
+def test_of_a_small_dev_two_rows_may_differ_and_hardly_more(rows: int, differing: int, refused: bool) -> None:
+    parity = Parity(rows, 0.5, agreement=1 - differing / rows)
+
+    with pytest.raises(ExportRefused, match=r"loosen export\.int8_agreement") if refused else nullcontext():
+        refuse_unless_alike(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
 
 
 def test_int8_is_refused_below_the_agreement_only() -> None:

@@ -124,6 +124,17 @@ def test_json_lines_that_are_to_be_a_table_are_refused_before_anything_is_writte
     assert sink.getvalue() == ""
 
 
+def test_columns_left_out_are_those_of_training() -> None:
+    trained = {"text": "review", "pair": "title"}
+
+    assert streamed("id,review\n7,abc\n", format="csv", trained=trained).splitlines()[1].startswith("7,abc,odd,")
+    assert streamed("review,text\nabc,ab\n", format="csv", trained=trained).splitlines()[1].startswith("abc,ab,even,")
+    with pytest.raises(ColumnMissing, match="no column 'text'"):
+        streamed("id,comment\n7,abc\n", format="csv", trained=trained)
+    answer = streamed("id,title,review\n7,b,abc\n", ByLength(pair=True), format="csv", trained=trained)
+    assert answer.splitlines()[1].startswith("7,b,abc,even,")
+
+
 def test_pairs_are_read_from_two_columns() -> None:
     answer = streamed("q1,q2,id\nab,c,9\n", ByLength(pair=True), format="csv", text="q1", pair="q2")
 

@@ -128,7 +128,7 @@ def balance(known: Known) -> list[Finding]:
     """Classes with few rows, and classes with many times the rows of others."""
     corpus = known.corpus
     counts: Mapping[str, int] = corpus.facts["rows_per_label"]["train"]
-    return [*_rare(counts), *_uneven(counts, weighted=corpus.class_weights is not None), *_unjudged(corpus)]
+    return [*_rare(counts), *_uneven(counts, weighted=corpus.class_weights is not None), *_unjudged(known)]
 
 
 def _rare(counts: Mapping[str, int]) -> Iterator[Finding]:
@@ -157,8 +157,12 @@ def _uneven(counts: Mapping[str, int], *, weighted: bool) -> Iterator[Finding]:
     )
 
 
-def _unjudged(corpus: Corpus) -> Iterator[Finding]:
+def _unjudged(known: Known) -> Iterator[Finding]:
     """Classes that no row of the judged split has."""
+    corpus, section = known.corpus, known.recipe.corpus
+    is_given = section.dev or section.test
+    place = corpus.judged_split if is_given else "a dev of your own (corpus.dev)"
+    instead = "leave it out: a part of train is cut off then" if is_given else "label more of them"
     counts: Mapping[str, int] = corpus.facts["rows_per_label"][corpus.judged_split]
     if missing := [name for name, count in counts.items() if not count]:
         yield Finding(
@@ -166,7 +170,7 @@ def _unjudged(corpus: Corpus) -> Iterator[Finding]:
             "warning",
             f"no {corpus.judged_split} row has {some(missing)}",
             f"{len(missing):,} of {len(counts):,} classes; the report cannot tell how well they are learned",
-            f"Put rows of every class into {corpus.judged_split}, or leave it out: a part of train is cut off then.",
+            f"Put rows of every class into {place}, or {instead}.",
         )
 
 

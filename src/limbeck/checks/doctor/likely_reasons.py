@@ -68,7 +68,8 @@ def _unknown_words(known: Known) -> Iterator[str]:
     if known.has("student_reading", "corpus"):
         share = known.student_reading.unknown_share(sample(known.corpus.splits["dev"]))
         if share > UNKNOWN_SHARE:
-            yield f"{share:.1%} of the words of dev are unknown to it: a larger vocabulary, or pieces"
+            pieces = ", or pieces" if known.recipe.student.vocabulary.kind == "words" else ""
+            yield f"{share:.1%} of the words of dev are unknown to it: a larger vocabulary{pieces}"
 
 
 def _flips(known: Known) -> Iterator[str]:

@@ -11,6 +11,7 @@ from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
+from limbeck.artifacts.staleness import made_after_report
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.transfer_text import TransferText
@@ -21,7 +22,7 @@ from limbeck.checks.doctor.folders import CHECK, Artifacts, find_artifacts
 from limbeck.checks.doctor.known import Asked, AskedTwice, Known, NotThere, Stale
 from limbeck.checks.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.checks.labels import EXTRA, LabelledRun, labelled_run
-from limbeck.errors import ArtifactMissing, in_shell
+from limbeck.errors import ArtifactMissing, in_shell, some
 from limbeck.labeling.source import Source
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.recipe.load import load_recipe
@@ -80,7 +81,8 @@ class _Run:
         inputs: Mapping[str, str] = self.artifacts.whole[place].key.inputs
         earlier = [name for name, fingerprint in made_from.items() if inputs.get(name, fingerprint) != fingerprint]
         if earlier:
-            raise Stale(f"{place} belongs to an earlier {' and '.join(earlier)}")
+            article = "" if earlier[0] == "labels" else "an "
+            raise Stale(f"{place} belongs to {article}earlier {' and '.join(earlier)}")
         return self.folder / place
 
     def corpus(self) -> Corpus:
@@ -185,7 +187,10 @@ class _Run:
 
     def report(self) -> dict[str, Any]:
         corpus, labels = self.corpus().fingerprint, self.labelled().labels.fingerprint
-        return Report(self._at("report", corpus=corpus, labels=labels)).data
+        place = self._at("report", corpus=corpus, labels=labels)
+        if earlier := made_after_report(self.folder):
+            raise Stale(f"report is older than what it is about ({some(earlier)})")
+        return Report(place).data
 
 
 def _sources(folder: Path) -> list[Source]:

@@ -19,6 +19,7 @@ from limbeck.teacher.student_asking import open_student
 INT8_LOSS, GRAVE_LOSS = 0.005, 0.02  # of accuracy
 INT8_AGREEMENT = 0.98
 FEWEST_ROWS = 2  # that a loss must be more than
+SOMEWHAT_MORE = 1.2  # times the rows there are, at least, where these do not do
 COMPARED_ROWS = 1_000
 
 
@@ -50,7 +51,8 @@ def noise(known: Known) -> list[Finding]:
     accuracy, (low, high) = found["accuracy"], found["ci95"]
     if accuracy <= 0 or low > 0:
         return []
-    needed = float(f"{rows * ((high - low) / 2 / accuracy) ** 2:.2g}")  # the interval shrinks as √rows; two figures
+    wider = max((high - low) / 2, accuracy - low)  # below the gain; the interval shrinks as √rows
+    needed = float(f"{max(rows * (wider / accuracy) ** 2, SOMEWHAT_MORE * rows):.2g}")  # two figures
     return [
         Finding(
             "noise",

@@ -61,7 +61,23 @@ def unknown_words(known: Known) -> list[Finding]:
             "warning",
             f"{share:.1%} of the words of dev are unknown to the student",
             f"its vocabulary has {len(reading.tokens):,} tokens; counted on {len(rows):,} dev rows",
-            "Raise student.vocabulary.max_size, lower min_count, add [transfer] text, or set vocabulary.kind = "
-            '"pieces", with which rare words fall into known parts.',
+            f"{_more_tokens(known, len(reading.tokens))}.",
         )
     ]
+
+
+def _more_tokens(known: Known, tokens: int) -> str:
+    """What can help: a vocabulary that is not full gets no larger by more room."""
+    student = known.recipe.student
+    if student.vocabulary.kind == "teacher":
+        return "They are the teacher's own tokens: take a teacher that knows these words"
+    is_full = tokens >= student.vocabulary.max_size
+    ways = [
+        *(["raise student.vocabulary.max_size"] if is_full else []),
+        *(["lower student.vocabulary.min_count"] if student.vocabulary.min_count > 1 else []),
+        "add [transfer] text",
+    ]
+    if student.vocabulary.kind == "words":
+        ways.append('set student.vocabulary.kind = "pieces", with which rare words fall into known parts')
+    told = ", ".join(ways[:-1]) + f", or {ways[-1]}" if ways[1:] else ways[0]
+    return told[0].upper() + told[1:]

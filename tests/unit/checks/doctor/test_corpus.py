@@ -126,6 +126,9 @@ def test_ten_times_as_many_rows_are_not_uneven_yet(make_corpus_of: Make, make_kn
 def test_a_class_that_nothing_is_judged_by_is_found(make_corpus_of: Make, make_known: Make, hundred: list[Row]) -> None:
     corpus = make_corpus_of(train=hundred, dev=[("one", "good"), ("two", "good")])
 
-    (finding,) = balance(make_known(corpus=corpus))
+    (cut_off,) = balance(make_known(corpus=corpus))
+    (given,) = balance(make_known({"corpus": {"train": "train.csv", "dev": "dev.csv"}}, corpus=corpus))
 
-    assert finding.what == "no dev row has bad"
+    assert given.what == cut_off.what == "no dev row has bad"
+    assert given.advice == "Put rows of every class into dev, or leave it out: a part of train is cut off then."
+    assert cut_off.advice == "Put rows of every class into a dev of your own (corpus.dev), or label more of them."

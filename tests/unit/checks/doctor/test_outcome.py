@@ -125,6 +125,23 @@ def test_a_gain_that_may_be_luck_says_how_many_rows_would_tell(make_known: Make)
     assert finding.advice.startswith("About 2,000 rows")  # half the interval is twice the gain: four times the rows
 
 
+@pytest.mark.parametrize(
+    ("interval", "rows", "needed"),
+    [
+        ((0.0, 0.30), 40, 48),  # just not enough: somewhat more
+        ((-0.10, 0.20), 40, 110),  # 25 points below the gain of 15: (25 / 15)² · 40 = 111
+    ],
+)
+def test_there_must_be_more_rows_than_there_are(
+    make_known: Make, interval: tuple[float, float], rows: int, needed: int
+) -> None:
+    report = report_of(student=0.95, alone=0.80, interval=interval, rows=rows)
+
+    (finding,) = noise(make_known(report=report))
+
+    assert finding.advice.startswith(f"About {needed} rows")
+
+
 def test_without_a_student_alone_there_is_no_gain_to_look_at(make_known: Make) -> None:
     report = report_of()
     del report["models"][2]["gain_over_baseline"]

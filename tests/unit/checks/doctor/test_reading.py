@@ -67,3 +67,29 @@ def test_unknown_words_of_dev_are_counted(make_corpus_of: Make, make_known: Make
     findings = unknown_words(make_known(corpus=corpus, student_reading=reading_of(["known"], max_length=50)))
 
     assert [finding.what for finding in findings] == ["6.0% of the words of dev are unknown to the student"] * count
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "advice"),
+    [
+        ({}, "Lower student.vocabulary.min_count, add [transfer] text, or set student.vocabulary.kind = "),
+        ({"max_size": 8, "min_count": 1}, "Raise student.vocabulary.max_size, add [transfer] text, or set student.voc"),
+        ({"kind": "pieces"}, "Lower student.vocabulary.min_count, or add [transfer] text."),
+        ({"kind": "pieces", "min_count": 1}, "Add [transfer] text."),
+    ],
+)
+def test_only_what_can_help_is_advised(
+    make_corpus_of: Make, make_known: Make, vocabulary: dict[str, Any], advice: str
+) -> None:
+    corpus = make_corpus_of(train=[("known", "good"), ("known too", "bad")], dev=[("new", "good"), ("words", "bad")])
+    words = [f"known{number}" for number in range(8)]
+
+    (finding,) = unknown_words(
+        make_known(
+            {"student": {"vocabulary": vocabulary}},
+            corpus=corpus,
+            student_reading=reading_of(words, max_length=50),
+        )
+    )
+
+    assert finding.advice.startswith(advice)

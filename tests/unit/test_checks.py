@@ -70,7 +70,7 @@ def run(tmp_path: Path) -> Path:
         facts = {"name": "toy", "labels": ["short", "long"], "language": "en", "pair": False}
         save_corpus(scratch, splits=splits, facts=facts)
     with written_whole(folder / "transfer", kind="transfer", key=KEY) as scratch:
-        save_transfer_text(scratch, rows=transfer, quality={})
+        save_transfer_text(scratch, rows=transfer, quality={"form": {"needed": [], "steps": []}})
     with written_whole(folder / "teacher", kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, FACTS)
     label(
@@ -205,6 +205,7 @@ def test_transfer_text_is_shown_in_numbers_and_examples(run: Path) -> None:
     show_transfer(run, examples=2, console=Console(file=file, width=120))
 
     assert "Gathered text" in file.getvalue()
+    assert "form             needed none, steps none" in file.getvalue()
     assert file.getvalue().count("· aa") == 2
 
 

@@ -110,7 +110,7 @@ def _said(value: Any) -> str:
         case float():
             return f"{value:.3g}"
         case list():
-            return ", ".join(_said(item) for item in value)
+            return ", ".join(_said(item) for item in value) or "none"
         case dict():
             return ", ".join(f"{name.replace('_', ' ')} {_said(inner)}" for name, inner in value.items())
         case _:

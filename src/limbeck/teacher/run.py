@@ -85,6 +85,8 @@ def _prepare_encoder(
     encoder = _ready(section, corpus=corpus) if section.train == "none" else start_encoder(started, corpus=corpus)
     if encoder.note:
         reporter.note(f"  {encoder.note}")
+    if encoder.max_length < section.max_length:
+        reporter.note(f"  it reads {encoder.max_length:,} tokens at most, not max_length = {section.max_length:,}")
     with written_whole(out, kind="teacher", key=key) as scratch:
         if section.train == "none":
             history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]

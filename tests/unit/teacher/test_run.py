@@ -21,7 +21,7 @@ from transformers import (
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.progress import SilentReporter
+from limbeck.progress import Reporter, SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.loading import open_teacher
@@ -29,6 +29,7 @@ from limbeck.training import loop
 from limbeck.training.checkpoints import save_checkpoint
 
 KEY = Key(section={}, inputs={})
+SILENT = SilentReporter()
 Prepare = Callable[..., TeacherFolder]
 
 
@@ -40,17 +41,40 @@ class Killed(Exception):
 def prepare(toy_corpus: Corpus, tiny_teacher_folder: Path, tmp_path: Path) -> Prepare:
     """prepare(keys of [teacher]…): the tiny teacher, fine-tuned on the toy rows."""
 
-    def prepare(*, corpus: Corpus = toy_corpus, out: Path | None = None, **section: Any) -> TeacherFolder:
+    def prepare(
+        *, corpus: Corpus = toy_corpus, out: Path | None = None, reporter: Reporter = SILENT, **section: Any
+    ) -> TeacherFolder:
         keys = {"checkpoint": str(tiny_teacher_folder), "epochs": 1, "batch_size": 25, "precision": "fp32"}
         return prepare_teacher(
             EncoderTeacher.model_validate({**keys, "learning_rate": 1e-3, **section}),
             corpus=corpus,
             out=out or tmp_path / f"teacher-{len(list(tmp_path.iterdir()))}",
             key=KEY,
-            reporter=SilentReporter(),
+            reporter=reporter,
         )
 
     return prepare
+
+
+class Notes(SilentReporter):
+    """Remembers the lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+
+@pytest.mark.parametrize("asked", [9, 513])
+def test_a_length_beyond_what_the_encoder_can_read_is_lowered_and_told(prepare: Prepare, asked: int) -> None:
+    notes = Notes()
+
+    teacher = prepare(train="head", max_length=asked, reporter=notes)
+
+    length = teacher.facts.max_length
+    told = f"  it reads {length} tokens at most, not max_length = {asked}"
+    assert (told in notes.lines) == (length != asked) == (asked == 513)
 
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:

@@ -71,7 +71,7 @@ def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
     if isinstance(column, int) and 0 <= column < len(layout.columns):
         return column
     if column not in layout.columns:
-        raise ColumnMissing(path=path, column=str(column), key=key, columns=layout.columns)
+        raise ColumnMissing(path=path, column=str(column), key=f"--{key}", columns=layout.columns, finds_header=True)
     return layout.columns.index(str(column))
 
 

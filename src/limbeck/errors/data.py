@@ -48,13 +48,17 @@ class BytesUndecodable(DataError):
 class ColumnMissing(DataError):
     """A column that the recipe names is not in the file."""
 
-    def __init__(self, *, path: Path, column: str, key: str, columns: Sequence[str]) -> None:
+    def __init__(
+        self, *, path: Path, column: str, key: str, columns: Sequence[str], finds_header: bool = False
+    ) -> None:
         self.column, self.columns = column, tuple(columns)
         hint = did_you_mean(column, columns)
         no_header = "add --no-header" if key.startswith("--") else "say header = false"  # an option, or a recipe's key
+        by_number = f"; for a file without a header {no_header} and give the column's number."
+        by_number = ", by its name or its number from 0." if finds_header else by_number
         super().__init__(
             f"'{path}' has no column '{column}'{hint}\n  its columns: {', '.join(columns)}\n"
-            f"Set `{key}` to one of them; for a file without a header {no_header} and give the column's number."
+            f"Set `{key}` to one of them{by_number}"
         )
 
 

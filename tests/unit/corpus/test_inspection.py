@@ -181,6 +181,7 @@ def test_a_given_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
         look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="moood")
 
     assert caught.value.columns == ("said", "mood")
+    assert str(caught.value).endswith("Set `--label` to one of them, by its name or its number from 0.")
 
 
 @pytest.mark.parametrize(("name", "blank"), [("mood", 5), ("label", 40)])

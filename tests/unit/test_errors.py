@@ -22,7 +22,9 @@ from limbeck.errors import (
 
 CLASSES = [thing for thing in vars(errors).values() if inspect.isclass(thing) and issubclass(thing, LimbeckError)]
 WITH_FACTS = [error for error in CLASSES if "__init__" in vars(error)]
-SAMPLES: dict[object, Any] = {str: "sample", int: 3, float: 0.5, Path: Path("folder"), bytes: b"\xff\xfe"}
+SAMPLES: dict[object, Any] = {
+    str: "sample", int: 3, float: 0.5, bool: True, Path: Path("folder"), bytes: b"\xff\xfe",
+}  # fmt: skip
 
 
 def sample(annotation: object) -> Any:

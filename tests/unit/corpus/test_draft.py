@@ -175,11 +175,12 @@ def many_words(recipe: Recipe) -> tuple[int | None, int, int]:
         ({}, (128, 100_000, 1), "logit_mse"),
         ({"labels": {"a": 3, "b": 3, "c": 2}}, (128, 100_000, 1), "soft_targets"),
         ({"labels": {"a": 3, "b": 3, "c": 2}, "multi_label": True}, (128, 100_000, 1), "logit_mse"),
-        ({"median_words": 170, "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
+        ({"median_words": 40, "long_words": 400}, (128, 100_000, 1), "logit_mse"),
+        ({"median_words": 41, "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
         ({"language": "en", "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
     ],
 )
-def test_short_chinese_texts_get_the_many_words_of_headlines(
+def test_chinese_texts_as_short_as_headlines_get_their_many_words(
     english: Inspection, changed: dict[str, Any], words: tuple[int | None, int, int], loss: str
 ) -> None:
     recipe = drafted(replace(english, **{"language": "zh", "beside": {}, **changed}))

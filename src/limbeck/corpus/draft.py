@@ -226,7 +226,7 @@ def _student(found: Inspection, *, gpu: bool) -> list[str]:
 
 
 def _is_as_headlines(found: Inspection) -> bool:
-    """Chinese, and no longer than headlines: as TNEWS, of the recipe tnews-15-words. Reviews have fewer names in them."""
+    """Chinese, and as short as the headlines of TNEWS, which tnews-15-words is about. Reviews have fewer names."""
     return found.language == "zh" and found.pair is None and found.median_words <= HEADLINE
 
 

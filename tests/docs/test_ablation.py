@@ -30,8 +30,7 @@ sys.exit(int(sys.argv[2]))
 
 
 @pytest.fixture(autouse=True)
-def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
+def _processes_find_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
 
 

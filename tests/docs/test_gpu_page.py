@@ -7,13 +7,6 @@ from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
-
 
 def module(name: str) -> ModuleType:
     """A script of benchmarks/, which is no part of the package."""

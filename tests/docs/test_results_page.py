@@ -14,11 +14,6 @@ from limbeck.recipe.load import load_recipe
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _benchmarks_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def module(name: str) -> ModuleType:
     """A script of benchmarks/, which is no part of the package."""
     return import_module(f"benchmarks.{name}")

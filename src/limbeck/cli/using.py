@@ -85,8 +85,9 @@ def _columns_in_training(model: Path) -> dict[str, str]:
         recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError, IndexError):
         return {}
-    corpus = recipe.get("corpus", {})
-    return {role: corpus[role] for role in ("text", "pair") if isinstance(corpus.get(role), str)}
+    corpus = recipe.get("corpus")
+    named = corpus if isinstance(corpus, dict) else {}
+    return {role: named[role] for role in ("text", "pair") if isinstance(named.get(role), str)}
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":

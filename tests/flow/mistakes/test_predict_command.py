@@ -31,11 +31,12 @@ def test_in_its_run_a_model_knows_what_its_text_was_called(
 
     recipe.write_text('[corpus]\ntext = "body"\n', encoding="utf-8")
     known = limbeck("predict", kept, rows)
-    recipe.write_text("[corpus]\ntext = 1\n", encoding="utf-8")
 
     assert known.code == 0
     assert known.out.splitlines()[0].startswith("name,body,label,")
-    assert limbeck("predict", kept, rows).refused_with("has no column 'text'", "--text")
+    for other in ("[corpus]\ntext = 1\n", 'corpus = "body"\n', "no toml"):
+        recipe.write_text(other, encoding="utf-8")
+        assert limbeck("predict", kept, rows).refused_with("has no column 'text'", "--text")
 
 
 # ---- models ----

@@ -18,7 +18,7 @@ from limbeck.runtime.row import Row
 from limbeck.training.skill import predicted
 
 Logits = npt.NDArray[np.float32]
-FEWEST_ROWS, LEAST_AGREEMENT = 2, 0.8  # rows that may differ whatever share of dev they are, down to this one
+SMALL_DEV, FEWEST_ROWS, LEAST_AGREEMENT = 100, 2, 0.8  # in a dev of fewer rows two may differ, down to this share
 MOST_ALONE = 256  # rows; one that is read by itself takes several times as long as in a batch
 
 
@@ -91,7 +91,7 @@ def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision
     elif not np.isfinite(parity.largest_difference):
         alike, measure, found, allowed = False, "largest difference of a logit", "no number", "any number"
     else:
-        alike = parity.agreement >= section.int8_agreement or _is_chance(parity)
+        alike = parity.agreement >= section.int8_agreement or (section.int8_agreement < 1 and _is_chance(parity))
         measure, found = "share of rows with the same label", f"{parity.agreement:.2%}"
         allowed = f"at least {section.int8_agreement:.2%}, or {FEWEST_ROWS} rows that differ in a small dev"
     if not alike:
@@ -102,7 +102,8 @@ def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision
 
 def _is_chance(parity: Parity) -> bool:
     """Whether the rows that differ are so few that a small dev alone makes them a large share."""
-    return round((1 - parity.agreement) * parity.rows) <= FEWEST_ROWS and parity.agreement >= LEAST_AGREEMENT
+    differing = round((1 - parity.agreement) * parity.rows)
+    return parity.rows < SMALL_DEV and differing <= FEWEST_ROWS and parity.agreement >= LEAST_AGREEMENT
 
 
 def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:

@@ -148,6 +148,14 @@ def test_of_a_small_dev_two_rows_may_differ_and_hardly_more(rows: int, differing
         refuse_unless_alike(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
 
 
+@pytest.mark.parametrize(("rows", "limit"), [(40, 1.0), (100, 0.99)])
+def test_a_limit_that_allows_no_row_or_a_dev_that_is_not_small_is_kept(rows: int, limit: float) -> None:
+    with pytest.raises(ExportRefused):
+        refuse_unless_alike(
+            Export(int8_agreement=limit), Parity(rows, 0.5, agreement=1 - 2 / rows), precision="int8", student=Path("s")
+        )
+
+
 def test_int8_is_refused_below_the_agreement_only() -> None:
     section = Export(int8_agreement=0.98)
 

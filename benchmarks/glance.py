@@ -14,6 +14,10 @@ HEAD = (
     "`× teacher` is against its own teacher, or the three that taught it together. All lines stand below, with their "
     "intervals."
 )
+BESIDE = (
+    "The best Bi-LSTM beside transformers that the same encoder taught; each as int8 where it was written so, with the "
+    "milliseconds of one text. What text each learned from is told below."
+)
 
 
 def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
@@ -23,14 +27,48 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
         return ""
     headings = ["data", "teacher", "alone", "distilled", "gain", "as int8", "int8 MB", "× teacher", "by"]
     told = any_table(headings, rows, words={"by"})
-    return f"## At a glance\n\n{HEAD}\n\n{told}\n"
+    return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{told}", *_transformers(found)]) + "\n"
+
+
+def _transformers(found: Mapping[str, tuple[Table, Lines]]) -> list[str]:
+    """The best Bi-LSTM beside small transformers, where they were students too."""
+    rows = []
+    for table, lines in found.values():
+        recurrent = only_recurrent(lines)
+        others = [name for name in lines if name not in recurrent]
+        if recurrent and others:
+            rows += [_beside(table, lines, name) for name in (_best(recurrent), *others)]
+    if not rows:
+        return []
+    return [
+        BESIDE,
+        any_table(["data", "student", "accuracy", "parameters", "MB", "ms", "× teacher"], rows, words={"student"}),
+    ]
+
+
+def _beside(table: Table, lines: Lines, name: str) -> list[str]:
+    small = lines[name].get("int8") or lines[name]["student"]
+    shown = next(one.shown for one in table.lines if one.name == name)
+    return [
+        table.title,
+        f"{'Bi-LSTM, ' if name in only_recurrent(lines) else ''}{shown}",
+        wording.percent(small["accuracy"]),
+        wording.count(small.get("parameters")),
+        wording.three_figures(small.get("size_mb")),
+        wording.milliseconds(small, "p50") if small.get("latency_ms") else "–",
+        wording.times(small.get("speedup_over_teacher")),
+    ]
+
+
+def _best(recurrent: Lines) -> str:
+    return max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])
 
 
 def _row(table: Table, lines: Lines) -> list[str] | None:
     recurrent = only_recurrent(lines)
     if not recurrent:
         return None
-    best = max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])
+    best = _best(recurrent)
     line = recurrent[best]
     student, small = line["student"], line.get("int8") or {}
     strongest = strongest_alone(recurrent)

@@ -1,7 +1,7 @@
 """What the sections of docs/results.md are put together from."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -28,6 +28,20 @@ def strongest_alone(lines: Mapping[str, Mapping[str, Any]]) -> str | None:
 def machine_name(machine: Mapping[str, Any]) -> str:
     """GPU, processor and cores, of what a report says of its machine."""
     return ", ".join([*([machine["gpu"]] if "gpu" in machine else []), machine["cpu"], f"{machine['cores']} cores"])
+
+
+def machines_of(names: Iterable[str]) -> str:
+    """The machines of several lines in one phrase: those that differ in their cores alone are named once."""
+    cores: dict[str, set[int]] = {}
+    for name in names:
+        machine, _, count = name.removesuffix(" cores").rpartition(", ")
+        cores.setdefault(machine, set()).add(int(count))
+    return " and ".join(f"{machine}, {_or(sorted(counts))} cores" for machine, counts in cores.items())
+
+
+def _or(counts: Sequence[int]) -> str:
+    *others, last = map(str, counts)
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def without_timing(command: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.ablation_page import ablation_section
 from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section, other_runs
-from benchmarks.page_parts import only_recurrent, strongest_alone, without_timing
+from benchmarks.page_parts import machines_of, only_recurrent, strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Line, Published, Table
@@ -33,7 +33,7 @@ beside it; `LIMBECK_DATA` names the folder of the data.
   on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
 - Commands are shown without settings of the timing (`[evaluation]`), which was shortened for most lines. On a large GPU
   several lines were trained side by side: their seconds are longer than those of a line alone, and one that had its
-  teacher from another run has no seconds for it. Times were taken meanwhile, on two cores kept free for that.
+  teacher from another run has no seconds for it. Times were taken meanwhile, on cores kept free for that.
 """
 
 OTHERS_POINTS = (
@@ -96,8 +96,7 @@ def section(
 def _introduction(lines: Lines) -> str:
     first = next(iter(lines.values()))
     rows = ", ".join(f"{split} {count:,}" for split, count in first["rows"].items())
-    machines = dict.fromkeys(line["machine"] for line in lines.values())
-    return f"Rows: {rows}. {_teachers(lines)} Machine: {' and '.join(machines)}."
+    return f"Rows: {rows}. {_teachers(lines)} Machine: {machines_of(line['machine'] for line in lines.values())}."
 
 
 def _teachers(lines: Lines) -> str:

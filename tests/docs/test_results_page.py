@@ -222,7 +222,11 @@ def test_a_command_is_shown_without_settings_of_the_timing() -> None:
 
 def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> None:
     lines, glance = module("table_lines"), module("glance")
-    table = lines.Table("t", "A Task", [lines.Line("rows", "r", "on rows"), lines.Line("text", "t", "with text")])
+    table = lines.Table(
+        "t",
+        "A Task",
+        [lines.Line("rows", "r", "on rows"), lines.Line("text", "t", "with text"), lines.Line("big", "b", "a big one")],
+    )
     found = {
         name: {
             "teacher": {"accuracy": 0.93},
@@ -241,8 +245,18 @@ def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> N
     page = glance.at_a_glance({"t": (table, found)})
 
     assert "| A Task | 93.0 | 85.0 | **91.0** | +6.0 | 90.0 | 1.50 | 400× | with text |" in page
-    assert page.count("A Task") == 1
+    assert page.count("A Task") == 3, "once in that table; two students, the best Bi-LSTM and the other, in the second"
+    assert "| A Task | Bi-LSTM, with text | 90.0 | 1.50 | 400× |" in page
+    assert "| A Task | a big one | 92.0 |  | 100× |" in page.replace("–", "")
     assert glance.at_a_glance({}) == ""
+
+
+def test_machines_that_differ_in_their_cores_alone_are_named_once() -> None:
+    machines_of = module("page_parts").machines_of
+
+    assert machines_of(["GPU, CPU, 2 cores", "GPU, CPU, 2 cores"]) == "GPU, CPU, 2 cores"
+    assert machines_of(["GPU, CPU, 6 cores", "GPU, CPU, 16 cores", "GPU, CPU, 2 cores"]) == "GPU, CPU, 2, 6 or 16 cores"
+    assert machines_of(["GPU, CPU, 2 cores", "CPU, 2 cores"]) == "GPU, CPU, 2 cores and CPU, 2 cores"
 
 
 def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from limbeck.artifacts.model_folder import CARD, ModelFolder, open_model
 from limbeck.artifacts.run_folder import Run
+from limbeck.artifacts.staleness import made_after_report
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike, in_shell
+from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike, in_shell, some
 from limbeck.progress import Reporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
@@ -55,18 +56,28 @@ def line_up(
     given = [_given_teacher(teacher)] if teacher else []
     runs = [path for path in paths if (path / "run.json").is_file()]
     own = [found for run in runs if (found := _run_teacher(run, reporter=reporter))] if not teacher else []
-    models = {folder.resolve(): folder for path in paths for folder in (_models_of(path) if path in runs else [path])}
+    models = {
+        folder.resolve(): folder
+        for path in paths
+        for folder in (_models_of(path, reporter=reporter) if path in runs else [path])
+    }
     exported = [one for folder in models.values() for one in _on_engines(open_model(folder), engine=engine)]
     everyone = _renamed([*given, *own, *exported])
     _refuse_mixed(everyone)
     return everyone
 
 
-def _models_of(run: Path) -> list[Path]:
+def _models_of(run: Path, *, reporter: Reporter) -> list[Path]:
+    """The models that ship. They are worth timing after a change of the run too, as long as one knows."""
     folders = list(Run(run).models.values())
     if not folders:
         reason, advice = "it has no models yet", f"Go on with: limbeck run {in_shell(run)}"
         raise ArtifactMissing(folder=run, kind="run with models", reason=reason, advice=advice)
+    if changed := made_after_report(run):
+        reporter.note(
+            f"  {run.name} was changed and not finished: its models are those of before ({some(changed)} "
+            f"{'is' if len(changed) == 1 else 'are'} newer). Go on with: limbeck run {in_shell(run)}"
+        )
     return folders
 
 

@@ -108,6 +108,23 @@ def test_a_run_without_models_is_told_how_to_go_on(run: Path) -> None:
         line_up([run], teacher=None, engine="auto", reporter=SILENT)
 
 
+def test_of_a_run_that_was_changed_and_not_finished_it_is_told_that_its_models_are_older(run: Path, notes: Any) -> None:
+    for place, fingerprint, inputs in (
+        ("report", "r1", {"bilstm/0": "e1"}),
+        ("exports/bilstm/0", "e1", {"student": "s1"}),
+        ("students/bilstm/0", "s2", {}),  # trained anew, not exported yet
+    ):
+        (run / place).mkdir(parents=True)
+        manifest = {"fingerprint": fingerprint, "key": {"section": {}, "inputs": inputs}}
+        (run / place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    found = line_up([run], teacher=None, engine="auto", reporter=notes)
+
+    assert [one.name for one in found] == ["tiny", "bilstm", "bilstm-int8"]
+    (line,) = notes.lines
+    assert "reviews was changed and not finished: its models are those of before (bilstm is newer)" in line
+
+
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_a_run_is_timed_without_its_teacher(run: Path, notes: Any) -> None:
     found = line_up([run], teacher=None, engine="auto", reporter=notes)

@@ -244,6 +244,18 @@ class EnsembleTeacher(Section):
         alike = {member.model_dump_json(exclude={"seed"}) for member in self.members}
         return len(alike) == 1 and isinstance(self.members[0], EncoderTeacher)
 
+    @property
+    def one_with_seeds(self) -> EncoderTeacher | None:
+        """The encoder with several seeds that stands for just this ensemble; None if none does."""
+        first = self.members[0]
+        if not isinstance(first, EncoderTeacher) or not self.is_of_seeds:
+            return None
+        seeds = [member.seed for member in self.members if isinstance(member, EncoderTeacher)]
+        if first.train == "none" or len(set(seeds)) < len(seeds):
+            return None
+        one = first.model_copy(update={"seeds": seeds})
+        return one if _one_for_each_seed(one) == self else None
+
     def located(self, locate: Locate) -> Self:
         """With the paths of all members made absolute."""
         return self.model_copy(update={"members": [member.located(locate) for member in self.members]})

@@ -5,11 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.teacher import EnsembleTeacher
 
 
 def to_toml(recipe: Recipe) -> str:
-    """The recipe with every default written out; loading it gives the same recipe."""
-    return "\n".join(_table(recipe.model_dump(mode="json", exclude_none=True), prefix="")).strip() + "\n"
+    """The recipe with every default written out; loading it gives the same recipe.
+
+    Teachers that differ by their seed alone are one `[teacher]` with `seeds`, where a change is one for all of them.
+    """
+    tables = recipe.model_dump(mode="json", exclude_none=True)
+    if isinstance(recipe.teacher, EnsembleTeacher) and (one := recipe.teacher.one_with_seeds):
+        tables["teacher"] = one.model_dump(mode="json", exclude_none=True)
+    return "\n".join(_table(tables, prefix="")).strip() + "\n"
 
 
 def _table(table: Mapping[str, Any], *, prefix: str) -> list[str]:

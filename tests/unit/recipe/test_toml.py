@@ -7,7 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from limbeck.recipe.load import parse_recipe
+from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher
 from limbeck.recipe.toml import to_toml
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -36,6 +38,23 @@ RECIPES: dict[str, dict[str, Any]] = {
         },
         "export": {"precisions": ["int8"]},
     },
+    "seeds": {"corpus": {"train": "a.csv"}, "teacher": {"epochs": 2, "seeds": [3, 1], "near_chance": "warn"}},
+    "members": {
+        "corpus": {"train": "a.csv"},
+        "teacher": {"kind": "ensemble", "combine": "weighted", "members": [{"seed": 3}, {"seed": 1}]},
+    },
+    "the same twice": {
+        "corpus": {"train": "a.csv"},
+        "teacher": {"kind": "ensemble", "combine": "mean_logits", "members": [{"seed": 3}, {"seed": 3}]},
+    },
+    "teachers as they are": {
+        "corpus": {"train": "a.csv"},
+        "teacher": {
+            "kind": "ensemble",
+            "combine": "mean_logits",
+            "members": [{"train": "none", "seed": 0}, {"train": "none", "seed": 1}],
+        },
+    },
 }
 
 
@@ -44,6 +63,27 @@ def test_a_recipe_survives_the_round_trip(name: str) -> None:
     recipe = parse_recipe(RECIPES[name], recipe=name)
 
     assert parse_recipe(tomllib.loads(to_toml(recipe)), recipe=name) == recipe
+
+
+def test_teachers_of_several_seeds_are_written_as_one_whose_keys_can_be_changed() -> None:
+    written = tomllib.loads(to_toml(parse_recipe(RECIPES["seeds"], recipe="seeds")))
+
+    assert (written["teacher"]["kind"], written["teacher"]["seeds"]) == ("encoder", [3, 1])
+    changed = apply_overrides(written, ["teacher.seeds=[3, 1, 4]", "teacher.epochs=5"], recipe="seeds")
+    teacher = parse_recipe(changed, recipe="seeds").teacher
+    assert isinstance(teacher, EnsembleTeacher)
+    assert [(one.seed, one.epochs) for one in teacher.members if isinstance(one, EncoderTeacher)] == [
+        (3, 5),
+        (1, 5),
+        (4, 5),
+    ]
+
+
+@pytest.mark.parametrize("name", ["members", "the same twice", "teachers as they are"])
+def test_members_that_seeds_do_not_stand_for_are_written_one_by_one(name: str) -> None:
+    written = tomllib.loads(to_toml(parse_recipe(RECIPES[name], recipe=name)))
+
+    assert (written["teacher"]["kind"], len(written["teacher"]["members"])) == ("ensemble", 2)
 
 
 @pytest.mark.parametrize(

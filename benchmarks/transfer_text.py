@@ -1,6 +1,6 @@
-"""What transfer text is worth: the same student alone, with changed copies, with unlabelled text, with both.
+"""What transfer text is worth: the same student alone, with changed copies, with unlabelled text, with both; and which.
 
-    LIMBECK_DATA=path/to/data python benchmarks/transfer_text.py sst2 [--seeds 3]
+    LIMBECK_DATA=path/to/data python benchmarks/transfer_text.py sst2 [--seeds 3]    # or sst2-choice
     LIMBECK_DATA=path/to/data python benchmarks/transfer_text.py chnsenticorp --teacher path/of/a/chinese/encoder
     python benchmarks/transfer_text.py --write-page
 
@@ -47,9 +47,8 @@ embedding_size = 100
 epochs = 4
 batch_size = 64
 """
-SST2_TEXT = (
-    "{files=['imdb/train.tsv.gz'], text='sentence', split_sentences=true, min_words=4, max_words=40, rows=30_000}"
-)
+IMDB_SENTENCES = "{files=['imdb/train.tsv.gz'], text='sentence', split_sentences=true, min_words=4, max_words=40}"
+SST2_TEXT = IMDB_SENTENCES.replace("}", ", rows=30_000}")
 
 CHNSENTICORP = """
 [corpus]
@@ -94,8 +93,23 @@ def variants(text: str, *, count: int) -> Variants:
     }
 
 
+def choices(text: str, *, rows: int) -> Variants:
+    """Lines of a table about which text: as many rows of four times as many, chosen in different ways."""
+    given, pool = text.rstrip("}"), 4 * rows
+    return {
+        "10,000 rows, at random": [f"transfer={given}, rows={rows}}}"],
+        "nearest to the corpus": [f"transfer={given}, rows={rows}, pool={pool}, choice='nearest'}}"],
+        "as many of each class": [f"transfer={given}, rows={rows}, pool={pool}, choice='balanced'}}"],
+        "at random, of those the teacher is sure of (0.9)": [
+            f"transfer={given}, rows={rows}, pool={pool}, least_confidence=0.9}}"
+        ],
+        "40,000 rows: all that these were chosen from": [f"transfer={given}, rows={pool}}}"],
+    }
+
+
 DATA: dict[str, tuple[str, Variants]] = {
     "sst2": (SST2, variants(SST2_TEXT, count=10)),
+    "sst2-choice": (SST2, choices(IMDB_SENTENCES, rows=10_000)),
     "chnsenticorp": (CHNSENTICORP, variants(CHNSENTICORP_TEXT, count=5)),
 }
 

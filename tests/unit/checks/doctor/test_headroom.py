@@ -1,12 +1,10 @@
 """A student far below its teacher gets the levers that its recipe has not pulled; a weak teacher is told."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.checks.doctor.headroom import headroom
 from limbeck.checks.doctor.known import NotThere
 
@@ -161,61 +159,7 @@ def test_less_unlabelled_text_than_labelled_rows_is_little(make_known: Make, tex
     assert [finding.advice.endswith(told) for finding in found] == ([True] if expected else [])
 
 
-@pytest.mark.parametrize(
-    ("student", "tokens", "lever"),
-    [
-        (
-            {},
-            30_000,
-            "more words (student.vocabulary.max_size lets it have 30,000; student.vector_rank = 128 keeps the",
-        ),
-        ({"vector_rank": 64}, 30_000, "more words (student.vocabulary.max_size lets it have 30,000)."),
-        ({}, 29_999, None),  # there were no more words
-        ({"max_size_mb": 4}, 30_000, None),  # fewer words were asked for
-        ({"vocabulary": {"kind": "pieces"}}, 30_000, None),
-        ({"vocabulary": {"max_size": 120_000}}, 120_000, None),  # enough are enough
-        ({"kind": "bag"}, 30_000, "more words (student.vocabulary.max_size lets it have 30,000;"),
-    ],
-)
-def test_a_vocabulary_that_is_full_could_be_larger(
-    make_known: Make, student: dict[str, Any], tokens: int, lever: str | None
-) -> None:
-    wide = {} if student.get("kind") == "bag" else {"hidden_size": 300}
-    tables = {**ALL_PULLED, "student": {"tune_vectors": False, **wide, **student}}
-
-    found = headroom(make_known(tables, report=report_of(), vocabulary={"tokens": tokens}))
-
-    assert [lever in finding.advice for finding in found] == [True] if lever else not found
-
-
 def test_a_transformer_has_the_tokens_of_its_teacher(make_known: Make) -> None:
     tables = {**ALL_PULLED, "student": {"kind": "transformer"}}
 
     assert headroom(make_known(tables, report=report_of(), vocabulary={"tokens": 30_000})) == []
-
-
-@pytest.fixture
-def wide_teacher(tmp_path: Path) -> TeacherFolder:
-    """An encoder whose states have 768 numbers."""
-    (tmp_path / "config.json").write_text('{"hidden_size": 768}', encoding="utf-8")
-    save_teacher_facts(tmp_path, TeacherFacts(name="bert", labels=["bad", "good"], dev_accuracy=0.93))
-    return TeacherFolder(tmp_path)
-
-
-def test_a_transformer_that_no_layer_of_its_teacher_fits_is_told_so_first(
-    make_known: Make, wide_teacher: TeacherFolder
-) -> None:
-    narrow = {"student": {"kind": "transformer", "width": 312, "heads": 12}}
-
-    (finding,) = headroom(make_known(narrow, report=report_of(), teacher=wide_teacher))
-
-    assert "has not: layers of the teacher to start from (leave student.width out: of width 312 it" in finding.advice
-
-
-@pytest.mark.parametrize("width", [None, 768])
-def test_one_that_starts_from_layers_of_its_teacher_is_not(
-    make_known: Make, wide_teacher: TeacherFolder, width: int | None
-) -> None:
-    tables = {**ALL_PULLED, "student": {"kind": "transformer", "width": width}}
-
-    assert headroom(make_known(tables, report=report_of(), teacher=wide_teacher)) == []

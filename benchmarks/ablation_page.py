@@ -10,6 +10,7 @@ from benchmarks.page_parts import without_timing
 from benchmarks.results_pictures import Measured, accuracy_by_setting
 
 Numbers = Mapping[str, Any]
+NOISE = 1.0  # points
 HEAD = """## What the SST-2 result is made of
 
 The recipe `sst2-text` with one thing changed at a time, by `python benchmarks/ablation.py`; accuracy on dev, mean ±
@@ -26,6 +27,15 @@ def ablation_section(results: Path, *, pictures: Path) -> str:
     lines: dict[str, Numbers] = json.loads(results.read_text(encoding="utf-8"))["lines"]
     parts = [_part(ablation, lines, pictures=pictures) for ablation in ABLATIONS]
     return "\n\n".join([HEAD, *filter(None, parts)]) + "\n" if any(parts) else ""
+
+
+def ablation_runs(results: Path, recipe: str) -> list[float]:
+    """What a recipe came to here without a change: another run of it, with a teacher of its own."""
+    if not results.is_file():
+        return []
+    lines: dict[str, Numbers] = json.loads(results.read_text(encoding="utf-8"))["lines"]
+    plain = f"limbeck run {recipe} --set 'distillation.seeds=[0, 1, 2]'"
+    return [line["student"]["accuracy"] for line in lines.values() if without_timing(line["command"]) == plain]
 
 
 def _part(ablation: Ablation, lines: Mapping[str, Numbers], *, pictures: Path) -> str:
@@ -64,5 +74,7 @@ def lesson(ablation: Ablation, measured: Sequence[Measured]) -> str:
         step = f"; the last step, from {before.name}, brings {last.accuracy - before.accuracy:+.1f} of them"
         return (whole + (step if len(measured) > 2 else "") + ".").replace("-", "−")
     ranked = sorted(measured, key=lambda one: -one.accuracy)
-    behind = ", ".join(f"{one.name} {one.accuracy - ranked[0].accuracy:+.1f}" for one in ranked[1:])
-    return f"Best: {ranked[0].name}; behind it {behind}.".replace("-", "−")
+    level = [one.name for one in ranked if ranked[0].accuracy - one.accuracy < NOISE]
+    behind = ", ".join(f"{one.name} {one.accuracy - ranked[0].accuracy:+.1f}" for one in ranked[len(level) :])
+    best = f"Best: {level[0]}" if len(level) == 1 else f"Best, and less than a point apart: {', '.join(level)}"
+    return f"{best}{'; behind: ' if behind else ''}{behind}.".replace("-", "−")

@@ -1,6 +1,7 @@
 """The first table of docs/results.md: of every data set the teacher, the student alone, and the best one distilled."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.page_parts import only_recurrent, strongest_alone
@@ -9,10 +10,13 @@ from benchmarks.table_lines import Table
 from limbeck.evaluation import wording
 
 Lines = Mapping[str, Mapping[str, Any]]
+Again = Mapping[str, Mapping[str, Sequence[float]]]
 HEAD = (
     "Of each table the Bi-LSTM that is best on the dev rows it is shown on, beside the best one alone of any line. "
-    "`× teacher` is against its own teacher, or the three that taught it together. All lines stand below, with their "
-    "intervals."
+    "The interval of this gain takes the two as judged on different rows, which makes it wider than it is; paired "
+    "ones, over each line's own student alone, stand below. In brackets behind an accuracy: what other runs of the "
+    "line came to, each with a teacher of its own. `× teacher` is against its own teacher, or the three that taught it "
+    "together, in PyTorch."
 )
 BESIDE = (
     "The best Bi-LSTM beside transformers that the same encoder taught; each as int8 where it was written so, with the "
@@ -20,12 +24,16 @@ BESIDE = (
 )
 
 
-def at_a_glance(found: Mapping[str, tuple[Table, Lines]]) -> str:
-    """One row a data set, for the most accurate recurrent student; speed and size are those of its int8 file."""
-    rows = [row for table, lines in found.values() if (row := _row(table, lines))]
+def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again | None = None) -> str:
+    """One row a data set, for the most accurate recurrent student; speed and size are those of its int8 file.
+
+    `runs_again` are the scores of other runs, by table and line.
+    """
+    again = runs_again or {}
+    rows = [row for name, (table, lines) in found.items() if (row := _row(table, lines, again=again.get(name, {})))]
     if not rows:
         return ""
-    headings = ["data", "teacher", "alone", "distilled", "gain", "as int8", "int8 MB", "× teacher", "by"]
+    headings = ["data", "teacher", "alone", "distilled", "gain (95 %)", "as int8", "int8 MB", "× teacher", "by"]
     told = any_table(headings, rows, words={"by"})
     return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{told}", *_transformers(found)]) + "\n"
 
@@ -60,11 +68,22 @@ def _beside(table: Table, lines: Lines, name: str) -> list[str]:
     ]
 
 
+def _others(scores: Sequence[float]) -> str:
+    return f" ({', '.join(wording.percent(one) for one in scores)})" if scores else ""
+
+
+def _gain(accuracy: float, alone: float, *, rows: int) -> str:
+    """With the interval of two shares of as many rows: 1.96 √(p(1 − p) / n + q(1 − q) / n)."""
+    half = 1.96 * math.sqrt((accuracy * (1 - accuracy) + alone * (1 - alone)) / rows)
+    gain = accuracy - alone
+    return f"{wording.signed(gain)} ({wording.signed(gain - half)} to {wording.signed(gain + half)})"
+
+
 def _best(recurrent: Lines) -> str:
     return max(recurrent, key=lambda name: recurrent[name]["student"]["accuracy"])
 
 
-def _row(table: Table, lines: Lines) -> list[str] | None:
+def _row(table: Table, lines: Lines, *, again: Mapping[str, Sequence[float]]) -> list[str] | None:
     recurrent = only_recurrent(lines)
     if not recurrent:
         return None
@@ -77,8 +96,8 @@ def _row(table: Table, lines: Lines) -> list[str] | None:
         table.title,
         wording.percent(line["teacher"]["accuracy"]),
         "" if alone is None else wording.percent(alone),
-        f"**{wording.percent(student['accuracy'])}**",
-        "" if alone is None else wording.signed(student["accuracy"] - alone),
+        f"**{wording.percent(student['accuracy'])}**{_others(again.get(best, []))}",
+        "" if alone is None else _gain(student["accuracy"], alone, rows=line["rows"][line["judged_split"]]),
         wording.percent(small.get("accuracy")) if small else "",
         wording.three_figures(small.get("size_mb")) if small else "",
         wording.times((small or student).get("speedup_over_teacher")),

@@ -29,7 +29,7 @@ def _whole_run(found: Numbers) -> list[str]:
     stages = sorted(found["stages"].items(), key=lambda stage: -stage[1])
     rows = [[name, f"{seconds:.0f}", f"{seconds / whole:.0%}"] for name, seconds in stages if seconds >= 1]
     at_most = (
-        f", at most {found['peak_memory_mb'] / 1024:.1f} GB of the GPU's memory" if "peak_memory_mb" in found else ""
+        f", at most {found['peak_memory_mb'] / 1024:.1f} GiB of the GPU's memory" if "peak_memory_mb" in found else ""
     )
     busy = f"; it was busy {found['busy_percent']:.0f} % of the time" if "busy_percent" in found else ""
     beside = (

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.ablation_page import ablation_section
+from benchmarks.ablation_page import ablation_runs, ablation_section
 from benchmarks.glance import at_a_glance
 from benchmarks.gpu_page import gpu_section, other_runs
 from benchmarks.page_parts import machines_of, only_recurrent, strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
+from benchmarks.published import Published
 from benchmarks.results_pictures import Point, accuracy_against_speed
-from benchmarks.table_lines import TABLES, Line, Published, Table
+from benchmarks.table_lines import TABLES, Line, Table
 from limbeck.evaluation import wording
 
 Numbers = Mapping[str, Any]
@@ -22,15 +23,17 @@ HEAD = """# Results
 
 The tables that the field publishes, by recipes that come with the package. `python benchmarks/tables.py` runs them,
 with `--write-page` it writes this page from `benchmarks/results/tables/`. Every line has the command that gives it
-beside it; `LIMBECK_DATA` names the folder of the data.
+beside it; `LIMBECK_DATA` names the folder of the data, whose files [data.md](data.md) describes.
 
 - Accuracy in percent on dev, mean ± spread over seeds. Dev also chose each student's epoch, and the recipes were tried
-  on it, with the same settings for all seeds. Numbers of others are as they were published, on the rows named there.
-- `alone` is the same student trained on the labelled rows, without anything of the teacher; its line in the table is
-  that of the first recipe, the gain is over the line's own. It has a 95 % interval over rows and seeds; p is McNemar's
-  test between the copies that ship.
-- Times are of one text on one thread of the machine named, text to label; `× teacher` against the teacher in PyTorch
-  on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
+  on it, with the same settings for all seeds: expect a little less of rows that nobody has seen. Numbers of others are
+  as they were published, on the rows named there.
+- `alone` is the same network, with the same vocabulary, trained on the labelled rows without anything of the teacher;
+  its vectors start at random, or from a file that the recipe names, and learn. The line `student alone` is that of the
+  first recipe; the gain is over the line's own, with a 95 % interval over rows and seeds. p is McNemar's test between
+  the copies that ship, the best seed of each by dev.
+- Times are of one text on one thread of the machine named, text to label, in 30 calls or more; `× teacher` against the
+  teacher in PyTorch on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
 - Commands are shown without settings of the timing (`[evaluation]`), which was shortened for most lines. On a large GPU
   several lines were trained side by side: their seconds are longer than those of a line alone, and one that had its
   teacher from another run has no seconds for it. Times were taken meanwhile, on cores kept free for that.
@@ -47,13 +50,22 @@ def write_page(root: Path) -> None:
     docs, results = root / "docs", root / "benchmarks" / "results"
     sections = []
     found: dict[str, tuple[Table, Lines]] = {}
+    runs_again: dict[str, dict[str, list[float]]] = {}
     for table in TABLES.values():
         lines = _lines(table, results / "tables" / f"{table.name}.json")
         for missing in [line.name for line in table.lines if line.name not in lines]:
             print(f"not run yet: {table.name}:{missing}", file=sys.stderr)
         if lines:
             found[table.name] = table, lines
-            again = {line.name: other_runs(results, line.recipe) for line in table.lines if line.name in lines}
+            again = {
+                line.name: [
+                    *ablation_runs(results / "ablation_sst2.json", line.recipe),
+                    *other_runs(results, line.recipe),
+                ]
+                for line in table.lines
+                if line.name in lines and not line.overrides
+            }
+            runs_again[table.name] = again
             sections.append(section(table, lines, pictures=docs / "results", runs_again=again))
     if ablation := ablation_section(results / "ablation_sst2.json", pictures=docs / "results"):
         sections.append(ablation)
@@ -63,7 +75,8 @@ def write_page(root: Path) -> None:
         sections.append(training)
     else:
         print("not run yet: training on a GPU", file=sys.stderr)
-    (docs / "results.md").write_text("\n".join(filter(None, [HEAD, at_a_glance(found), *sections])), encoding="utf-8")
+    glance = at_a_glance(found, runs_again=runs_again)
+    (docs / "results.md").write_text("\n".join(filter(None, [HEAD, glance, *sections])), encoding="utf-8")
 
 
 def _lines(table: Table, results: Path) -> Lines:
@@ -101,14 +114,14 @@ def _introduction(lines: Lines) -> str:
 
 def _teachers(lines: Lines) -> str:
     """By name; with their accuracy where there are several, or where one was fine-tuned more than once."""
-    scores: dict[str, dict[str, None]] = {}
+    scores: dict[str, dict[float, None]] = {}
     for line in lines.values():
-        scores.setdefault(line["teacher"]["name"], {})[wording.percent(line["teacher"]["accuracy"])] = None
-    if len(scores) > 1:
-        told = [f"{name} ({', '.join(found)})" for name, found in scores.items()]
-        return f"Teachers: {' and '.join(told)}."
-    ((name, found),) = scores.items()
-    anew = f" It was fine-tuned anew for some lines: {', '.join(found)}." if len(found) > 1 else ""
+        scores.setdefault(line["teacher"]["name"], {})[line["teacher"]["accuracy"]] = None
+    told = {name: ", ".join(wording.percent(one) for one in found) for name, found in scores.items()}
+    if len(told) > 1:
+        return f"Teachers: {' and '.join(f'{name} ({found})' for name, found in told.items())}."
+    ((name, found),) = told.items()
+    anew = f" It was fine-tuned anew for some lines: {found}." if len(scores[name]) > 1 else ""
     return f"Teacher: {name}.{anew}"
 
 
@@ -125,7 +138,8 @@ def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
     entries: list[list[str]] = []
     for name, entry in (*_each_teacher(lines).items(), ("student alone", first.get("alone"))):
         if entry:
-            entries.append([name, *_scores(entry, has_f1=has_f1), "", "", wording.percent(entry["teacher_agreement"])])
+            agrees = wording.percent(entry["teacher_agreement"])
+            entries.append([name, *_scores(entry, has_f1=has_f1), "", "", "", agrees])
     for name, line in lines.items():
         student = line["student"]
         p = student.get("mcnemar_against_alone")
@@ -133,6 +147,7 @@ def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
             [
                 shown[name],
                 *_scores(student, has_f1=has_f1),
+                wording.percent(line["alone"]["accuracy"]) if line.get("alone") else "",
                 _gain(student),
                 wording.p_value(p["p"]) if p else "",
                 wording.percent(student["teacher_agreement"]),
@@ -141,7 +156,7 @@ def _quality(lines: Lines, shown: Mapping[str, str]) -> str:
             ]
         )
     f1 = ["F1 of the second class"] if has_f1 else []
-    headings = ["model", "accuracy", "each seed", "macro F1", *f1, "gain over alone (95 %)", "p", "agrees"]
+    headings = ["model", "accuracy", "each seed", "macro F1", *f1, "own alone", "gain over it (95 %)", "p", "agrees"]
     return _markdown([*headings, "as int8", "rows beside train"], entries)
 
 
@@ -215,8 +230,9 @@ def _picture(table: Table, lines: Lines, *, pictures: Path) -> str:
             found.append(accuracy)
     file = pictures / f"{table.name}.svg"
     accuracy_against_speed(ours, others, teachers=teachers, file=file)
-    note = f"\n\n{OTHERS_POINTS}" if others else ""
-    return f"![Accuracy against speed, {table.title}](results/{file.name}){note}"
+    names = "; ".join(f"{line.name}: {line.shown}" for line in table.lines if line.name in lines)
+    note = f" {OTHERS_POINTS}" if others else ""
+    return f"![Accuracy against speed, {table.title}](results/{file.name})\n\nNames in it: {names}.{note}"
 
 
 def _relative(lines: Lines, shown: Mapping[str, str]) -> str:
@@ -289,7 +305,7 @@ def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[
             named = ", ".join(f"{one.system} ({one.best:.1f})" for one in below)
             sentences.append(f"The best recurrent student here, {best:.1f}, is not below: {named}.")
     shown = {line.name: line.shown for line in table.lines}
-    sentences += [*_line_by_line(table, lines), *_over_alone(table, recurrent)]
+    sentences += [*_line_by_line(table, lines), *_without_gain(lines, shown), *_over_alone(table, recurrent)]
     sentences += [f"{shown[name]}: {line['remark']}" for name, line in lines.items() if "remark" in line]
     sentences += [_told_again(line, again) for line in table.lines if (again := runs_again.get(line.name))]
     if missing := [line.shown for line in table.lines if line.name not in lines]:
@@ -300,7 +316,7 @@ def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[
 def _told_again(line: Line, again: Sequence[float]) -> str:
     found = " and ".join(wording.percent(one) for one in again)
     return (
-        f"{line.shown}: other runs of it, each with a teacher of its own, came to {found} (training on a GPU, below)."
+        f"{line.shown}: other runs of it, each with a teacher of its own, came to {found} (in the last two sections)."
     )
 
 
@@ -313,7 +329,30 @@ def _line_by_line(table: Table, lines: Lines) -> list[str]:
             if name in lines:
                 ours = 100 * lines[name]["student"]["accuracy"]
                 verdict = "" if ours >= theirs else "**Not matched**: "
-                said.append(f"{verdict}{shown[name]}, {ours:.1f} here, {theirs:.1f} by {one.system}.")
+                size = f" with {one.parameters} parameters" if lines[name]["student"]["kind"] == "transformer" else ""
+                rows = one.judged.partition(",")[0]
+                said.append(f"{verdict}{shown[name]}, {ours:.1f} here, {theirs:.1f} on {rows} by {one.system}{size}.")
+    return said
+
+
+def _without_gain(lines: Lines, shown: Mapping[str, str]) -> list[str]:
+    """Students that are no better than alone, and text that did not help."""
+    said = []
+    for name, line in lines.items():
+        student, alone = line["student"]["accuracy"], (line.get("alone") or {}).get("accuracy", 0.0)
+        if student <= alone:
+            told = f"{wording.percent(student)} against {wording.percent(alone)}"
+            said.append(f"**No gain**: {shown[name]}, {told} of the same student alone.")
+    recurrent = only_recurrent(lines)
+    plain = next((name for name, line in recurrent.items() if not line["transfer_rows"] and not line["copies"]), None)
+    if plain is None:
+        return said
+    without = recurrent[plain]["student"]["accuracy"]
+    for name, line in recurrent.items():
+        student = line["student"]["accuracy"]
+        if line["transfer_rows"] and student < without:
+            told = f"{wording.percent(student)} against {wording.percent(without)}"
+            said.append(f"**No help here**: {shown[name]}, {told} without ({shown[plain]}).")
     return said
 
 

@@ -73,6 +73,7 @@ def accuracy_against_speed(
             axes,
             [(point.faster, point.accuracy) for point in points],
             names=[point.name for point in points],
+            levels=[accuracy for accuracies in teachers.values() for accuracy in accuracies],
         )
         _save(figure, file)
 

@@ -18,7 +18,8 @@ Where a machine is lent for some minutes only:
     python benchmarks/tables.py --only sst2 --at-once 4              # N students of a line at once, on a large GPU
 
 A run is a folder that can be carried; `.label-store` beside it holds every answer of the teacher, and may come along.
-Weights: a folder all-mpnet-base-v2 (or m3e-small-zh) here or under LIMBECK_DATA, else the hub.
+Weights: a folder all-mpnet-base-v2 (or m3e-small-zh) here or under LIMBECK_DATA; the first also from the hub. Data and
+weights: docs/data.md.
 """
 
 import argparse

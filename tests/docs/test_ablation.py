@@ -126,3 +126,20 @@ def test_a_setting_that_stands_for_several_is_run_once_and_one_that_fails_has_no
     found = json.loads(results.read_text(encoding="utf-8"))["lines"]
     assert set(found) == {*run, "copies:0"} - {"copies:2"}
     assert found["copies:0"] == {"command": "averaging:none"}  # both are the recipe as it is
+
+
+@pytest.mark.parametrize(
+    ("accuracies", "said"),
+    [
+        ((91.0, 90.3, 88.0), "Best, and less than a point apart: a, b; behind: c −3.0."),
+        ((91.0, 89.9, 88.0), "Best: a; behind: b −1.1, c −3.0."),
+        ((91.0, 90.8, 90.5), "Best, and less than a point apart: a, b, c."),
+    ],
+)
+def test_what_lies_within_the_noise_is_not_called_worse(accuracies: tuple[float, ...], said: str) -> None:
+    page, lines = import_module("benchmarks.ablation_page"), import_module("benchmarks.ablation_lines")
+    measured_as = import_module("benchmarks.results_pictures").Measured
+    named = next(one for one in lines.ABLATIONS if not one.is_number)
+    measured = [measured_as(name, 0, accuracy, 0.3) for name, accuracy in zip("abc", accuracies, strict=True)]
+
+    assert page.lesson(named, measured) == said

@@ -35,7 +35,7 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
 
     section = module("gpu_page").gpu_section(tmp_path)
 
-    assert "took **7.5 minutes**, at most 20.0 GB of the GPU's memory; it was busy 71 % of the time." in section
+    assert "took **7.5 minutes**, at most 20.0 GiB of the GPU's memory; it was busy 71 % of the time." in section
     assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
     assert "corpus" not in section  # less than a second
     assert "takes 50% of the time" in section

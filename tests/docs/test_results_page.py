@@ -84,7 +84,7 @@ def test_a_line_has_its_numbers_its_command_and_those_of_others_beside_it(root: 
 
     page = page_of(root)
 
-    assert "| + unlabelled text | 92.6 ± 1.4 | 91.6 93.6 | 92.6 | +7.6 (+1.0 to +9.0) | <0.001 | 95.0 | 92.5 |" in page
+    assert "| + unlabelled text | 92.6 ± 1.4 | 91.6 93.6 | 92.6 | 85.0 | +7.6 (+1.0 to +9.0) | <0.001 | 95.0 |" in page
     assert "| + unlabelled text | `limbeck run sst2-text` | teacher 61, students 120 |" in page
     assert "Tang et al. 2019" in page
     assert "−8.2" in page, "the relative change of the student alone against its like with text"
@@ -125,7 +125,7 @@ def test_what_was_not_run_is_told_on_the_terminal_and_named_beside_what_was(
     assert "not run yet: sst2:tang" in told
     assert "not run yet: imdb:text" in told
     (missing,) = [told for told in page.splitlines() if told.startswith("- Not run: ")]
-    assert "Tang, as published: copies of the rows; " in missing
+    assert "Tang's student, copies of the rows; " in missing
     assert "+ unlabelled text;" not in missing
     assert "## IMDB" not in page
 
@@ -203,13 +203,39 @@ def test_a_new_run_begins_with_what_a_run_of_the_same_teacher_has_made(tmp_path:
 
 def test_a_method_that_somebody_published_by_name_stands_beside_ours(tmp_path: Path) -> None:
     lines = module("table_lines")
-    published = lines.Published("their project", "dev", "its table", by_line={"spkd": 89.0, "tang": 88.3})
+    published = module("published").Published("their project", "dev", "its table", by_line={"spkd": 89.0, "tang": 88.3})
     table = lines.Table("toy", "Toy", [lines.Line(name, "sst2", name) for name in ("spkd", "tang")], [published])
 
     page = module("results_page").section(table, {"spkd": line(0.868), "tang": line(0.891)}, pictures=tmp_path)
 
-    assert "- **Not matched**: spkd, 86.8 here, 89.0 by their project." in page
-    assert "- tang, 89.1 here, 88.3 by their project." in page
+    assert "- **Not matched**: spkd, 86.8 here, 89.0 on dev by their project." in page
+    assert "- tang, 89.1 here, 88.3 on dev by their project." in page
+
+
+def test_what_did_not_help_is_said(tmp_path: Path) -> None:
+    lines = module("table_lines")
+    names = {"rows": "on rows", "text": "with text", "big": "a big one"}
+    table = lines.Table("toy", "Toy", [lines.Line(name, "sst2", shown) for name, shown in names.items()])
+    plain, big = {**line(0.90), "transfer_rows": 0}, {**line(0.84), "transfer_rows": 0}
+    big["student"] = {**big["student"], "kind": "transformer"}
+
+    page = module("results_page").section(table, {"rows": plain, "text": line(0.88), "big": big}, pictures=tmp_path)
+
+    assert "- **No help here**: with text, 88.0 against 90.0 without (on rows)." in page
+    assert "- **No gain**: a big one, 84.0 against 85.0 of the same student alone." in page
+    assert "**No gain**: with text" not in page
+    assert "Names in it: rows: on rows; text: with text; big: a big one." in page
+
+
+def test_teachers_that_were_fine_tuned_anew_are_all_told(tmp_path: Path) -> None:
+    lines = module("table_lines")
+    table = lines.Table("toy", "Toy", [lines.Line(name, "sst2", name) for name in ("one", "other")])
+    again = line(0.9)
+    again["teacher"] = {**again["teacher"], "accuracy": 0.9501}  # another one, though it rounds to the same
+
+    page = module("results_page").section(table, {"one": line(0.9), "other": again}, pictures=tmp_path)
+
+    assert "Teacher: all-mpnet-base-v2. It was fine-tuned anew for some lines: 95.0, 95.0." in page
 
 
 def test_a_command_is_shown_without_settings_of_the_timing() -> None:
@@ -229,6 +255,8 @@ def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> N
     )
     found = {
         name: {
+            "rows": {"train": 5000, "dev": 1000},
+            "judged_split": "dev",
             "teacher": {"accuracy": 0.93},
             "alone": {"accuracy": 0.85},
             "student": {
@@ -242,9 +270,11 @@ def test_the_first_table_has_the_best_recurrent_student_of_every_data_set() -> N
         for name, kind, accuracy in (("rows", "bilstm", 0.88), ("text", "bilstm", 0.91), ("big", "transformer", 0.92))
     }
 
-    page = glance.at_a_glance({"t": (table, found)})
+    page = glance.at_a_glance({"t": (table, found)}, runs_again={"t": {"text": [0.905, 0.912], "rows": [0.5]}})
 
-    assert "| A Task | 93.0 | 85.0 | **91.0** | +6.0 | 90.0 | 1.50 | 400× | with text |" in page
+    # 1.96 √((0.91 · 0.09 + 0.85 · 0.15) / 1000) = 0.0284
+    gained = "+6.0 (+3.2 to +8.8)"
+    assert f"| A Task | 93.0 | 85.0 | **91.0** (90.5, 91.2) | {gained} | 90.0 | 1.50 | 400× | with text |" in page
     assert page.count("A Task") == 3, "once in that table; two students, the best Bi-LSTM and the other, in the second"
     assert "| A Task | Bi-LSTM, with text | 90.0 | 1.50 | 400× |" in page
     assert "| A Task | a big one | 92.0 |  | 100× |" in page.replace("–", "")

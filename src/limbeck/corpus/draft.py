@@ -30,7 +30,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     ),
     "hidden_size of pairs": (
         (150, "300 is a little more accurate and slower"),
-        (150, "as in the recipes for pairs of docs/results.md"),
+        (150, "as in the recipes for English pairs of docs/results.md"),
     ),
     "tune_vectors of pairs": (None, None),
     "tune_vectors": (

@@ -77,10 +77,11 @@ def three_figures(number: float | None) -> str:
 
 
 def signed(fraction: float | None, *, digits: int = 1) -> str:
-    """0.013 as `+1.3`, with a true minus sign where it is below zero."""
+    """0.013 as `+1.3`, with a true minus sign where it is below zero; what rounds to zero has no sign."""
     if fraction is None:
         return UNKNOWN
-    return f"{100 * fraction:+.{digits}f}".replace("-", "−")
+    told = f"{100 * fraction:+.{digits}f}".replace("-", "−")
+    return told if any(digit in told for digit in "123456789") else told[1:]
 
 
 def decimal(number: float | None) -> str:

@@ -46,9 +46,10 @@ class WordStudent(Section):
     embedding_size: int = Field(default=300, ge=1)
     """Width of word vectors from the teacher or from random; a file brings its own."""
     vector_rank: int | None = Field(default=None, ge=1)
-    """Only so many numbers a word, and one matrix for all words that makes word vectors of them; both learn. They start
-    as near to the vectors of `word_vectors` as such a product can be. The trained student has the matrix in the layer
-    behind it: its word vectors are so narrow. Left out, or no smaller than the vectors: they stay whole."""
+    """Only so many numbers a word, and one matrix for all words that makes word vectors of them. They start as near to
+    the vectors of `word_vectors` as such a product can be, and learn unless `tune_vectors` is false. The trained
+    student has the matrix in the layer behind it: its word vectors are so narrow. Left out, or no smaller than the
+    vectors: they stay whole."""
     tune_vectors: bool = True
     """Whether word vectors go on learning."""
     static_channel: bool = False

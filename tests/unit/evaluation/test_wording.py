@@ -145,7 +145,10 @@ def test_chances_are_written_as_they_are_read(p: float | None, text: str) -> Non
     assert wording.p_value(p) == text
 
 
-@pytest.mark.parametrize(("fraction", "text"), [(0.013, "+1.3"), (-0.006, "−0.6"), (0.0, "+0.0"), (None, "–")])
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [(0.013, "+1.3"), (-0.006, "−0.6"), (0.0, "0.0"), (-0.0004, "0.0"), (0.0005, "+0.1"), (None, "–")],
+)
 def test_changes_have_a_sign(fraction: float | None, text: str) -> None:
     assert wording.signed(fraction) == text
 

@@ -11,7 +11,7 @@ from limbeck.evaluation.plots.drawing import INK
 
 FONT_SIZE = 8
 GAP = 8.0  # typographic points from the middle of a mark to its name
-HALF_MARK = 5.0
+HALF_MARK, HALF_LINE = 5.0, 0.7
 LEAN = 5.0  # a line that rises from left to right has room below on its right, and above on its left
 SHIFTS = (0.0, 5.0, -5.0, 10.0, -10.0, 15.0, -15.0, 22.0, -22.0, 30.0, -30.0, 40.0, -40.0)
 FAR = 12.0  # a name whose edge is so far from its mark is tied to it by a line
@@ -45,15 +45,22 @@ class Box(NamedTuple):
         return (self.right - self.left) * (self.top - self.bottom)
 
 
-def label_points(figure: Figure, axes: Axes, points: Sequence[Place], *, names: Sequence[str]) -> None:
-    """Names beside their points, where they cover no mark and no other name; one that stands far off has a line."""
+def label_points(
+    figure: Figure, axes: Axes, points: Sequence[Place], *, names: Sequence[str], levels: Sequence[float] = ()
+) -> None:
+    """Names beside their points, where they cover no mark and no other name; one that stands far off has a line.
+
+    `levels` are heights at which a line crosses the whole picture.
+    """
     if not points:
         return
     figure.draw_without_rendering()  # the layout must stand before places on the page can be told
     scale = 72 / figure.dpi
     places = [(float(x), float(y)) for x, y in axes.transData.transform(points) * scale]
     frame = Box(*(float(edge) * scale for edge in axes.bbox.extents))
-    boxes = named_boxes(places, [_size(axes, name, scale) for name in names], frame=frame)
+    heights = [float(axes.transData.transform((points[0][0], level))[1]) * scale for level in levels]
+    lines = [Box(frame.left, height - HALF_LINE, frame.right, height + HALF_LINE) for height in heights]
+    boxes = named_boxes(places, [_size(axes, name, scale) for name in names], frame=frame, lines=lines)
     for name, point, (x, y), box in zip(names, points, places, boxes, strict=True):
         tie = {"arrowstyle": "-", "color": INK, "linewidth": 0.5, "alpha": 0.6, "shrinkA": 0.0, "shrinkB": HALF_MARK}
         axes.annotate(
@@ -70,18 +77,18 @@ def label_points(figure: Figure, axes: Axes, points: Sequence[Place], *, names: 
 
 
 def _size(axes: Axes, name: str, scale: float) -> Place:
-    text = axes.text(0, 0, name, fontsize=FONT_SIZE)
+    text = axes.text(0, 0, name, fontsize=FONT_SIZE, transform=None)
     extent = text.get_window_extent()
     text.remove()
     return float(extent.width) * scale, float(extent.height) * scale
 
 
-def named_boxes(places: Sequence[Place], sizes: Sequence[Place], *, frame: Box) -> list[Box]:
+def named_boxes(places: Sequence[Place], sizes: Sequence[Place], *, frame: Box, lines: Sequence[Box] = ()) -> list[Box]:
     """Where names of these sizes go: crowded marks choose first, each the cheapest of the spots around it."""
     marks = [Box(x - HALF_MARK, y - HALF_MARK, x + HALF_MARK, y + HALF_MARK) for x, y in places]
     chosen: dict[int, Box] = {}
     for number in sorted(range(len(places)), key=lambda number: (_room(number, places), number)):
-        taken = [*(mark for other, mark in enumerate(marks) if other != number), *chosen.values()]
+        taken = [*(mark for other, mark in enumerate(marks) if other != number), *chosen.values(), *lines]
         others = [place for other, place in enumerate(places) if other != number]
         spots = _spots(places[number], sizes[number])
         chosen[number] = min(

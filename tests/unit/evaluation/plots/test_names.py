@@ -45,6 +45,16 @@ def test_names_of_a_crowd_cover_no_mark_and_no_other_name(places: list[tuple[flo
     assert all(box.covers(FRAME) == pytest.approx(box.area) for box in boxes), "none leaves the picture"
 
 
+def test_a_name_stands_clear_of_a_line_that_crosses_the_picture() -> None:
+    (plain,) = named_boxes([(200.0, 150.0)], [SIZE], frame=FRAME)
+    line = Box(FRAME.left, 144.0, FRAME.right, 145.0)
+
+    (box,) = named_boxes([(200.0, 150.0)], [SIZE], frame=FRAME, lines=[line])
+
+    assert plain.covers(line) > 0
+    assert box.covers(line) == 0
+
+
 def test_a_name_stands_nearest_to_its_own_mark() -> None:
     places = [(200.0, 150.0), (202.0, 140.0)]
 

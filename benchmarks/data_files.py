@@ -1,7 +1,9 @@
 """The files that the recipes of docs/results.md read: what they are, and whether those here are the ones.
 
-LIMBECK_DATA=path/to/data python benchmarks/data_files.py     # checks the files that are there
-python benchmarks/data_files.py --write-page                  # the table of docs/data.md
+    LIMBECK_DATA=path/to/data python benchmarks/data_files.py     # checks the files that are there
+    python benchmarks/data_files.py --write-page                  # the table of docs/data.md
+
+It ends with status 1 if a file has other bytes than the one the numbers were made with; missing ones are only named.
 """
 
 import argparse
@@ -124,14 +126,16 @@ FILES = [
 
 def main() -> None:
     """Check the files, or write the page."""
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--write-page", action="store_true")
+    options = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0], epilog=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--write-page", action="store_true", help="write the table of docs/data.md")
     if options.parse_args().write_page:
         PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         return
     named = os.environ.get("LIMBECK_DATA")
     if not named:
-        sys.exit("LIMBECK_DATA does not name a folder")
+        sys.exit("LIMBECK_DATA names no folder: LIMBECK_DATA=path/to/data python benchmarks/data_files.py")
     found = {file.path: state(Path(named) / file.path, file.sha256) for file in FILES}
     for path, told in found.items():
         print(f"{told:8} {path}")
@@ -143,7 +147,8 @@ def state(path: Path, sha256: str) -> str:
     """ "same", "another" or "missing"."""
     if not path.is_file():
         return "missing"
-    return "same" if hashlib.sha256(path.read_bytes()).hexdigest() == sha256 else "another"
+    with path.open("rb") as file:
+        return "same" if hashlib.file_digest(file, "sha256").hexdigest() == sha256 else "another"
 
 
 def page(text: str) -> str:

@@ -141,6 +141,15 @@ SST2 = [
         faster="5.3×",
         point=("XtremeDistil-384", 5.3, 92.3),
     ),
+    Published(
+        "XtremeDistil, 12 layers of 384",
+        "dev",
+        XTREME,
+        distilled="93.1",
+        parameters="33M",
+        faster="2.7×",
+        point=("XtremeDistil-12", 2.7, 93.1),
+    ),
 ]
 
 IMDB = [

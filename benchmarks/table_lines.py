@@ -13,10 +13,11 @@ OF_THE_TEACHER = "student.family=teacher"
 BIG_BATCH = "distillation.batch_size=512"
 TRANSFORMER_BATCH = "distillation.batch_size=128"
 OF_NO_GENERAL_TEXT = (
-    "TinyBERT and DistilBERT have the shapes and losses of their papers, and parts of this teacher to start from: the "
-    "one its embeddings, the other six of its twelve layers as well, which are MPNet's. Their students alone start "
-    "from the same parts of it as it was before its fine-tuning. The published ones were distilled on general text "
-    "first, and TinyBERT for 10 epochs on its layers where the command says 3."
+    "TinyBERT and DistilBERT have the shapes and losses of their papers (DistilBERT labels in place of masked words), "
+    "and parts of this teacher to start from: the one its embeddings, the other six of its twelve layers as well, "
+    "which are MPNet's. Their students alone start from the same parts of it as it was before its fine-tuning. The "
+    "published ones were distilled on general text first, and TinyBERT for 10 epochs on its layers where the command "
+    "says 3."
 )
 TANG = (
     "Tang's student is read off its last states and has a second channel of vectors that stands still, as published; "

@@ -97,13 +97,13 @@ def choices(text: str, *, rows: int) -> Variants:
     """Lines of a table about which text: as many rows of four times as many, chosen in different ways."""
     given, pool = text.rstrip("}"), 4 * rows
     return {
-        "10,000 rows, at random": [f"transfer={given}, rows={rows}}}"],
+        f"{rows:,} rows, at random": [f"transfer={given}, rows={rows}}}"],
         "nearest to the corpus": [f"transfer={given}, rows={rows}, pool={pool}, choice='nearest'}}"],
         "as many of each class": [f"transfer={given}, rows={rows}, pool={pool}, choice='balanced'}}"],
         "at random, of those the teacher is sure of (0.9)": [
             f"transfer={given}, rows={rows}, pool={pool}, least_confidence=0.9}}"
         ],
-        "40,000 rows: all that these were chosen from": [f"transfer={given}, rows={pool}}}"],
+        f"{pool:,} rows: all that these were chosen from": [f"transfer={given}, rows={pool}}}"],
     }
 
 

@@ -57,7 +57,13 @@ def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
         draw_front(axes, [point for _, point in placed])
         axes.margins(y=0.15)
         end_at_all(axes)
-        label_points(figure, axes, [point for _, point in placed], names=[short(entry["name"]) for entry, _ in placed])
+        label_points(
+            figure,
+            axes,
+            [point for _, point in placed],
+            names=[short(entry["name"]) for entry, _ in placed],
+            levels=[100 * entry["accuracy"] for entry, known in zip(judged, points, strict=True) if known is None],
+        )
         return svg(figure, name=cost.name, title=f"{wording.measure(report)} against {cost.word}")
 
 

@@ -170,4 +170,7 @@ def test_what_is_advised_is_not_refused(make_teacher_of: Make, name: str) -> Non
 
     settings = [setting for lever in levers(Known(recipe, parts)) for setting in lever.settings]
 
-    load_recipe(name, overrides=settings, locate=False)
+    followed = load_recipe(name, overrides=settings, locate=False).recipe
+    assert [lever for lever in levers(Known(followed, parts)) if lever.settings] == [], (
+        "what was done is not advised again"
+    )

@@ -47,10 +47,10 @@ from limbeck.augmentation.masked_rows import Frame
 from limbeck.augmentation.piece_words import Blank, blanks_in
 from limbeck.augmentation.run import augment
 from limbeck.augmentation.words import cut_words
-from limbeck.evaluation.machine import machine_facts
 from limbeck.progress import SilentReporter
 from limbeck.recipe.augmentation import Augmentation
 from limbeck.text.language import detect_language
+from limbeck.timing.machine import machine_facts
 from limbeck.training.modes import quiet_transformers
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -30,7 +30,7 @@ from tokenizers.models import Model, WordLevel
 from limbeck import load
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
-from limbeck.evaluation.metrics import gain_interval
+from limbeck.judging.metrics import gain_interval
 from limbeck.pipeline import run
 from limbeck.progress import TerminalReporter
 from limbeck.text.student_tokenizer import SPECIAL_TOKENS, UNK, UNK_ID, StudentTokenizer

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.page_parts import only_recurrent, strongest_alone
 from benchmarks.page_parts import table as any_table
 from benchmarks.table_lines import Table
-from limbeck.evaluation import wording
+from limbeck.report import wording
 
 Lines = Mapping[str, Mapping[str, Any]]
 Again = Mapping[str, Mapping[str, Sequence[float]]]

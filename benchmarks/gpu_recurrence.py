@@ -30,7 +30,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.profiler import ProfilerActivity, profile
 
-from limbeck.evaluation.machine import machine_facts
+from limbeck.timing.machine import machine_facts
 from limbeck.training.device import training_device
 
 CUDA: Any = torch.cuda  # much of it is untyped

@@ -41,12 +41,12 @@ from limbeck.distillation.apprentice import Apprentice
 from limbeck.distillation.lessons import Lessons
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.shapes import Shapes
-from limbeck.evaluation.machine import machine_facts
 from limbeck.models.students import word_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.student import BiLstm
 from limbeck.teacher.encoder import Encoder
+from limbeck.timing.machine import machine_facts
 from limbeck.training.batches import length_batches
 from limbeck.training.device import Arithmetic, training_device
 from limbeck.training.loop import train

@@ -35,8 +35,8 @@ from transformers import AutoModelForSequenceClassification  # noqa: E402
 from benchmarks.runtime_models import contestants  # noqa: E402
 from benchmarks.runtime_texts import corpus  # noqa: E402
 from limbeck.artifacts.model_folder import GRAPH, open_model  # noqa: E402
-from limbeck.evaluation.machine import machine_facts  # noqa: E402
 from limbeck.runtime.native_engine import NativeEngine  # noqa: E402
+from limbeck.timing.machine import machine_facts  # noqa: E402
 
 RESULT, PAGE = ROOT / "benchmarks" / "results" / "other_runtimes.json", ROOT / "docs" / "speed.md"
 MARKED = re.compile(r"<!-- other runtimes -->.*?<!-- /other runtimes -->", re.DOTALL)

@@ -14,7 +14,7 @@ from benchmarks.page_parts import table as any_table
 from benchmarks.published import Published
 from benchmarks.results_pictures import Point, accuracy_against_speed
 from benchmarks.table_lines import TABLES, Line, Table
-from limbeck.evaluation import wording
+from limbeck.report import wording
 
 Numbers = Mapping[str, Any]
 Lines = Mapping[str, Numbers]  # by name, in the order of the page

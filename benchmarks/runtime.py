@@ -30,16 +30,16 @@ from benchmarks.runtime_accuracy import accuracies
 from benchmarks.runtime_models import BILSTM, STUDENTS, contestants
 from benchmarks.runtime_page import PAGE, RESULTS, page
 from benchmarks.runtime_texts import Corpus, corpus, exact_texts
-from limbeck.bench.contestant import Contestant
-from limbeck.bench.run import compared
-from limbeck.bench.texts import mixed
-from limbeck.bench.timing import time_contestants
 from limbeck.cores import share_cores
-from limbeck.evaluation.clock_process import pinned_environment
-from limbeck.evaluation.machine import machine_facts, usable_cores
 from limbeck.progress import TerminalReporter
 from limbeck.runtime.row import Row
 from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.timing.bench import compared
+from limbeck.timing.clock_process import pinned_environment
+from limbeck.timing.contestant import Contestant
+from limbeck.timing.machine import machine_facts, usable_cores
+from limbeck.timing.texts import mixed
+from limbeck.timing.turns import time_contestants
 
 WORKER = (sys.executable, str(Path(__file__).with_name("runtime_worker.py")))
 FLOOR = (sys.executable, str(Path(__file__).with_name("runtime_floor.py")))

@@ -8,10 +8,10 @@ import numpy as np
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.run_folder import Run
-from limbeck.bench.contestant import line_up
 from limbeck.progress import SilentReporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
+from limbeck.timing.contestant import line_up
 
 
 def accuracies(run: Path) -> dict[str, Any]:

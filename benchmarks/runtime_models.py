@@ -28,7 +28,6 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.whole import written_whole
-from limbeck.bench.contestant import Contestant, line_up
 from limbeck.export import export_student
 from limbeck.export.teacher import export_teacher
 from limbeck.models.size import parameter_count
@@ -37,6 +36,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
 from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.timing.contestant import Contestant, line_up
 from limbeck.training.modes import quiet_transformers
 
 PIECES, WORDS, MAX_LENGTH = 30_522, 20_000, 128

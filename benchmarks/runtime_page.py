@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.evaluation.wording import UNKNOWN, three_figures, times
+from limbeck.report.wording import UNKNOWN, three_figures, times
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "runtime.json", ROOT / "docs" / "speed.md"

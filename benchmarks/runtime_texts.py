@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limbeck.bench.english import SENTENCES
+from limbeck.timing.english import SENTENCES
 
 WORDS = 24
 EXACT_TEXTS, MADE_UP_TEXTS = 64, 20_000

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.bench import worker
-from limbeck.bench.worker import Opened
-from limbeck.evaluation.clock_worker import own_streams
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
+from limbeck.timing import bench_worker
+from limbeck.timing.bench_worker import Opened
+from limbeck.timing.clock_worker import own_streams
 
 
 def opened(request: dict[str, Any]) -> Opened:
@@ -26,7 +26,7 @@ def opened(request: dict[str, Any]) -> Opened:
         case "fasttext":
             return open_fasttext(folder)
         case _:
-            return worker.opened(request)
+            return bench_worker.opened(request)
 
 
 def open_wide(folder: Path, *, threads: int) -> Opened:
@@ -72,4 +72,4 @@ def open_fasttext(folder: Path) -> Opened:
 
 
 if __name__ == "__main__":
-    worker.serve(*own_streams(), opened=opened)
+    bench_worker.serve(*own_streams(), opened=opened)

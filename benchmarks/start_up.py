@@ -77,7 +77,7 @@ def main() -> None:
 
 def measured(folder: Path, *, python: str, rounds: int) -> dict[str, Any]:
     """All numbers, of a student made in this folder."""
-    from limbeck.evaluation.machine import machine_facts
+    from limbeck.timing.machine import machine_facts
 
     model, texts = make_student(folder)
     one = folder / "one.txt"

@@ -26,7 +26,6 @@ from torch import Tensor, nn
 
 from limbeck.demo import _packaged_reviews
 from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.evaluation.machine import machine_facts
 from limbeck.models.bilstm import bilstm
 from limbeck.progress import SilentReporter
 from limbeck.recipe.distillation import Distillation
@@ -35,6 +34,7 @@ from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import load_encoder
 from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.timing.machine import machine_facts
 from limbeck.training.batches import length_batches
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating

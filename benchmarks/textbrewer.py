@@ -55,7 +55,6 @@ from limbeck.distillation.apprentice import Apprentice
 from limbeck.distillation.lessons import Lessons, Places
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.shapes import Shapes
-from limbeck.evaluation.machine import machine_facts
 from limbeck.models.checkpoint import OFFLINE_PACKAGES
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
@@ -69,6 +68,7 @@ from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.framing import framed_teacher_tokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
+from limbeck.timing.machine import machine_facts
 from limbeck.training.batches import length_batches
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.loop import train

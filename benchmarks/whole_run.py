@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names t
 from benchmarks.table_lines import command_of  # noqa: E402
 from benchmarks.tables import chosen_lines  # noqa: E402
 from limbeck.artifacts.teacher_labels import TeacherLabels  # noqa: E402
-from limbeck.evaluation.machine import machine_facts  # noqa: E402
+from limbeck.timing.machine import machine_facts  # noqa: E402
 from limbeck.training.device import training_device  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "whole_run.json"

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from limbeck.artifacts.run_folder import Run
 from limbeck.errors import DependencyMissing
-from limbeck.evaluation.tables import print_report
 from limbeck.recipe.builtin import builtin_recipes
+from limbeck.report.tables import print_report
 from limbeck.runtime.classifier import load
 
 TEST_ROWS = 1500

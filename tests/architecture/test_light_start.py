@@ -59,7 +59,7 @@ def test_loading_the_classifier_does_not_load_what_only_one_engine_or_a_recipe_n
     "module",
     [
         *("recipe.load", "artifacts.model_folder", "artifacts.whole", "runtime.classifier", "runtime.stream"),
-        *("serving.run", "bench.run", "text"),
+        *("serving.run", "timing.bench", "text"),
     ],
 )
 def test_light_rooms_load_nothing_heavy(module: str) -> None:

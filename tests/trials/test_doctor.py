@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.checks.doctor.run import examine
+from limbeck.doctor.run import examine
 from limbeck.progress import SilentReporter
 
 pytestmark = [

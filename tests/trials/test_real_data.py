@@ -9,13 +9,14 @@ import pytest
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
-from limbeck.corpus.draft import draft_recipe
-from limbeck.corpus.inspection import inspect_file
-from limbeck.corpus.run import gather_transfer, read_corpus
+from limbeck.corpus.run import read_corpus
+from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.inspection import inspect_file
 from limbeck.progress import SilentReporter
 from limbeck.recipe.corpus import Corpus as CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.text.forms import chosen_steps, form_of, in_form
+from limbeck.transfer.run import gather_transfer
 
 pytestmark = [
     pytest.mark.trial,

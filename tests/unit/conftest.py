@@ -7,8 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
+from limbeck.artifacts.whole import written_whole
+from limbeck.corpus import read_corpus
+from limbeck.progress import Bar
+from limbeck.recipe.corpus import Corpus as CorpusSection
+
+KEY = Key(section={}, inputs={})
+WORDS = ["[PAD]", "[UNK]", "[MASK]", "gorgeous", "dreadful", "film", "story"]
+MakeModel = Callable[..., ModelFolder]
 Row = tuple[str, str]  # text, label
 
 LAYERS = {"num_hidden_layers": 2, "hidden_size": 32, "num_attention_heads": 4, "intermediate_size": 48}
@@ -199,3 +212,116 @@ class RehearsedStage:
 def make_stage() -> Callable[..., RehearsedStage]:
     """Where steps are recorded without a GPU; with a problem, none can be."""
     return RehearsedStage
+
+
+class RememberingReporter:
+    """Keeps every note and the bars' totals."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.done = 0
+        self.total = 0
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    @contextmanager
+    def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
+        del what, unit
+        self.total += total
+        yield self
+
+    def advance(self, amount: int = 1, *, note: str = "") -> None:
+        del note
+        self.done += amount
+
+
+ReadCorpus = Callable[..., Corpus]
+
+
+@pytest.fixture
+def reporter() -> RememberingReporter:
+    return RememberingReporter()
+
+
+@pytest.fixture
+def key() -> Key:
+    return Key(section={}, inputs={})
+
+
+@pytest.fixture
+def read_rows(tmp_path: Path, key: Key, reporter: RememberingReporter) -> ReadCorpus:
+    """read_rows(train=[("text", "label")…], dev=[…], **section): the corpus of these rows, through csv-less files."""
+
+    def make(*, train: list[tuple[str, ...]], dev: list[tuple[str, ...]] | None = None, **section: Any) -> Corpus:
+        files = {"train": train} | ({} if dev is None else {"dev": dev})
+        for split, rows in files.items():
+            header = "text\tlabel" if len(rows[0]) == 2 else "text\tpair\tlabel"
+            lines = [header, *("\t".join(row) for row in rows)]
+            (tmp_path / f"{split}.tsv").write_text("\n".join(lines), encoding="utf-8")
+        paths = {split: str(tmp_path / f"{split}.tsv") for split in files}
+        pair = "pair" if len(train[0]) == 3 else None
+        options = CorpusSection.model_validate({**paths, "pair": pair, **section})
+        return read_corpus(options, out=tmp_path / "corpus", key=key, reporter=reporter, name="toy")
+
+    return make
+
+
+@pytest.fixture
+def make_model(tmp_path: Path) -> MakeModel:
+    """Makes exported models in which "gorgeous" speaks for positive by `weight`, and "dreadful" for negative."""
+
+    def make(name: str, *, weight: float = 1.0, multi_label: bool = False, temperature: float = 1.0) -> ModelFolder:
+        table = np.zeros((len(WORDS), 2), dtype=np.float32)
+        table[WORDS.index("gorgeous")] = [-weight, weight]
+        table[WORDS.index("dreadful")] = [weight, -weight]
+        folder = tmp_path / "models" / name
+        with written_whole(folder, kind="model", key=KEY) as scratch:
+            _save_graph(scratch / GRAPH, table)
+            _save_tokenizer(scratch / TOKENIZER)
+            facts = ModelFacts(
+                name=name,
+                kind="bilstm",
+                precision="fp32",
+                labels=["negative", "positive"],
+                language="en",
+                pair=False,
+                max_length=16,
+                parameters=14,
+                parameters_without_embeddings=0,
+                multi_label=multi_label,
+                temperature=temperature,
+            )
+            save_facts(scratch, facts)
+        return ModelFolder(folder)
+
+    return make
+
+
+def _save_graph(path: Path, table: npt.NDArray[np.float32]) -> None:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["table", "input_ids"], ["rows"]),
+            helper.make_node("ReduceSum", ["rows", "axes"], ["logits"], keepdims=0),
+        ],
+        "bag",
+        [
+            helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["rows", "tokens"]),
+            helper.make_tensor_value_info("lengths", TensorProto.INT32, ["rows"]),
+        ],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["rows", "classes"])],
+        [numpy_helper.from_array(table, "table"), numpy_helper.from_array(np.array([1]), "axes")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(path))
+
+
+def _save_tokenizer(path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(path))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from limbeck.artifacts.mapped import MappedTable, map_table, read_texts, take_rows
+from limbeck.text.folding import folded
 
 NO_LABEL = -1
 KEY_BYTES = 16
@@ -167,3 +168,18 @@ def content_key(text: str, pair: str | None = None) -> bytes:
     if pair is not None:
         digest.update(b"\x01" + pair.encode("utf-8", "surrogatepass"))
     return digest.digest()
+
+
+def folded_key(text: str, pair: str | None = None) -> bytes:
+    """The hash under which texts that differ only in case, white space or width are the same."""
+    return content_key(folded(text), None if pair is None else folded(pair))
+
+
+def draw_order(seed: int, row_id: str) -> bytes:
+    """The place of a row in the seeded random order."""
+    return blake2b(f"{seed}:{row_id}".encode(), digest_size=16).digest()
+
+
+def runtime_rows(rows: Rows) -> list[str | tuple[str, str]]:
+    """The rows as a classifier takes them: texts, or pairs of texts."""
+    return list(rows.texts) if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))

@@ -1,14 +1,41 @@
-"""The command line: one function a command, thin; heavy rooms are imported when a command needs them."""
+"""The command line: one file a command, thin; heavy rooms are imported when a command needs them."""
 
-# Importing a file puts its commands into the table: this is the order of `limbeck --help`.
+# Importing a file puts its command into the table: this is the order of `limbeck --help`.
 # isort: off
-from limbeck.cli import working
-from limbeck.cli import examining
-from limbeck.cli import looking
-from limbeck.cli import using
-from limbeck.cli import measuring
+from limbeck.cli import demo
+from limbeck.cli import init
+from limbeck.cli import run
+from limbeck.cli import doctor
+from limbeck.cli import report
+from limbeck.cli import compare
+from limbeck.cli import labels
+from limbeck.cli import transfer
+from limbeck.cli import augment
+from limbeck.cli import recipes
+from limbeck.cli import predict
+from limbeck.cli import serve
+from limbeck.cli import import_tf
+from limbeck.cli import bench
 # isort: on
 
 from limbeck.cli.app import EXTRA_OF, app, main
 
-__all__ = ["EXTRA_OF", "app", "examining", "looking", "main", "measuring", "using", "working"]
+__all__ = [
+    "EXTRA_OF",
+    "app",
+    "augment",
+    "bench",
+    "compare",
+    "demo",
+    "doctor",
+    "import_tf",
+    "init",
+    "labels",
+    "main",
+    "predict",
+    "recipes",
+    "report",
+    "run",
+    "serve",
+    "transfer",
+]

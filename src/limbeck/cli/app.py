@@ -6,16 +6,19 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from limbeck import __version__
-from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.disk import disk_faults_told, refuse_place
 from limbeck.cores import share_cores
-from limbeck.errors import DependencyMissing, DiskFull, LimbeckError
+from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
+
+if TYPE_CHECKING:
+    pass  # loads numpy
 
 Parameters = ParamSpec("Parameters")
 TRAINING = (
@@ -26,6 +29,16 @@ SERVING = ("fastapi", "httptools", "prometheus_client", "uvicorn")
 OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment"}
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
 GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
+
+ENGINE = "What runs the model: native code, onnxruntime, or (auto) the quicker one that can."
+TransferOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--transfer",
+        metavar="FILE",
+        help="Unlabelled text of the same kind, from which the student learns too; may be given several times.",
+    ),
+]
 
 app = typer.Typer(
     name="limbeck",
@@ -119,3 +132,11 @@ def _options(
     ] = False,
 ) -> None:
     del version
+
+
+def refuse_taken(path: Path, *, force: bool) -> None:
+    """A file that is already there is overwritten only if that was said."""
+    refuse_place(path)
+    if path.exists() and not force:
+        advice = "Give another name, or overwrite it with --force."
+        raise PathUnusable(path=str(path), reason="it is already there", advice=advice)

@@ -1,9 +1,9 @@
-"""Room 1: from files or a hub data set to labelled splits, and from files of unlabelled text to transfer text.
+"""From files or a hub data set to labelled splits.
 
 Reads:  files the recipe names, or a hub data set
-Writes: Corpus, TransferText
+Writes: Corpus
 """
 
-from limbeck.corpus.run import gather_transfer, read_corpus
+from limbeck.corpus.run import read_corpus
 
-__all__ = ["gather_transfer", "read_corpus"]
+__all__ = ["read_corpus"]

@@ -8,9 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from limbeck.artifacts.rows import Rows, content_key
+from limbeck.artifacts.rows import Rows, content_key, folded_key
 from limbeck.corpus.labels import Classes
-from limbeck.text.folding import folded
 
 LabelSet = tuple[str, ...]  # each label once, in alphabetical order: equal sets are equal tuples
 Label = str | LabelSet
@@ -98,8 +97,3 @@ def labelled_rows(values: Iterable[RowValues], *, split: str, is_pair: bool) -> 
 def as_label_set(labels: Iterable[str]) -> LabelSet:
     """The labels, each once, without white space around them; what is then empty is no label."""
     return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
-
-
-def folded_key(text: str, pair: str | None = None) -> bytes:
-    """The hash under which texts that differ only in case, white space or width are the same."""
-    return content_key(folded(text), None if pair is None else folded(pair))

@@ -1,4 +1,4 @@
-"""The room's two stages and their inputs' fingerprints; `read_corpus` itself: read, check, cut, compare, keep."""
+"""The stage `read_corpus`: read the labelled rows, check them, cut dev and test, compare the splits, save."""
 
 from pathlib import Path
 
@@ -6,18 +6,14 @@ from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.findings import Findings, facts_of, tell
-from limbeck.corpus.fingerprints import input_fingerprints
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.corpus.labels import Classes, name_classes
 from limbeck.corpus.overlap import Overlap, find_overlap, find_repeats
 from limbeck.corpus.source import Source, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
-from limbeck.corpus.transfer import gather_transfer
 from limbeck.errors import LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import Corpus as CorpusSection
-
-__all__ = ["gather_transfer", "input_fingerprints", "read_corpus"]
 
 CUT_SPLITS = ("dev", "test")
 

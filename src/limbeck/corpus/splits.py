@@ -10,15 +10,10 @@ it; rows of rarer sets are taken together by their rarest label. That is iterati
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 
+from limbeck.artifacts.rows import draw_order
 from limbeck.corpus.labelled import LabelledRows, LabelSet
 from limbeck.errors import TooFewRows
-
-
-def draw_order(seed: int, row_id: str) -> bytes:
-    """Where a row stands in the seeded random order."""
-    return blake2b(f"{seed}:{row_id}".encode(), digest_size=16).digest()
 
 
 def cut_off(rows: LabelledRows, *, count: int, seed: int, name: str) -> tuple[list[int], list[int]]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from limbeck.artifacts.model_folder import README, ModelFolder
 from limbeck.artifacts.report import Report
-from limbeck.evaluation.model_card import model_card
-from limbeck.evaluation.objective import objective_in_words
 from limbeck.recipe.recipe import Recipe
+from limbeck.report.model_card import model_card
+from limbeck.report.objective import objective_in_words
 
 STAMP = "<!-- written by limbeck from report {} -->"
 MARK = STAMP.partition("{")[0]

@@ -12,13 +12,14 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
-from limbeck.corpus.run import gather_transfer, input_fingerprints
 from limbeck.labeling.choice import choose_rows
+from limbeck.pipeline.fingerprints import input_fingerprints
 from limbeck.pipeline.keys import ExtraText, settings, texts
 from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
 from limbeck.text.forms import FormStep
+from limbeck.transfer.run import gather_transfer
 
 TAGS = ".tag-store"  # beside the runs, as the label store is
 CHOOSING = {"rows", "choice", "least_confidence", "seed"}

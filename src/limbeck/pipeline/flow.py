@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_faults_told
 from limbeck.artifacts.manifest import Key, read_manifest
@@ -16,16 +17,15 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.whole import written_whole
-from limbeck.corpus.drafting import draft_to_run
-from limbeck.corpus.run import input_fingerprints, read_corpus
+from limbeck.corpus.run import read_corpus
 from limbeck.distillation.empty_losses import empty_losses
 from limbeck.distillation.foreseen import refuse_the_impossible
-from limbeck.evaluation.candidate import Candidate
-from limbeck.evaluation.machine import machine_facts
-from limbeck.evaluation.run import evaluate
+from limbeck.drafting.run import draft_to_run
 from limbeck.export.run import export_student
 from limbeck.pipeline.cards import write_cards
+from limbeck.pipeline.evaluation import evaluate
 from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
+from limbeck.pipeline.fingerprints import input_fingerprints
 from limbeck.pipeline.int8_teacher import int8_teacher
 from limbeck.pipeline.keys import settings, texts
 from limbeck.pipeline.pretraining import pretrained_of
@@ -39,6 +39,7 @@ from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
+from limbeck.timing.machine import machine_facts
 from limbeck.training.tracks import Tracks, refuse_unknown_trackers
 
 

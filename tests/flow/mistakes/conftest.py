@@ -62,8 +62,8 @@ def quick_clock() -> Iterator[None]:
 
     The fixture outlives this folder: a recipe that asks for batches, as in a test about times, gets the real clock.
     """
-    from limbeck.evaluation import costing
-    from limbeck.evaluation.clock import Timing, time_models
+    from limbeck.timing import costing
+    from limbeck.timing.clock import Timing, time_models
 
     def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[Timing]:
         if section.throughput_batches:

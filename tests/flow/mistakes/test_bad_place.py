@@ -28,7 +28,7 @@ FULL_DISKS = [  # artifact to be made again, what writes it, and what that raise
     (STUDENT, "limbeck.distillation.run.save_student_facts", OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))),
     (EXPORT, "limbeck.export.run.onnx.save_model", FULL),
     ("models/bilstm", "shutil.copyfile", FULL),
-    ("report", "limbeck.evaluation.run.save_report", FULL),
+    ("report", "limbeck.pipeline.evaluation.save_report", FULL),
     ("report", "limbeck.artifacts.whole.write_manifest", FULL),
 ]
 

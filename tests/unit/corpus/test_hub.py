@@ -9,12 +9,13 @@ import pytest
 
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
-from limbeck.corpus.hub import candidates, read_hub
+from limbeck.corpus.hub import read_hub
 from limbeck.errors import ColumnMissing, FileUnreadable, HubUnreachable
 from limbeck.recipe.corpus import Corpus
+from limbeck.tables.hub import candidates
 
 if TYPE_CHECKING:
-    from tests.unit.corpus.conftest import RememberingReporter
+    from tests.unit.conftest import RememberingReporter
 
 datasets = pytest.importorskip("datasets")
 

@@ -9,16 +9,16 @@ from limbeck.errors import OnlyLabelsUnknown, TooFewRows
 from limbeck.recipe.corpus import Corpus as CorpusSection
 
 if TYPE_CHECKING:
-    from tests.unit.corpus.conftest import ReadCorpus, RememberingReporter
+    from tests.unit.conftest import ReadCorpus, RememberingReporter
 
 TRAIN = [("a goal", "sport"), ("a fast car", "car"), ("a war", "world"), ("a match", "sport"), ("a wheel", "car")]
 DEV = [("a treaty", "world"), ("a cup", "sport")]
 
 
 def test_rows_of_other_labels_are_left_out_of_every_split_and_the_rest_keep_their_ids(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
-    corpus = make_corpus(train=TRAIN, dev=DEV, only_labels=["sport", "car"])
+    corpus = read_rows(train=TRAIN, dev=DEV, only_labels=["sport", "car"])
 
     assert corpus.labels == ["car", "sport"]
     assert corpus.splits["train"].ids == ["train-0", "train-1", "train-3", "train-4"]
@@ -28,27 +28,27 @@ def test_rows_of_other_labels_are_left_out_of_every_split_and_the_rest_keep_thei
 
 
 def test_classes_go_by_the_names_that_the_recipe_gives_them(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     names = {"sport": "sports", "car": "cars", "world": "the world"}
 
-    corpus = make_corpus(train=TRAIN, dev=DEV, only_labels=["sports", "the world"], label_names=names)
+    corpus = read_rows(train=TRAIN, dev=DEV, only_labels=["sports", "the world"], label_names=names)
 
     assert corpus.labels == ["sports", "the world"]
     assert corpus.splits["train"].ids == ["train-0", "train-2", "train-3"]
     assert not [note for note in reporter.notes if "label_names" in note]
 
 
-def test_a_class_that_train_does_not_have_is_told_with_those_it_has(make_corpus: "ReadCorpus") -> None:
+def test_a_class_that_train_does_not_have_is_told_with_those_it_has(read_rows: "ReadCorpus") -> None:
     with pytest.raises(OnlyLabelsUnknown, match="did you mean 'sport'") as caught:
-        make_corpus(train=TRAIN, dev=DEV, only_labels=["sports", "car"])
+        read_rows(train=TRAIN, dev=DEV, only_labels=["sports", "car"])
 
     assert caught.value.unknown == ("sports",)
 
 
-def test_a_dev_file_without_any_such_row_is_refused(make_corpus: "ReadCorpus") -> None:
+def test_a_dev_file_without_any_such_row_is_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(TooFewRows, match="dev with the labels of only_labels"):
-        make_corpus(train=TRAIN, dev=DEV[:1], only_labels=["sport", "car"])
+        read_rows(train=TRAIN, dev=DEV[:1], only_labels=["sport", "car"])
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ from limbeck.errors import FileEmpty, LabelsAllEmpty, LabelUnknown, OneClassOnly
 from limbeck.recipe.corpus import Corpus as CorpusSection
 
 if TYPE_CHECKING:
-    from tests.unit.corpus.conftest import ReadCorpus, RememberingReporter
+    from tests.unit.conftest import ReadCorpus, RememberingReporter
 
 TRAIN = [(f"text number {number}", "good" if number % 2 else "bad") for number in range(40)]
 
 
-def test_rows_keep_their_place_in_the_file_as_their_id(make_corpus: "ReadCorpus") -> None:
-    corpus = make_corpus(train=TRAIN, dev=[("held out", "good"), ("another", "bad")])
+def test_rows_keep_their_place_in_the_file_as_their_id(read_rows: "ReadCorpus") -> None:
+    corpus = read_rows(train=TRAIN, dev=[("held out", "good"), ("another", "bad")])
 
     assert corpus.splits["train"].ids[:2] == ["train-0", "train-1"]
     assert corpus.splits["dev"].ids == ["dev-0", "dev-1"]
@@ -29,9 +29,9 @@ def test_rows_keep_their_place_in_the_file_as_their_id(make_corpus: "ReadCorpus"
 
 
 def test_dev_is_cut_off_train_when_there_is_none_and_its_rows_keep_their_ids(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
-    corpus = make_corpus(train=TRAIN, test_fraction=0.2)
+    corpus = read_rows(train=TRAIN, test_fraction=0.2)
 
     ids = {split: set(rows.ids) for split, rows in corpus.splits.items()}
     assert {split: len(inner) for split, inner in ids.items()} == {"train": 28, "dev": 4, "test": 8}
@@ -41,18 +41,18 @@ def test_dev_is_cut_off_train_when_there_is_none_and_its_rows_keep_their_ids(
     assert "cut from train" in reporter.notes[0]
 
 
-def test_dev_stays_the_same_when_fewer_training_rows_are_used(make_corpus: "ReadCorpus") -> None:
-    whole = make_corpus(train=TRAIN).splits["dev"].ids
-    part = make_corpus(train=TRAIN, max_rows=10)
+def test_dev_stays_the_same_when_fewer_training_rows_are_used(read_rows: "ReadCorpus") -> None:
+    whole = read_rows(train=TRAIN).splits["dev"].ids
+    part = read_rows(train=TRAIN, max_rows=10)
 
     assert part.splits["dev"].ids == whole
     assert part.facts["rows_per_label"]["train"] == {"bad": 5, "good": 5}
 
 
-def test_facts_say_what_was_found(make_corpus: "ReadCorpus", tmp_path: Path) -> None:
+def test_facts_say_what_was_found(read_rows: "ReadCorpus", tmp_path: Path) -> None:
     train = [("one", "a"), ("ONE", "b"), ("two", "a"), ("two", "a"), ("", "b")]
 
-    corpus = make_corpus(train=train, dev=[("one", "a"), ("O ne", "a"), ("new", "b")])
+    corpus = read_rows(train=train, dev=[("one", "a"), ("O ne", "a"), ("new", "b")])
 
     facts = json.loads((tmp_path / "corpus" / "corpus.json").read_text(encoding="utf-8"))
     assert facts == corpus.facts
@@ -70,17 +70,17 @@ def test_facts_say_what_was_found(make_corpus: "ReadCorpus", tmp_path: Path) -> 
     }
 
 
-def test_overlap_that_is_only_reported_is_a_warning(make_corpus: "ReadCorpus", reporter: "RememberingReporter") -> None:
-    corpus = make_corpus(train=TRAIN, dev=[TRAIN[0], TRAIN[1]])
+def test_overlap_that_is_only_reported_is_a_warning(read_rows: "ReadCorpus", reporter: "RememberingReporter") -> None:
+    corpus = read_rows(train=TRAIN, dev=[TRAIN[0], TRAIN[1]])
 
     assert len(corpus.splits["train"]) == 40
     assert any("[yellow]warning[/yellow]" in note and "2 of 2 dev rows" in note for note in reporter.notes)
 
 
 def test_overlap_is_removed_from_train_and_never_from_dev(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
-    corpus = make_corpus(train=TRAIN, dev=[TRAIN[0], TRAIN[1]], overlap="remove")
+    corpus = read_rows(train=TRAIN, dev=[TRAIN[0], TRAIN[1]], overlap="remove")
 
     assert "train-0" not in corpus.splits["train"].ids
     assert (len(corpus.splits["train"]), len(corpus.splits["dev"])) == (38, 2)
@@ -88,26 +88,26 @@ def test_overlap_is_removed_from_train_and_never_from_dev(
     assert not any("warning" in note for note in reporter.notes)
 
 
-def test_removal_that_empties_a_class_is_refused(make_corpus: "ReadCorpus") -> None:
+def test_removal_that_empties_a_class_is_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(TooFewRows):
-        make_corpus(train=[("a", "x"), ("b", "y"), ("c", "x")], dev=[("b", "y")], overlap="remove")
+        read_rows(train=[("a", "x"), ("b", "y"), ("c", "x")], dev=[("b", "y")], overlap="remove")
 
 
-def test_pairs_have_a_second_text(make_corpus: "ReadCorpus") -> None:
+def test_pairs_have_a_second_text(read_rows: "ReadCorpus") -> None:
     rows: list[tuple[str, ...]] = [(f"why {n}", f"how {n}", str(n % 2)) for n in range(10)]
 
-    corpus = make_corpus(train=rows, dev=rows[:2])
+    corpus = read_rows(train=rows, dev=rows[:2])
 
     assert corpus.is_pair
     assert corpus.splits["dev"].pairs == ["how 0", "how 1"]
 
 
 def test_labels_get_the_names_of_the_recipe_and_misfits_are_told(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", str(number % 2)) for number in range(20)]
 
-    corpus = make_corpus(train=train, label_names={"1": "good", "0": "bad", "2": "[odd]"})
+    corpus = read_rows(train=train, label_names={"1": "good", "0": "bad", "2": "[odd]"})
 
     assert corpus.labels == ["bad", "good"]
     assert corpus.facts["label_names_unused"] == ["2"]
@@ -115,20 +115,20 @@ def test_labels_get_the_names_of_the_recipe_and_misfits_are_told(
 
 
 @pytest.mark.parametrize(("language", "found"), [("auto", "zh"), ("en", "en")])
-def test_the_language_is_looked_at_unless_it_is_given(make_corpus: "ReadCorpus", language: str, found: str) -> None:
+def test_the_language_is_looked_at_unless_it_is_given(read_rows: "ReadCorpus", language: str, found: str) -> None:
     train: list[tuple[str, ...]] = [(f"这家店很好{number}", str(number % 2)) for number in range(20)]
 
-    assert make_corpus(train=train, language=language).language == found
+    assert read_rows(train=train, language=language).language == found
 
 
-def test_train_with_one_class_is_refused(make_corpus: "ReadCorpus") -> None:
+def test_train_with_one_class_is_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(OneClassOnly, match=r"train\.tsv"):
-        make_corpus(train=[("a", "x"), ("b", "x")])
+        read_rows(train=[("a", "x"), ("b", "x")])
 
 
-def test_a_dev_label_that_train_lacks_is_refused_with_its_row(make_corpus: "ReadCorpus", tmp_path: Path) -> None:
+def test_a_dev_label_that_train_lacks_is_refused_with_its_row(read_rows: "ReadCorpus", tmp_path: Path) -> None:
     with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
-        make_corpus(train=TRAIN, dev=[("a", "good"), ("b", "goood")])
+        read_rows(train=TRAIN, dev=[("a", "good"), ("b", "goood")])
 
     assert caught.value.unknown == ("goood",)
     assert not (tmp_path / "corpus").exists()
@@ -142,8 +142,8 @@ def test_an_empty_dev_file_is_refused(tmp_path: Path, key: Key, reporter: "Remem
         read_corpus(section, out=tmp_path / "corpus", key=key, reporter=reporter, name="toy")
 
 
-def test_the_bar_reaches_the_size_of_the_files(make_corpus: "ReadCorpus", reporter: Any) -> None:
-    make_corpus(train=TRAIN)
+def test_the_bar_reaches_the_size_of_the_files(read_rows: "ReadCorpus", reporter: Any) -> None:
+    read_rows(train=TRAIN)
 
     assert reporter.done == reporter.total > 0
 
@@ -152,11 +152,11 @@ SETS = [(f"text number {number}", ["food|price", "food", "", "staff | food"][num
 
 
 def test_several_labels_a_row_are_a_zero_or_one_for_each_class(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     dev: list[tuple[str, ...]] = [("held out", "price|staff"), ("another", "")]
 
-    corpus = make_corpus(train=SETS, dev=dev, multi_label=True)
+    corpus = read_rows(train=SETS, dev=dev, multi_label=True)
 
     assert corpus.is_multi_label
     assert corpus.labels == ["food", "price", "staff"]
@@ -168,37 +168,37 @@ def test_several_labels_a_row_are_a_zero_or_one_for_each_class(
     assert "several labels a row" in reporter.notes[0]
 
 
-def test_dev_is_cut_and_rows_are_chosen_by_sets_of_labels(make_corpus: "ReadCorpus") -> None:
-    corpus = make_corpus(train=SETS, multi_label=True, max_rows=12)
+def test_dev_is_cut_and_rows_are_chosen_by_sets_of_labels(read_rows: "ReadCorpus") -> None:
+    corpus = read_rows(train=SETS, multi_label=True, max_rows=12)
 
     assert corpus.facts["rows"] == {"train": 12, "dev": 4}
     assert corpus.facts["rows_per_label"]["dev"] == {"food": 3, "price": 1, "staff": 1}
     assert corpus.facts["rows_per_label"]["train"] == {"food": 9, "price": 3, "staff": 3}
 
 
-def test_names_that_two_labels_of_a_row_share_count_once(make_corpus: "ReadCorpus") -> None:
-    corpus = make_corpus(train=SETS, dev=SETS[:1], multi_label=True, label_names={"price": "money", "staff": "food"})
+def test_names_that_two_labels_of_a_row_share_count_once(read_rows: "ReadCorpus") -> None:
+    corpus = read_rows(train=SETS, dev=SETS[:1], multi_label=True, label_names={"price": "money", "staff": "food"})
 
     assert corpus.labels == ["food", "money"]
     assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "money": 10}
     assert corpus.splits["train"].labels[3].tolist() == [1, 0]
 
 
-def test_one_class_will_do_where_a_row_may_have_none(make_corpus: "ReadCorpus") -> None:
-    corpus = make_corpus(train=[(f"text {n}", "spam" if n % 2 else "") for n in range(20)], multi_label=True)
+def test_one_class_will_do_where_a_row_may_have_none(read_rows: "ReadCorpus") -> None:
+    corpus = read_rows(train=[(f"text {n}", "spam" if n % 2 else "") for n in range(20)], multi_label=True)
 
     assert corpus.labels == ["spam"]
     assert corpus.splits["train"].labels.shape == (18, 1)
 
 
-def test_rows_none_of_which_has_a_label_are_refused(make_corpus: "ReadCorpus") -> None:
+def test_rows_none_of_which_has_a_label_are_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(LabelsAllEmpty, match="2 training rows"):
-        make_corpus(train=[("a", ""), ("b", " | ")], multi_label=True)
+        read_rows(train=[("a", ""), ("b", " | ")], multi_label=True)
 
 
-def test_a_label_among_others_that_train_lacks_is_refused_with_its_row(make_corpus: "ReadCorpus") -> None:
+def test_a_label_among_others_that_train_lacks_is_refused_with_its_row(read_rows: "ReadCorpus") -> None:
     with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
-        make_corpus(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
+        read_rows(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
 
     assert caught.value.unknown == ("stuff",)
 
@@ -256,58 +256,56 @@ def test_rows_without_a_largest_value_are_counted_and_told(
 
 
 def test_weights_go_by_the_training_rows_that_are_used(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 4 else "often") for number in range(44)]
 
-    corpus = make_corpus(train=train, dev=train[:1], class_weights="balanced", max_rows=22)
+    corpus = read_rows(train=train, dev=train[:1], class_weights="balanced", max_rows=22)
 
     assert corpus.facts["rows_per_label"]["train"] == {"often": 20, "rare": 2}
     assert corpus.class_weights == [22 / (2 * 20), 22 / (2 * 2)]
     assert not any("class_weights" in note for note in reporter.notes)
 
 
-def test_uneven_classes_without_weights_are_told(make_corpus: "ReadCorpus", reporter: "RememberingReporter") -> None:
+def test_uneven_classes_without_weights_are_told(read_rows: "ReadCorpus", reporter: "RememberingReporter") -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 2 else "often") for number in range(40)]
 
-    corpus = make_corpus(train=train, dev=train[:1])
+    corpus = read_rows(train=train, dev=train[:1])
 
     assert corpus.class_weights is None
     assert any("class_weights" in note for note in reporter.notes)
 
 
 def test_weights_of_several_labels_are_held_and_that_is_told(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", ["", "odd"][number % 2]) for number in range(300)]
 
-    corpus = make_corpus(train=[("first", "once"), *train], dev=train[:1], class_weights="balanced", multi_label=True)
+    corpus = read_rows(train=[("first", "once"), *train], dev=train[:1], class_weights="balanced", multi_label=True)
 
     assert corpus.labels == ["odd", "once"]
     assert corpus.class_weights == [151 / 150, 100.0]
     assert any("'once' is held at 100" in note for note in reporter.notes)
 
 
-def test_a_weight_for_a_class_that_is_not_there_leaves_nothing_behind(
-    make_corpus: "ReadCorpus", tmp_path: Path
-) -> None:
+def test_a_weight_for_a_class_that_is_not_there_leaves_nothing_behind(read_rows: "ReadCorpus", tmp_path: Path) -> None:
     with pytest.raises(WeightedClassUnknown):
-        make_corpus(train=TRAIN, class_weights={"goood": 2.0})
+        read_rows(train=TRAIN, class_weights={"goood": 2.0})
 
     assert not (tmp_path / "corpus").exists()
 
 
 @pytest.mark.parametrize("separator", [",", "; ", "/"])
 def test_labels_that_another_separator_would_cut_are_a_warning(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter", separator: str
+    read_rows: "ReadCorpus", reporter: "RememberingReporter", separator: str
 ) -> None:
     cells = [f"food{separator}price", "food", "price", ""]
     train: list[tuple[str, ...]] = [(f"text {number}", cells[number % 4]) for number in range(40)]
 
-    make_corpus(train=train, multi_label=True)
+    read_rows(train=train, multi_label=True)
     told = [note for note in reporter.notes if "warning" in note]
     reporter.notes.clear()
-    make_corpus(train=train, multi_label=True, label_separator=separator.strip())
+    read_rows(train=train, multi_label=True, label_separator=separator.strip())
 
     assert len(told) == 1
     assert f'label_separator = "{separator.strip()}"' in told[0]
@@ -315,11 +313,11 @@ def test_labels_that_another_separator_would_cut_are_a_warning(
 
 
 def test_no_separator_is_looked_for_where_a_row_has_one_label(
-    make_corpus: "ReadCorpus", reporter: "RememberingReporter"
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     cells = ["food,price", "food", "price"]
 
-    corpus = make_corpus(train=[(f"text {number}", cells[number % 3]) for number in range(40)])
+    corpus = read_rows(train=[(f"text {number}", cells[number % 3]) for number in range(40)])
 
     assert corpus.facts["likelier_separator"] is None
     assert not any("label_separator" in note for note in reporter.notes)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.evaluation import plots
+from limbeck.report import plots
 
 TextsOf = Callable[[str | None], list[str]]
 

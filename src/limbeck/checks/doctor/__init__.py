@@ -1,5 +1,0 @@
-"""`limbeck doctor`: checks that say what is wrong with a recipe or a run, how they know, and what to do about it."""
-
-from limbeck.checks.doctor.run import doctor
-
-__all__ = ["doctor"]

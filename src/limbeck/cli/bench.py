@@ -1,0 +1,76 @@
+"""`limbeck bench`: models timed side by side."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from limbeck.cli.app import app, reported
+
+
+@app.command(
+    epilog="Examples: `limbeck bench runs/sst2` · `limbeck bench runs/sst2/models/bilstm-int8 --engine all` · "
+    "`limbeck bench small/model large/model --teacher my-bert --texts reviews.csv --text review --json`"
+)
+@reported
+def bench(
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL…", help="Folders of exported models; of a run: all its models.")
+    ],
+    teacher: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A Hugging Face folder to measure by, in PyTorch; of a run: its own teacher."),
+    ] = None,
+    texts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Texts as `predict` reads them; left out: some of our own.")
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+    ] = False,
+    engine: Annotated[
+        Literal["auto", "onnx", "native", "all"],
+        typer.Option(help="What runs the models; auto: the quicker one that can, all: each that can, side by side."),
+    ] = "auto",
+    threads: Annotated[
+        list[int] | None, typer.Option(min=1, help="May be given again; left out: 1, and one for each CPU.")
+    ] = None,
+    batch: Annotated[
+        list[int] | None, typer.Option(min=2, help="Rows a call, besides one; may be given again. Left out: 32, 256.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.01, help="For each model in each case.")] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """Time models side by side, from text to label, tokenising included: one text a call, and many.
+
+    They take turns in one run, so that a busy machine slows down all alike. Only a teacher needs PyTorch.
+    """
+    from rich.console import Console
+
+    from limbeck.cores import share_cores
+    from limbeck.errors import PathUnusable
+    from limbeck.progress import TerminalReporter
+    from limbeck.report.bench import print_bench
+    from limbeck.timing.bench import bench as measured
+    from limbeck.timing.texts import TextFile
+
+    if texts is None and (text is not None or pair is not None or no_header):
+        advice = "Name the file with --texts, or leave the columns out."
+        raise PathUnusable(path="--text", reason="columns are named, and no file", advice=advice)
+    share_cores()
+    result = measured(
+        models,
+        reporter=TerminalReporter(),
+        teacher=teacher,
+        texts=None if texts is None else TextFile(texts, text=text, pair=pair, header=not no_header),
+        engine=engine,
+        threads=threads or (),
+        batches=batch or (32, 256),
+        seconds=seconds,
+    )
+    if as_json:
+        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
+    else:
+        print_bench(result, Console(highlight=False))

@@ -1,0 +1,51 @@
+"""`limbeck compare`: several runs side by side."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from limbeck.cli.app import app, refuse_taken, reported
+from limbeck.report.tables import Format
+
+
+@app.command(
+    epilog="Examples: `limbeck compare runs/small runs/large` · `limbeck compare runs/* --html compare.html` · "
+    "`limbeck compare runs/small runs/large --format csv`"
+)
+@reported
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Two or more run folders or report.json files.")],
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Also write a page with the picture of accuracy against time of all runs.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a page that is already there.")] = False,
+) -> None:
+    """Several runs side by side: one table of all models, and how much better each student is than each other."""
+    if html is not None:
+        refuse_taken(html, force=force)
+    show_comparison(runs, form=form, html=html)
+
+
+def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | None) -> None:
+    """Several runs on the terminal or in another form, and as a page. What keeps them from comparing is always said."""
+    from limbeck.report.tables.comparison import comparison_page, print_comparison, written_comparison
+    from limbeck.report.tables.runs import obstacles, read_runs
+
+    runs = read_runs(paths)
+    aside = Console(stderr=True, highlight=False, soft_wrap=True)
+    if form is None:
+        print_comparison(runs, Console(highlight=False))
+    else:
+        typer.echo(written_comparison(runs, form), nl=False)
+        for warning in obstacles(runs):
+            aside.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+    if html is not None:
+        html.write_text(comparison_page(runs), encoding="utf-8")
+        aside.print(f"\nWrote [bold]{escape(str(html))}[/bold]")

@@ -1,0 +1,21 @@
+"""`limbeck demo`: the whole story, offline."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from limbeck.cli.app import app, reported, starting
+
+
+@app.command(epilog="Example: `limbeck demo`")
+@reported
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the demo's data and its run.")] = Path("runs"),
+) -> None:
+    """The whole story offline, in minutes, on a laptop CPU: movie reviews, teacher, student, report."""
+    with starting():
+        from limbeck.demo import run_demo
+
+    run_demo(out, console=Console(highlight=False))

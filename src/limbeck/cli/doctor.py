@@ -1,0 +1,51 @@
+"""`limbeck doctor`: what is wrong or suspicious, before the time is spent."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from limbeck.cli.app import app, reported, starting
+
+
+@app.command(
+    epilog="Examples: `limbeck doctor reviews.csv` · `limbeck doctor reviews.toml` · "
+    "`limbeck doctor sst2-small --set corpus.max_rows=500` · `limbeck doctor runs/sst2-small --json`"
+)
+@reported
+def doctor(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA|RECIPE|RUN",
+            help="A file of labelled rows (with the recipe that `init` would write), a recipe file, the name of a "
+            "built-in recipe, or a run folder.",
+        ),
+    ],
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe first; of a run, of its recipe."),
+    ] = None,
+    no_ask: Annotated[
+        bool, typer.Option("--no-ask", help="Don't open the teacher: what it says is not checked anew.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+) -> None:
+    """What is wrong or suspicious about a recipe, before money is spent, or about a run: what was seen, and what to do.
+    Ends with status 1 if there are errors."""
+    from limbeck.drafting.run import draft_to_run
+
+    draft = draft_to_run(target)
+    with starting():
+        from limbeck.doctor import doctor as examine
+
+    console = Console(highlight=False)
+    with TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
+        recipe = target if draft is None else str(draft.kept_in(Path(scratch)))
+        is_fine = examine(
+            recipe, called=target, changes=changes or [], asks=not no_ask, as_json=as_json, console=console
+        )
+    if not is_fine:
+        raise typer.Exit(1)

@@ -1,0 +1,42 @@
+"""`limbeck import-tf`: a TensorFlow BERT checkpoint as a Hugging Face folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from limbeck.cli.app import app, reported, starting
+
+if TYPE_CHECKING:
+    pass  # loads numpy
+
+
+@app.command(
+    epilog="Examples: `limbeck import-tf chinese_L-12_H-768_A-12 bert-zh` · "
+    "`limbeck import-tf sst2/model.ckpt-6000 sst2-teacher --labels negative,positive`"
+)
+@reported
+def import_tf(
+    checkpoint: Annotated[
+        Path, typer.Argument(metavar="CKPT", help="Prefix of its files, one of them, or its folder.")
+    ],
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must not be there yet, or be empty.")],
+    labels: Annotated[
+        str | None, typer.Option(help="Names of the classes in the order of output_weights: negative,positive")
+    ] = None,
+    lowercase: Annotated[
+        bool | None, typer.Option("--lowercase/--no-lowercase", help="Lower the case; left out: as its files say.")
+    ] = None,
+) -> None:
+    """Turn a TensorFlow BERT checkpoint, raw or fine-tuned, into a Hugging Face folder to take as the teacher."""
+    names = None if labels is None else [name.strip() for name in labels.split(",")]
+    with starting():
+        from limbeck.teacher.import_tf import import_tf as import_checkpoint
+
+        imported = import_checkpoint(checkpoint, out, labels=names, lowercase=lowercase)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"Wrote [bold]{escape(str(out))}[/bold]: {escape(imported.summary)}")
+    for note in imported.notes:
+        console.print(f"  {note}", markup=False)

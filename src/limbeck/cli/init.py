@@ -1,0 +1,41 @@
+"""`limbeck init`: look at a file and write a recipe for it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from limbeck.cli.app import TransferOption, app, reported
+from limbeck.errors import PathUnusable, in_shell
+
+
+@app.command(
+    epilog="Examples: `limbeck init reviews.csv` then `limbeck run reviews.toml` · "
+    "`limbeck init reviews.csv --transfer unlabelled.csv` · `limbeck init reviews.csv --text body --label stars`"
+)
+@reported
+def init(
+    data: Annotated[Path, typer.Argument(help="A file of labelled rows: csv, tsv, txt, jsonl or parquet, also .gz.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write the recipe; left out: beside you, NAME.toml.")
+    ] = None,
+    transfer: TransferOption = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text, when the guess is wrong.")] = None,
+    pair: Annotated[str | None, typer.Option(help="Column of the second text.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of the label.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a recipe that is already there.")] = False,
+) -> None:
+    """Look at a file and write a commented recipe for it."""
+    from limbeck.drafting.run import draft_for, recipe_of
+
+    recipe = out or recipe_of(data)
+    draft = draft_for(data, recipe=recipe, transfer=transfer or [], text=text, pair=pair, label=label)
+    if recipe.exists() and not force:
+        advice = "Give another name with --out, or overwrite it with --force."
+        raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
+    console = Console(highlight=False, soft_wrap=True)
+    draft.write()
+    console.print(draft.told, markup=False)
+    console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(in_shell(recipe))}")

@@ -1,0 +1,38 @@
+"""`limbeck labels`: what the teacher said."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from limbeck.cli.app import app, refuse_taken, reported, starting
+
+
+@app.command(
+    epilog="Examples: `limbeck labels runs/sst2-small` · `limbeck labels runs/sst2-small --verify --sample 1000` · "
+    "`limbeck labels runs/sst2-small --export labels.jsonl`"
+)
+@reported
+def labels(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Ask the teacher again for some rows, and check every shard it is kept in.")
+    ] = False,
+    sample: Annotated[int, typer.Option(min=1, help="Rows to ask again with --verify.")] = 256,
+    export: Annotated[
+        Path | None, typer.Option(help="Write text, split and probabilities: .jsonl, .csv or .parquet.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is already there.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """What the teacher said of a run's rows: how sure it is, its classes, and how much was in the label store."""
+    if export is not None:
+        refuse_taken(export, force=force)
+    with starting() if verify else nullcontext():
+        from limbeck.pipeline.labels import check_labels
+
+    console = Console(highlight=False)
+    if not check_labels(run_folder, is_verified=verify, sample=sample, export=export, console=console, as_json=as_json):
+        raise typer.Exit(1)

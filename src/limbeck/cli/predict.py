@@ -1,0 +1,132 @@
+"""`limbeck predict`: rows in, the same rows with label and probabilities out."""
+
+import gzip
+import io
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+
+import typer
+
+from limbeck.artifacts.disk import refuse_place
+from limbeck.cli.app import ENGINE, app, reported
+from limbeck.errors import PathUnusable
+
+if TYPE_CHECKING:
+    from limbeck.runtime.answers import OutputFormat  # loads numpy
+
+
+@app.command(
+    epilog="Examples: `limbeck predict runs/sst2/models/bilstm-int8 reviews.csv > labelled.csv` · "
+    '`echo "a gorgeous film" | limbeck predict MODEL -`'
+)
+@reported
+def predict(
+    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
+    file: Annotated[str, typer.Argument(help="csv, tsv, jsonl or plain lines, also .gz; - is standard input.")] = "-",
+    format: Annotated[
+        Literal["auto", "csv", "tsv", "jsonl", "lines"], typer.Option(help="Kind of input; auto goes by the name.")
+    ] = "auto",
+    text: Annotated[
+        str | None, typer.Option(help="Column of the text; left out: `text`, the one in training, or the only one.")
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
+    no_header: Annotated[
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+    ] = False,
+    encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write, as .csv, .tsv or .jsonl says, also .gz; left out: standard output."),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
+    ] = None,
+    engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
+) -> None:
+    """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch.
+
+    Probabilities are calibrated on the dev rows of the run that made the model.
+    """
+    from limbeck.runtime.classifier import load
+    from limbeck.runtime.stream import predict_stream
+
+    output = _output(out, as_json=as_json)
+    classifier = load(model, threads=threads, engine=engine)
+    if file == "-" and sys.stdin.isatty():
+        typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
+    with _sink(out) as sink, _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch:
+        predict_stream(
+            classifier,
+            sys.stdin.buffer if file == "-" else Path(file),
+            sink,
+            format=format,
+            text=text,
+            pair=pair,
+            trained=_columns_in_training(model),
+            header=not no_header,
+            output=output,
+            encoding=encoding,
+            watch=watch,
+        )
+
+
+def _columns_in_training(model: Path) -> dict[str, str]:
+    """What the run that the model lies in calls its texts, by role; empty for a model elsewhere."""
+    try:
+        recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, IndexError):
+        return {}
+    corpus = recipe.get("corpus")
+    named = corpus if isinstance(corpus, dict) else {}
+    return {role: named[role] for role in ("text", "pair") if isinstance(named.get(role), str)}
+
+
+def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
+    """The format to write: what --json says, else what the ending of the file says; they may not say two things."""
+    from limbeck.runtime.answers import output_format
+
+    named = "same" if out is None else output_format(out)
+    if not as_json:
+        return named
+    if out is not None and named not in ("same", "jsonl"):
+        advice = "Name it .jsonl, or leave --json out."
+        raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, and this is {named}", advice=advice)
+    return "jsonl"
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[TextIO]:
+    """Standard output; or a file, which is there only when all rows are in it, and may be the one that is read."""
+    if out is None:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal is
+        yield sys.stdout
+        return
+    refuse_place(out)
+    scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
+    try:
+        with _opened(scratch, is_packed=out.suffix.lower() == ".gz") as sink:
+            yield sink
+        scratch.replace(out)
+    except BaseException:
+        if scratch != out:
+            scratch.unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: Path, *, is_packed: bool) -> TextIO:
+    if is_packed:
+        return gzip.open(path, "wt", encoding="utf-8", newline="")
+    return path.open("w", encoding="utf-8", newline="")
+
+
+def _rows_told(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
+    """How many rows are done, on the terminal, unless the rows themselves are printed there."""
+    from limbeck.progress import rate_line
+
+    return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")

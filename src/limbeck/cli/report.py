@@ -1,0 +1,56 @@
+"""`limbeck report`: the tables of a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from limbeck.cli.app import app, reported
+from limbeck.errors import in_shell
+from limbeck.report.tables import Format, Which, written_report
+
+
+@app.command(
+    epilog="Examples: `limbeck report runs/sst2-small` · `limbeck report runs/sst2-small --table cost --format latex`"
+)
+@reported
+def report(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    table: Annotated[Which, typer.Option(help="Which of the tables.")] = Which.ALL,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="The same as --format markdown.")] = False,
+) -> None:
+    """The tables of a run: quality, relative change, size and speed, classes; and where its report.html is."""
+    from limbeck.artifacts.run_folder import report_of
+
+    chosen = form or (Format.MARKDOWN if markdown else None)
+    if chosen is None:
+        show_report(run_folder, table)
+    else:
+        typer.echo(written_report(report_of(run_folder).data, table, chosen), nl=False)
+
+
+def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
+    """The tables of a finished run, and, with all of them, where its files are."""
+    from limbeck.artifacts.run_folder import report_of
+    from limbeck.report.tables import print_report
+
+    found = report_of(run_folder)
+    console = Console(highlight=False)
+    print_report(found.data, console, which)
+    if which != Which.ALL:
+        return
+    models = sorted(path for path in (run_folder / "models").glob("*") if path.suffix == "")
+    console.print(f"\nReport: [bold]{escape(str(found.html))}[/bold]", soft_wrap=True)
+    for model in models:
+        console.print(f"Model:  [bold]{escape(str(model))}[/bold]", soft_wrap=True)
+    shipped = next((model for model in reversed(models) if not model.name.endswith("-alone")), None)
+    if shipped:
+        texts = "one text\\tanother text" if found.data["corpus"]["pair"] else "what a gorgeous, witty film"
+        console.print(
+            f'\nTry it:  printf "{texts}" | limbeck predict {in_shell(shipped)}', markup=False, soft_wrap=True
+        )

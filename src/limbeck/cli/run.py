@@ -1,0 +1,49 @@
+"""`limbeck run`: everything, from files to report."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from limbeck.cli.app import TransferOption, app, reported, starting
+from limbeck.recipe.stages import Stage
+
+
+@app.command(
+    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --transfer unlabelled.csv` · "
+    "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
+)
+@reported
+def run(
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA|RECIPE|RUN",
+            help="A file of labelled rows (its recipe is written first, as by `init`), a recipe file, a run folder, "
+            "or the name of a built-in recipe.",
+        ),
+    ],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. student.hidden_size=300.")
+    ] = None,
+    until: Annotated[Stage | None, typer.Option(help="Stop behind this stage.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; left out: runs/NAME.")] = None,
+    transfer: TransferOption = None,
+) -> None:
+    """Everything, from files to report. Run it again and it goes on where it stopped."""
+    from limbeck.drafting.run import draft_to_run
+
+    draft = draft_to_run(recipe, transfer=transfer or [])
+    with starting():
+        from limbeck.pipeline import run as run_recipe
+
+    if draft is not None:
+        draft.write()
+        Console(stderr=True, highlight=False, soft_wrap=True).print(draft.told, markup=False)
+        recipe = str(draft.recipe)
+    finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
+    if until in (None, Stage.EVALUATION):
+        from limbeck.cli.report import show_report
+
+        show_report(finished.folder)

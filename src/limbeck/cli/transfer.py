@@ -1,0 +1,23 @@
+"""`limbeck transfer`: what the student learned from besides train."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from limbeck.cli.app import app, reported
+
+
+@app.command(epilog="Examples: `limbeck transfer runs/demo` · `limbeck transfer runs/demo --examples 20`")
+@reported
+def transfer(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    examples: Annotated[int, typer.Option(min=0, help="Rows to show of each part.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """What the student learned from besides train: gathered text and changed copies, what was dropped, and how sure
+    the teacher is of it."""
+    from limbeck.report.transfer import show_transfer
+
+    show_transfer(run_folder, examples=examples, console=Console(highlight=False), as_json=as_json)

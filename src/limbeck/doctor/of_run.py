@@ -1,0 +1,205 @@
+"""What is known of a run: every artifact in its folder that is whole and belongs to the others."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limbeck.artifacts.chosen_rows import ChosenRows
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.report import Report
+from limbeck.artifacts.staleness import made_after_report
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.transfer_text import TransferText
+from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.doctor.collecting import Collected
+from limbeck.doctor.finding import Finding
+from limbeck.doctor.folders import CHECK, Artifacts, find_artifacts
+from limbeck.doctor.known import Asked, AskedTwice, Known, NotThere, Stale
+from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
+from limbeck.errors import ArtifactMissing, in_shell, some
+from limbeck.labeling.source import Source
+from limbeck.labeling.verification import TOLERANCES
+from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
+from limbeck.recipe.load import load_recipe
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import Transformer
+from limbeck.text.framed_tokenizer import FramedTokenizer
+from limbeck.text.student_tokenizer import StudentTokenizer
+
+ROWS_ASKED = 32
+
+
+def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[Source] | None = None) -> Known:
+    """Look at all artifacts. With `asks`, the teacher is opened and asked for a few rows twice."""
+    recipe = load_recipe(folder, locate=False).recipe  # the files that it was made from may be gone
+    artifacts = find_artifacts(folder)
+    run, collected = _Run(folder, recipe, artifacts), Collected()
+    for name, make in {
+        "corpus": run.corpus,
+        "transfer": run.transfer,
+        "copies": run.copies,
+        "teacher": run.teacher,
+        "teacher_parameters": run.teacher_parameters,
+        "teacher_readings": run.teacher_readings,
+        "chosen": run.chosen,
+        "asked": run.asked,
+        "asked_twice": lambda: run.asked_twice(asks=asks, sources=sources),
+        "vocabulary": lambda: run.vocabulary().facts,
+        "student_reading": run.student_reading,
+        "students": run.students,
+        "models": run.models,
+        "report": run.report,
+    }.items():
+        collected.add(name, make, check=CHECK)
+    stale = [_earlier(reason, folder) for reason in dict.fromkeys(collected.stale)]
+    found = (*artifacts.findings, *stale, *collected.found)
+    return Known(recipe, collected.parts, collected.absent, folder=folder, found=found)
+
+
+def _earlier(reason: str, folder: Path) -> Finding:
+    evidence = "what it was made from has been made anew since; it is left out here"
+    return Finding(CHECK, "warning", reason, evidence, f"Bring the run to its end: limbeck run {in_shell(folder)}")
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The parts of a run; each raises NotThere where it is not made, damaged, or belongs to something earlier."""
+
+    folder: Path
+    recipe: Recipe
+    artifacts: Artifacts
+
+    def _at(self, place: str, **made_from: str) -> Path:
+        """The folder of a whole artifact that was made from these inputs."""
+        if place not in self.artifacts.whole:
+            raise NotThere(self.artifacts.why_not(place))
+        inputs: Mapping[str, str] = self.artifacts.whole[place].key.inputs
+        earlier = [name for name, fingerprint in made_from.items() if inputs.get(name, fingerprint) != fingerprint]
+        if earlier:
+            article = "" if earlier[0] == "labels" else "an "
+            raise Stale(f"{place} belongs to {article}earlier {' and '.join(earlier)}")
+        return self.folder / place
+
+    def corpus(self) -> Corpus:
+        return Corpus(self._at("corpus"))
+
+    def transfer(self) -> TransferText:
+        if self.recipe.transfer is None:
+            raise NotThere("the recipe has no [transfer]")
+        return TransferText(self._at("transfer", corpus=self.corpus().fingerprint))
+
+    def copies(self) -> TransferText:
+        if self.recipe.augmentation is None:
+            raise NotThere("the recipe has no [augmentation]")
+        read = {"transfer": self.transfer().lessons_fingerprint} if self.recipe.augmentation.transfer_copies else {}
+        return TransferText(self._at("augmented", corpus=self.corpus().fingerprint, **read))
+
+    def teacher(self) -> TeacherFolder:
+        return TeacherFolder(self._at("teacher", corpus=self.corpus().lessons_fingerprint))
+
+    def members(self) -> dict[str, TeacherFolder]:
+        """Those that are asked: of an ensemble all members, else the teacher."""
+        teacher = self.teacher()
+        names = teacher.facts.members
+        return {name: TeacherFolder(self._at(f"teachers/{name}")) for name in names} or {teacher.facts.name: teacher}
+
+    def teacher_parameters(self) -> int:
+        parameters = self.teacher().facts.parameters
+        if parameters is None:
+            raise NotThere("the size of the teacher is not known")
+        return parameters
+
+    def teacher_readings(self) -> list[TeacherReading]:
+        encoders = {name: member for name, member in self.members().items() if member.is_encoder}
+        if not encoders:
+            raise NotThere("the teacher is no encoder")
+        return [
+            TeacherReading.load(
+                member.folder / "tokenizer.json",
+                name=name,
+                max_length=member.facts.max_length or 0,
+                long_texts=member.facts.long_texts,
+            )
+            for name, member in encoders.items()
+        ]
+
+    def labelled(self) -> LabelledRun:
+        """The kept labels. What is damaged is not even opened: Arrow trusts what it maps."""
+        for place in ("corpus", "teacher", "labels"):
+            self._at(place)
+        for place in EXTRA:
+            if place in self.artifacts.broken:
+                raise NotThere(self.artifacts.why_not(place))
+        try:
+            return labelled_run(self.folder)
+        except ArtifactMissing as error:
+            raise Stale(error.reason.removeprefix("its ")) from None
+
+    def asked(self) -> list[Asked]:
+        labelled, facts = self.labelled(), self.teacher().facts
+        rows = labelled.splits["dev"]
+        rows = rows.select(np.flatnonzero(rows.is_labelled & labelled.labels.covers(rows.ids)))
+        return [Asked(facts.name, facts.kind, rows, labelled.labels.for_rows(rows.ids))]
+
+    def asked_twice(self, *, asks: bool, sources: Sequence[Source] | None) -> list[AskedTwice]:
+        if not asks:
+            raise NotThere("the teacher was not to be asked")
+        labelled, name = self.labelled(), self.teacher().facts.name
+        if all(member.facts.kind == "file" for member in self.members().values()):
+            raise NotThere("the teacher is a file, which always says the same")
+        rows = sample(labelled.splits["train"], most=ROWS_ASKED)
+        asking = _sources(self.folder) if sources is None else sources
+        between = max(_difference(source.open(), rows.texts, rows.pairs) for source in asking)
+        from_kept = labelled.verified(asking, sample=ROWS_ASKED).largest_difference
+        return [AskedTwice(name, len(rows), between, from_kept, tolerance=TOLERANCES[labelled.precision])]
+
+    def chosen(self) -> ChosenRows:
+        if self.recipe.transfer is None and self.recipe.augmentation is None:
+            raise NotThere("the recipe has neither [transfer] nor [augmentation]")
+        return ChosenRows(self._at("chosen", labels=self.labelled().labels.fingerprint))
+
+    def vocabulary(self) -> VocabularyFolder:
+        return VocabularyFolder(self._at("vocabulary", corpus=self.corpus().lessons_fingerprint))
+
+    def student_reading(self) -> StudentReading:
+        path, section = self.vocabulary().tokenizer, self.recipe.student
+        is_framed = isinstance(section, Transformer)
+        return StudentReading(
+            FramedTokenizer.load(path) if is_framed else StudentTokenizer.load(path), section.max_length
+        )
+
+    def students(self) -> list[StudentFolder]:
+        places = [f"students/{self.recipe.student.kind}/{seed}" for seed in self.recipe.distillation.seeds]
+        corpus, vocabulary = self.corpus().lessons_fingerprint, self.vocabulary().fingerprint
+        made = [place for place in places if place in self.artifacts.whole] or places[:1]
+        return [StudentFolder(self._at(place, corpus=corpus, vocabulary=vocabulary)) for place in made]
+
+    def models(self) -> dict[str, ModelFolder]:
+        places = [place for place in self.artifacts.whole if Path(place).parent == Path("models")]
+        if not places:
+            raise NotThere("no model is exported yet")
+        return {Path(place).name: ModelFolder(self.folder / place) for place in places}
+
+    def report(self) -> dict[str, Any]:
+        corpus, labels = self.corpus().fingerprint, self.labelled().labels.fingerprint
+        place = self._at("report", corpus=corpus, labels=labels)
+        if earlier := made_after_report(self.folder):
+            raise Stale(f"report is older than what it is about ({some(earlier)})")
+        return Report(place).data
+
+
+def _sources(folder: Path) -> list[Source]:
+    from limbeck.pipeline import teacher_sources  # loads every stage there is
+
+    return teacher_sources(folder)
+
+
+def _difference(teacher: Any, texts: Sequence[str], pairs: Sequence[str] | None) -> float:
+    """The largest between the logits of two askings; where a file has no answer, there is none."""
+    first, second = (teacher.logits(texts, pairs) for _ in range(2))
+    return float(np.nan_to_num(np.abs(first - second)).max(initial=0.0))

@@ -1,0 +1,118 @@
+"""What came of it: a student worse than alone, and why; a gain that may be luck; what int8 costs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.rows import Rows
+from limbeck.doctor.finding import Finding
+from limbeck.doctor.known import Known, NotThere
+from limbeck.doctor.likely_reasons import likely_reasons, model_of
+from limbeck.doctor.tokens import sample
+from limbeck.labeling.summary import chosen
+from limbeck.teacher.student_asking import open_student
+
+INT8_LOSS, GRAVE_LOSS = 0.005, 0.02  # of accuracy
+INT8_AGREEMENT = 0.98
+FEWEST_ROWS = 2  # that a loss must be more than
+SOMEWHAT_MORE = 1.2  # times the rows there are, at least, where these do not do
+COMPARED_ROWS = 1_000
+
+
+def gain(known: Known) -> list[Finding]:
+    """A distilled student that is no better than the same student alone, with the likely reasons in order."""
+    found = _gain(known.report)
+    accuracy, (low, high) = found["accuracy"], found["ci95"]
+    if accuracy > 0:
+        return []
+    student, alone = (model_of(known.report, role)["accuracy"] for role in ("student", "baseline"))
+    is_clear = high < 0
+    is_more_than_chance = round(-accuracy * known.report["judged_rows"]) > FEWEST_ROWS
+    return [
+        Finding(
+            "gain",
+            "error" if is_clear else "warning" if is_more_than_chance else "note",
+            f"the student is {'worse than' if accuracy < 0 else 'no better than'} the same student alone",
+            f"{student:.1%} against {alone:.1%} alone: {_points(accuracy)} points, 95 % interval {_points(low)} to "
+            f"{_points(high)}" + ("; it may be chance" if accuracy < 0 and not is_clear else ""),
+            "Look at the likely reasons, the likeliest first.",
+            reasons=tuple(likely_reasons(known)),
+        )
+    ]
+
+
+def noise(known: Known) -> list[Finding]:
+    """A gain that the judged rows are too few to tell from luck."""
+    found, rows = _gain(known.report), known.report["judged_rows"]
+    accuracy, (low, high) = found["accuracy"], found["ci95"]
+    if accuracy <= 0 or low > 0:
+        return []
+    wider = max((high - low) / 2, accuracy - low)  # below the gain; the interval shrinks as √rows
+    needed = float(f"{max(rows * (wider / accuracy) ** 2, SOMEWHAT_MORE * rows):.2g}")  # two figures
+    return [
+        Finding(
+            "noise",
+            "warning",
+            "the gain over the student alone may be luck",
+            f"{_points(accuracy)} points, 95 % interval {_points(low)} to {_points(high)}, on {rows:,} "
+            f"{known.report['judged_split']} rows",
+            f"About {needed:,.0f} rows would show a gain of this size; more seeds (distillation.seeds) help too.",
+        )
+    ]
+
+
+def _gain(report: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] | None = (model_of(report, "student") or {}).get("gain_over_baseline")
+    if found is None:
+        raise NotThere("no student was trained alone (distillation.baseline)")
+    return found
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}"
+
+
+def int8(known: Known) -> list[Finding]:
+    """An int8 file that is less accurate than the fp32 one, or gives other labels."""
+    report = known.report
+    small, large = model_of(report, "export"), model_of(report, "student")
+    if not small or not large:
+        raise NotThere("the run has not both an fp32 and an int8 file")
+    lost = large["accuracy"] - small["accuracy"]
+    is_lost = lost > INT8_LOSS and round(lost * report["judged_rows"]) > FEWEST_ROWS
+    agreement, rows = _agreement(known, small["name"], large["name"])
+    differs = agreement is not None and agreement < INT8_AGREEMENT and round((1 - agreement) * rows) > FEWEST_ROWS
+    if not is_lost and not differs:
+        return []
+    same = "" if agreement is None else f"; the same label on {agreement:.1%} of {rows:,} rows"
+    return [
+        Finding(
+            "int8",
+            "error" if is_lost and lost > GRAVE_LOSS else "warning",
+            "the int8 file is not as good as the fp32 one",
+            f"{small['accuracy']:.1%} against {large['accuracy']:.1%} on {report['judged_split']}{same}",
+            f"Ship {large.get('folder', 'the fp32 file')}, or raise export.int8_agreement so that such a file is "
+            "refused.",
+        )
+    ]
+
+
+def _agreement(known: Known, small: str, large: str) -> tuple[float | None, int]:
+    """The share of judged rows on which the two files that ship give the same label; None where one is not there."""
+    if not known.has("corpus", "models") or not {small, large} <= known.models.keys():
+        return None, 0
+    corpus = known.corpus
+    judged = corpus.splits[corpus.judged_split]
+    rows = sample(judged.select(np.flatnonzero(judged.is_labelled)), most=COMPARED_ROWS)
+    one, other = (_said(known.models[name], rows, corpus) for name in (small, large))
+    return float((one == other).all(axis=1).mean()), len(rows)
+
+
+def _said(model: ModelFolder, rows: Rows, corpus: Corpus) -> npt.NDArray[np.bool_]:
+    """(rows, classes): whether the file gives a row this class."""
+    logits = open_student(model.folder, labels=corpus.labels).logits(rows.texts, rows.pairs)
+    return chosen(logits, multi_label=corpus.is_multi_label)

@@ -1,0 +1,83 @@
+"""What teacher and student read of the texts: how many are cut, and how many words the student does not know."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from limbeck.artifacts.rows import Rows
+from limbeck.doctor.finding import Finding
+from limbeck.doctor.known import Known
+from limbeck.doctor.tokens import Reading, TeacherReading, sample
+
+CUT_SHARE = 0.05  # of the training rows
+UNKNOWN_SHARE = 0.05  # of the running words of dev
+
+
+def student_length(known: Known) -> list[Finding]:
+    """Training rows that are longer than the student reads."""
+    reading = known.student_reading
+    return list(_cut(reading, known.corpus.splits["train"], check="student-length", key="student.max_length"))
+
+
+def teacher_length(known: Known) -> list[Finding]:
+    """Training rows that are longer than a teacher reads."""
+    readings, rows = known.teacher_readings, known.corpus.splits["train"]
+    return [finding for reading in readings for finding in _of_teacher(reading, rows)]
+
+
+def _of_teacher(reading: TeacherReading, rows: Rows) -> Iterator[Finding]:
+    instead = "" if reading.long_texts == "head_and_tail" else ', or keep their ends too: long_texts = "head_and_tail"'
+    return _cut(reading, rows, check="teacher-length", key="teacher.max_length", instead=instead)
+
+
+def _cut(reading: Reading, rows: Rows, *, check: str, key: str, instead: str = "") -> Iterator[Finding]:
+    lengths = reading.lengths(sample(rows))
+    share = float((lengths > reading.max_length).mean()) if len(lengths) else 0.0
+    if share > CUT_SHARE:
+        middle, long = np.percentile(lengths, [50, 95])
+        yield Finding(
+            check,
+            "warning",
+            f"{share:.0%} of the training rows are longer than {_who(reading)} reads",
+            f"it reads {reading.max_length:,} tokens; rows have {middle:,.0f} (median), {long:,.0f} (95th percentile), "
+            f"by {len(lengths):,} rows",
+            f"Raise {key}{instead}; or cut the texts yourself, where what matters is known.",
+        )
+
+
+def _who(reading: Reading) -> str:
+    return f"the teacher {reading.name}" if isinstance(reading, TeacherReading) else "the student"
+
+
+def unknown_words(known: Known) -> list[Finding]:
+    """Running words of dev that the student's vocabulary does not hold."""
+    reading, rows = known.student_reading, sample(known.corpus.splits["dev"])
+    share = reading.unknown_share(rows)
+    if share <= UNKNOWN_SHARE:
+        return []
+    return [
+        Finding(
+            "unknown-words",
+            "warning",
+            f"{share:.1%} of the words of dev are unknown to the student",
+            f"its vocabulary has {len(reading.tokens):,} tokens; counted on {len(rows):,} dev rows",
+            f"{_more_tokens(known, len(reading.tokens))}.",
+        )
+    ]
+
+
+def _more_tokens(known: Known, tokens: int) -> str:
+    """What can help: a vocabulary that is not full gets no larger by more room."""
+    student = known.recipe.student
+    if student.vocabulary.kind == "teacher":
+        return "They are the teacher's own tokens: take a teacher that knows these words"
+    is_full = tokens >= student.vocabulary.max_size
+    ways = [
+        *(["raise student.vocabulary.max_size"] if is_full else []),
+        *(["lower student.vocabulary.min_count"] if student.vocabulary.min_count > 1 else []),
+        "add [transfer] text",
+    ]
+    if student.vocabulary.kind == "words":
+        ways.append('set student.vocabulary.kind = "pieces", with which rare words fall into known parts')
+    told = ", ".join(ways[:-1]) + f", or {ways[-1]}" if ways[1:] else ways[0]
+    return told[0].upper() + told[1:]

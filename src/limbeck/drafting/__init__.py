@@ -1,0 +1,1 @@
+"""`limbeck init` and `limbeck run FILE`: look at a data file, and write a recipe for it (no torch)."""

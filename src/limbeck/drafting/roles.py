@@ -1,0 +1,116 @@
+"""Which column is the text, which the second text, which the label: guessed from names and values."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from limbeck.drafting.label_role import LabelRole, guess_label
+from limbeck.drafting.layout import Layout
+from limbeck.drafting.sketch import Sketch, sketches_of
+from limbeck.errors import ColumnGivenTwice, ColumnMissing, LabelUnclear
+from limbeck.recipe.corpus import Column
+
+SINGLE_TEXT_NAMES = {"title", "subject", "url", "name", "author", "user", "body", "content"}
+NAMED_PAIRS = {
+    *(("premise", "hypothesis"), ("question", "sentence"), ("question", "answer"), ("query", "title")),
+    *(
+        ("query", "passage"),
+        ("query", "document"),
+        ("text", "text_pair"),
+        ("text", "pair"),
+        ("left", "right"),
+        ("source", "target"),
+    ),
+}
+SIMILAR_LENGTH = 2.0  # longer mean over shorter mean of two texts that may be a pair
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Positions of the columns."""
+
+    text: int
+    pair: int | None
+    label: LabelRole
+
+
+def find_roles(
+    layout: Layout, *, path: Path, text: Column | None = None, pair: Column | None = None, label: Column | None = None
+) -> Roles:
+    """The columns' roles; those the user has named are taken as they are. Raises LabelUnclear where a guess fails."""
+    sketches = sketches_of(layout)
+    given = {
+        key: _position(layout, column, key=key, path=path)
+        for key, column in (("text", text), ("pair", pair), ("label", label))
+        if column is not None
+    }
+    _refuse_one_for_two(given, layout=layout, path=path)
+    free = [sketch for sketch in sketches if sketch.position not in given.values()]
+    role = LabelRole.of(sketches[given["label"]]) if "label" in given else guess_label(free, path=path)
+    if role is None:
+        raise LabelUnclear(path=path, what="label", columns=with_examples(layout))
+    free = [sketch for sketch in free if sketch.position not in role.positions]
+    if "text" not in given:
+        given |= guess_texts(free, wants_pair="pair" not in given)
+    if "text" not in given:
+        raise LabelUnclear(path=path, what="text", columns=with_examples(layout))
+    return Roles(text=given["text"], pair=given.get("pair"), label=role)
+
+
+def _refuse_one_for_two(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:
+    for position in given.values():
+        keys = [key for key, at in given.items() if at == position]
+        if len(keys) > 1:
+            raise ColumnGivenTwice(path=path, column=layout.columns[position], keys=keys, columns=layout.columns)
+
+
+def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
+    if isinstance(column, str) and column not in layout.columns and column.isdigit():
+        column = int(column)
+    if isinstance(column, int) and 0 <= column < len(layout.columns):
+        return column
+    if column not in layout.columns:
+        raise ColumnMissing(path=path, column=str(column), key=f"--{key}", columns=layout.columns, finds_header=True)
+    return layout.columns.index(str(column))
+
+
+def guess_texts(sketches: Sequence[Sketch], *, wants_pair: bool) -> dict[str, int]:
+    """The positions of "text", the longest column of words, and of "pair" if that is wanted; of what is there only."""
+    texts = [sketch for sketch in sketches if sketch.is_text and sketch.mean_length > 0]
+    if not texts:
+        return {}
+    longest = max(texts, key=lambda sketch: sketch.mean_length)
+    partners = [sketch for sketch in texts if sketch is not longest and _is_pair(longest, sketch)]
+    if not (wants_pair and partners):
+        return {"text": longest.position}
+    other = max(partners, key=lambda sketch: (_is_named_pair(longest, sketch), sketch.mean_length))
+    first, second = sorted([longest.position, other.position])
+    return {"text": first, "pair": second}
+
+
+def _is_pair(longest: Sketch, other: Sketch) -> bool:
+    if _is_named_pair(longest, other):
+        return True
+    is_alike = longest.mean_length <= SIMILAR_LENGTH * other.mean_length
+    is_single = {longest.name.lower(), other.name.lower()} & SINGLE_TEXT_NAMES
+    return is_alike and longest.is_varied and other.is_varied and not is_single
+
+
+def _is_named_pair(one: Sketch, other: Sketch) -> bool:
+    first, second = sorted([one, other], key=lambda sketch: sketch.position)
+    left, right = first.name.lower(), second.name.lower()
+    if not left or left == right:
+        return False
+    by_sign = [left.replace("1", "2"), re.sub(r"a$", "b", left), left.replace("first", "second")]
+    return right in by_sign or (left, right) in NAMED_PAIRS
+
+
+def with_examples(layout: Layout) -> dict[str, str]:
+    """The columns, each with the beginning of its first cell that is not blank."""
+    return {name: _example(cells) for name, cells in zip(layout.columns, zip(*layout.rows, strict=True), strict=True)}
+
+
+def _example(cells: Sequence[str]) -> str:
+    cell = next((cell for cell in cells if cell.strip()), "")
+    return " ".join(cell.split())[:60] + ("…" if len(cell) > 60 else "")

@@ -1,0 +1,142 @@
+"""From a file of labelled rows to its recipe: for `init`, which writes it, and for `run`, which goes on with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from limbeck.artifacts.disk import refuse_place
+from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_values import place
+from limbeck.drafting.inspection import inspect_file
+from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
+from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe
+from limbeck.recipe.extends import read_recipe
+from limbeck.recipe.files import at_home, expand, find_file, search_roots
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The recipe of a data file, and what is to be told about it."""
+
+    recipe: Path
+    text: str | None  # still to be written; None: it is there, and stays as it is
+    told: str
+
+    def write(self) -> None:
+        """Write what is not there yet."""
+        if self.text is None:
+            return
+        try:
+            self.recipe.write_text(self.text, encoding="utf-8")
+        except FileNotFoundError as error:  # a link that points nowhere, or a folder that takes no files
+            advice = "Take away what stands there, or work in a folder of your own."
+            raise PathUnusable(path=str(self.recipe), reason="it cannot be made", advice=advice) from error
+
+    def kept_in(self, folder: Path) -> Path:
+        """The recipe's file, in this folder if it is not there yet."""
+        if self.text is None:
+            return self.recipe
+        (folder / self.recipe.name).write_text(self.text, encoding="utf-8")
+        return folder / self.recipe.name
+
+
+def recipe_of(data: Path) -> Path:
+    """Where the recipe of a data file is kept: beside the user, under the file's name."""
+    return Path(data.name.partition(".")[0] + ".toml")
+
+
+def draft_for(
+    data: Path,
+    *,
+    recipe: Path,
+    transfer: Sequence[Path] = (),
+    text: str | None = None,
+    pair: str | None = None,
+    label: str | None = None,
+) -> Draft:
+    """Look at the data and at the unlabelled text, and draft a recipe; nothing is written yet."""
+    found = inspect_file(data, text=text, pair=pair, label=label)
+    given = look_at_text(transfer, found) if transfer else None
+    beside = None if given else text_beside(found)
+    refuse_place(recipe)
+    _refuse_names([place(data), *(place(path) for text in (given, beside) if text for path in text.files)])
+    drafted = draft_recipe(data, found, data_path=place(data), recipe_path=str(recipe), transfer=given, beside=beside)
+    told = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
+    return Draft(recipe, drafted, "\n".join(told))
+
+
+def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
+    """The recipe with which a data file is to be run: the one that is there, or a draft; None if it is no data file.
+
+    Raises RecipeInTheWay where the file that is there is not about this data and this text.
+    """
+    if not is_data_file(name):
+        if transfer:
+            raise TransferForRecipe(recipe=name, files=[str(path) for path in transfer])
+        return None
+    data = at_home(Path(name))
+    recipe = recipe_of(data)
+    is_there = recipe.exists() and data.exists()
+    reason = _why_not_its_recipe(recipe, data, transfer) if is_there else ""
+    if not is_there or (reason and transfer and _is_untouched(recipe, data)):
+        draft = draft_for(data, recipe=recipe, transfer=transfer)
+        return replace(draft, told=f"{draft.told}\nWrote {recipe}; what you change in it counts from the next run on\n")
+    if reason:
+        names = [str(path) for path in transfer]
+        raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, transfer=names)
+    return Draft(recipe, None, f"{recipe} is there already, for {data.name}: it is used as it stands")
+
+
+def _refuse_names(paths: Sequence[str]) -> None:
+    """A system may let a name be any bytes; a recipe is UTF-8."""
+    for path in paths:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            shown = path.encode(errors="backslashreplace").decode()
+            advice = "Rename the file or the folder, then run the same command again."
+            raise PathUnusable(
+                path=shown, reason="a recipe cannot name it, as it is not UTF-8", advice=advice
+            ) from None
+
+
+def _is_untouched(recipe: Path, data: Path) -> bool:
+    """Whether it is just what would be drafted with the text it names, so that nothing is lost with it."""
+    if _why_not_its_recipe(recipe, data, ()):
+        return False
+    text = read_recipe(recipe).get("transfer")
+    files = text.get("files", []) if isinstance(text, dict) else []
+    try:
+        draft = draft_for(data, recipe=recipe, transfer=[Path(file) for file in files])
+    except (LimbeckError, TypeError):  # text that is gone, or no list of paths: somebody's own
+        return False
+    return draft.text is not None and recipe.read_bytes() == draft.text.encode()
+
+
+def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> str:
+    """What keeps the recipe from being the one of this data; empty if nothing does."""
+    try:
+        raw = read_recipe(recipe)
+    except RecipeInvalid as error:
+        return f"it cannot be read: {error.problems[0]}"
+    corpus, text = raw.get("corpus"), raw.get("transfer")
+    train = corpus.get("train") if isinstance(corpus, dict) else None
+    if not _names([train], data, recipe=recipe):
+        return f"its corpus.train is '{train}'" if train else "it has no corpus.train"
+    files = text.get("files") if isinstance(text, dict) else None
+    for path in transfer:
+        if not _names(files if isinstance(files, list) else [], path, recipe=recipe):
+            return f"its transfer.files do not name '{path}'"
+    return ""
+
+
+def _names(paths: Sequence[object], file: Path, *, recipe: Path) -> bool:
+    """Whether one of the paths, as a recipe has them, is this very file."""
+    for path in paths:
+        try:
+            found = expand(find_file(str(path), search_roots(recipe.parent)))
+        except FileNotFoundError:
+            continue
+        if file.exists() and any(one.samefile(file) for one in found):
+            return True
+    return False

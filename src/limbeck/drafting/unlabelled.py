@@ -1,0 +1,172 @@
+"""A look at files of unlabelled text, for `--transfer`: how a recipe's [transfer] would have to name them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from limbeck.drafting.inspection import COUNTED_TEXTS, Inspection, column_of, lengths_of
+from limbeck.drafting.layout import COLUMN_NAMES, Layout, find_layout, find_lines
+from limbeck.drafting.sketch import LABEL_NAMES
+from limbeck.drafting.text_column import TEXT_NAMES, find_texts
+from limbeck.errors import DataError, TransferFilesDiffer, TransferIsCorpus, some
+from limbeck.recipe.corpus import Column
+from limbeck.tables import TableForm
+from limbeck.tables.table import ENDINGS
+from limbeck.text.sentences import split_sentences
+
+# Texts are cut into sentences where half of them are longer than so many times what 95 % of the labelled ones keep
+# within, unless those are documents themselves.
+MUCH_LONGER = 1.0
+NAME_WORDS, NAME_LENGTH = 3, 30  # at most, of a column's name that is not known; the length in characters
+FORM_KEYS, USUAL = ("format", "header", "quoting", "encoding"), TableForm()
+LIKELY_NAMES = ("unlabelled.*", "unlabeled.*", "unsup*.*", "transfer.*")  # of files that lie beside the data
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """Files of text that one section can read; the fields are as [transfer] would say them."""
+
+    files: list[Path]
+    form: TableForm
+    text: Column | None  # None: a text a line
+    pair: Column | None
+    labels: list[str]  # columns that look like labels, and are not read
+    median_words: int  # in Chinese, characters
+    is_cut: bool  # into sentences: its texts are much longer than the labelled ones
+    rows: int  # those that were looked at; where they are cut, sentences, by a sample
+
+    def keys(self) -> dict[str, object]:
+        """How the files are to be read, as far as it has to be said."""
+        columns = {"text": self.text, "pair": self.pair}
+        form = {key: getattr(self.form, key) for key in FORM_KEYS if getattr(self.form, key) != getattr(USUAL, key)}
+        return {**{key: column for key, column in columns.items() if column is not None}, **form}
+
+    def summary(self) -> str:
+        """What was seen, in a line for the terminal."""
+        names = some([path.name for path in self.files])
+        column = "a text a line" if self.text is None else f"text: {self.text}"
+        pair = "" if self.pair is None else f", second text: {self.pair}"
+        cut = "; long texts, cut into sentences" if self.is_cut else ""
+        return f"  unlabelled: {names}, {column}{pair}{cut}"
+
+    def offer(self) -> str:
+        """What it would be good for, in a line for the terminal."""
+        (file,) = self.files
+        return f"  {file.name} lies beside it: --transfer {file} would let the student learn from it"
+
+
+def is_data_file(name: str) -> bool:
+    """Whether a path's ending says that it holds rows; it need not be there."""
+    path = Path(name.lower().removesuffix(".gz"))
+    return path.suffix in (*ENDINGS, ".txt") and not Path(name).is_dir()
+
+
+def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:
+    """Look at files of text of the same kind as the corpus's; raises DataError where one section cannot read them."""
+    paths = list({path.resolve(): path for path in paths}.values())
+    for path in paths:
+        _refuse_corpus(path, corpus)
+    looks = [_look(path, corpus) for path in paths]
+    first = next((look for look in looks if look.text is not None), looks[0])
+    if not all(_reads(first, look) for look in looks):
+        raise TransferFilesDiffer(settings={str(look.files[0]): _told(look) for look in looks})
+    return replace(
+        first,
+        files=paths,
+        labels=list(dict.fromkeys(name for look in looks for name in look.labels)),
+        median_words=max(look.median_words for look in looks),
+        is_cut=any(look.is_cut for look in looks),
+        rows=sum(look.rows for look in looks),
+    )
+
+
+def text_beside(corpus: Inspection) -> Unlabelled | None:
+    """A file of text beside the data, by its name; None where there is none that could be read."""
+    folder = corpus.path.parent
+    named = [path for pattern in LIKELY_NAMES for path in sorted(folder.glob(pattern)) if is_data_file(str(path))]
+    for path in named:
+        try:
+            return look_at_text([path], corpus)
+        except DataError:
+            continue
+    return None
+
+
+def _refuse_corpus(path: Path, corpus: Inspection) -> None:
+    files = {"train": corpus.path, **{split: corpus.path.with_name(name) for split, name in corpus.beside.items()}}
+    for split, file in files.items():
+        if path.exists() and path.samefile(file):
+            raise TransferIsCorpus(path=path, split=split)
+
+
+def _look(path: Path, corpus: Inspection) -> Unlabelled:
+    layout = _layout(path, corpus)
+    is_lines = layout.kind == "lines"
+    text, pair = find_texts(layout, path=path, corpus=corpus)
+    texts = [row[text] if pair is None else f"{row[text]} {row[pair]}" for row in layout.rows]
+    median, _ = lengths_of(texts, language=corpus.language)
+    is_cut = pair is None and not corpus.is_long and median > MUCH_LONGER * corpus.long_words
+    return Unlabelled(
+        files=[path],
+        form=layout.form,
+        text=None if is_lines else column_of(layout, text),
+        pair=None if pair is None else column_of(layout, pair),
+        labels=_labels(layout, corpus, texts=(text, pair)),
+        median_words=median,
+        is_cut=is_cut,
+        rows=_sentences(texts, corpus.language) if is_cut else len(texts),
+    )
+
+
+def _layout(path: Path, corpus: Inspection) -> Layout:
+    """As a table or as plain lines; .txt holds lines here, unless each has as many tabs as the others."""
+    wanted = [column for column in (corpus.text, corpus.pair) if isinstance(column, str)]
+    if not path.name.lower().removesuffix(".gz").endswith(".txt"):
+        return _without_false_header(find_layout(path, wanted=wanted, least_columns=1), corpus)
+    lines = find_lines(path)
+    tabs = {line.count("\t") for (line,) in lines.rows}
+    if len(tabs) > 1 or tabs == {0}:
+        return replace(lines, form=replace(lines.form, format="auto"))
+    layout = _without_false_header(find_layout(path, wanted=wanted), corpus)
+    return replace(layout, form=replace(layout.form, format=layout.kind))
+
+
+def _without_false_header(layout: Layout, corpus: Inspection) -> Layout:
+    """Its first row is a row, if nothing but that it is unlike the others speaks for a header.
+
+    Between a text and the name of a column of texts there is little to see: names are known, or they are short, and
+    the corpus has some as well.
+    """
+    known = {*COLUMN_NAMES, *TEXT_NAMES, *map(str.lower, corpus.columns)}
+    are_short = all(len(name.split()) <= NAME_WORDS and len(name) <= NAME_LENGTH for name in layout.columns)
+    if layout.kind not in ("csv", "tsv") or not layout.form.header or known & set(map(str.lower, layout.columns)):
+        return layout
+    if corpus.form.header and are_short:
+        return layout
+    numbers = [str(number) for number in range(len(layout.columns))]
+    rows = [tuple(layout.columns), *layout.rows]
+    return replace(layout, form=replace(layout.form, header=False), columns=numbers, is_named=False, rows=rows)
+
+
+def _labels(layout: Layout, corpus: Inspection, *, texts: tuple[int | None, ...]) -> list[str]:
+    """Columns that are the corpus's labels, or are called like labels."""
+    own = [str(column) for column in (corpus.label if isinstance(corpus.label, list) else [corpus.label])]
+    others = [name for at, name in enumerate(layout.columns) if at not in texts]
+    return [name for name in others if name in own or name.lower() in LABEL_NAMES]
+
+
+def _sentences(texts: Sequence[str], language: str) -> int:
+    sample = texts[:: max(1, 10 * len(texts) // COUNTED_TEXTS)]
+    return len(texts) * sum(len(split_sentences(text, language=language)) for text in sample) // len(sample)
+
+
+def _reads(section: Unlabelled, other: Unlabelled) -> bool:
+    """Whether what reads one file reads the other; plain lines ask for no columns, and no other format."""
+    if other.text is None and section.text is not None:
+        return section.form.format == "auto" and section.form.encoding == other.form.encoding
+    return section.keys() == other.keys()
+
+
+def _told(look: Unlabelled) -> str:
+    said = look.keys() if look.text is not None else {"a text a line": True, **look.keys()}
+    return ", ".join(name if value is True else f"{name} = {value!r}" for name, value in said.items())

@@ -1,0 +1,167 @@
+"""What the teacher and every exported model say about the judged rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.rows import Rows, runtime_rows
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.errors import TooFewRows
+from limbeck.judging import calibration, metrics
+from limbeck.judging.network import has_fast_network, network_logits
+from limbeck.progress import Bar
+from limbeck.runtime.classifier import load
+from limbeck.runtime.probabilities import probabilities_of
+from limbeck.runtime.row import Row
+from limbeck.training.skill import predicted
+
+ROWS_PER_CALL = 2048  # so that the bar moves
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What one model, in one copy per seed, said about judged rows."""
+
+    labels: metrics.Ints  # (rows), the true ones; with several labels a row (rows, classes) of 0 and 1
+    logits: npt.NDArray[np.float32]  # (seeds, rows, classes)
+    temperatures: tuple[float, ...] | None = None  # one per seed, as the files have it; a teacher has none
+    shipped_place: int | None = 0  # which of the seeds ships, counted from 0; None: none of them
+
+    @property
+    def is_multi_label(self) -> bool:
+        """Whether a row may have several labels."""
+        return self.labels.ndim == 2
+
+    @cached_property
+    def predicted(self) -> metrics.Ints:
+        """(seeds, rows): class numbers; with several labels a row (seeds, rows, classes) of 0 and 1."""
+        return predicted(self.logits, multi_label=self.is_multi_label)
+
+    @cached_property
+    def correct(self) -> metrics.Bools:
+        """(seeds, rows): whether a row is right, in every label."""
+        return np.stack([metrics.rows_equal(of_seed, self.labels) for of_seed in self.predicted])
+
+    @cached_property
+    def accuracies(self) -> list[float]:
+        """One per seed."""
+        return [float(share) for share in self.correct.mean(axis=1)]
+
+    @cached_property
+    def probabilities(self) -> metrics.Floats:
+        """(seeds, rows, classes): at temperature 1."""
+        return probabilities_of(self.logits, multi_label=self.is_multi_label).astype(np.float64)
+
+    @cached_property
+    def calibrated(self) -> metrics.Floats:
+        """(seeds, rows, classes): at the temperatures of the files, as these give them; a teacher's at 1."""
+        if self.temperatures is None:
+            return self.probabilities
+        scaled = self.logits / np.array(self.temperatures, dtype=np.float32)[:, np.newaxis, np.newaxis]
+        return probabilities_of(scaled, multi_label=self.is_multi_label).astype(np.float64)
+
+    @cached_property
+    def confidence(self) -> metrics.Floats:
+        """(seeds, rows): how probable the answer is that was given, by the calibrated probabilities."""
+        return calibration.confidence(self.calibrated, multi_label=self.is_multi_label)
+
+    @cached_property
+    def shipped(self) -> "Answers | None":
+        """Those of the seed that ships."""
+        if self.shipped_place is None:
+            return None
+        seed = slice(self.shipped_place, self.shipped_place + 1)
+        temperatures = None if self.temperatures is None else self.temperatures[seed]
+        return Answers(labels=self.labels, logits=self.logits[seed], temperatures=temperatures)
+
+    def at(self, places: metrics.Ints) -> "Answers":
+        """Those about some of the rows."""
+        return Answers(self.labels[places], self.logits[:, places], self.temperatures, self.shipped_place)
+
+
+@dataclass(frozen=True)
+class TeacherAnswers:
+    """What the teacher said, and about which of the judged rows: one that is a file need not know all of them."""
+
+    places: metrics.Ints  # among the judged rows
+    answers: Answers  # about the rows at these places
+
+    @classmethod
+    def of(cls, labels: TeacherLabels, rows: Rows) -> "TeacherAnswers":
+        """What its labels say about these rows."""
+        places = np.flatnonzero(labels.covers(rows.ids)).astype(np.int64)
+        covered = rows.select(places)
+        said = labels.for_rows(covered.ids)
+        return cls(places=places, answers=Answers(labels=covered.labels, logits=said[np.newaxis]))
+
+    def compared(self, answers: Answers) -> dict[str, Any]:
+        """The keys of a line about how near it is to the teacher, on the rows that the teacher knows.
+
+        Where those are only some of the judged rows, also the accuracy on them: that is the one to hold against the
+        teacher's.
+        """
+        if len(self.places) == 0:
+            return {"teacher_agreement": None, "kl_to_teacher": None}
+        known, teacher = answers.at(self.places), self.answers
+        shares = [metrics.share_equal(of_seed, teacher.predicted[0]) for of_seed in known.predicted]
+        multi_label = teacher.is_multi_label
+        distances = [calibration.kl(teacher.logits[0], of_seed, multi_label=multi_label) for of_seed in known.logits]
+        nearness = {"teacher_agreement": float(np.mean(shares)), "kl_to_teacher": float(np.mean(distances))}
+        if len(self.places) == len(answers.labels):
+            return nearness
+        return {**nearness, "accuracy_on_teacher_rows": float(np.mean(known.accuracies))}
+
+
+def judged_rows(corpus: Corpus) -> Rows:
+    """The rows of the judged split that carry a label."""
+    rows = labelled_rows(corpus, corpus.judged_split)
+    if len(rows) == 0:
+        raise TooFewRows(what=f"{corpus.judged_split}: rows with a label", rows=0, needed=1)
+    return rows
+
+
+def labelled_rows(corpus: Corpus, split: str) -> Rows:
+    """The rows of a split that carry a label; maybe none."""
+    rows = corpus.splits[split]
+    return rows.select(np.flatnonzero(rows.is_labelled))
+
+
+def answers_of(
+    exports: Mapping[int, ModelFolder],
+    *,
+    rows: Rows,
+    bar: Bar,
+    shipped_place: int | None = 0,
+    students: Mapping[int, StudentFolder] | None = None,
+) -> Answers:
+    """What the exported files say, one per seed, each loaded as it will be where it ships.
+
+    Where the `students` that they were made from are given, transformers are asked by their networks on a GPU.
+    """
+    asked, students = runtime_rows(rows), students or {}
+    logits = [_logits(export, rows, asked, bar=bar, student=students.get(seed)) for seed, export in exports.items()]
+    temperatures = tuple(export.facts().temperature for export in exports.values())
+    return Answers(rows.labels, np.stack(logits), temperatures, shipped_place)
+
+
+def _logits(
+    export: ModelFolder, rows: Rows, asked: list[Row], *, bar: Bar, student: StudentFolder | None
+) -> npt.NDArray[np.float32]:
+    if student is not None and has_fast_network(export):
+        by_network = network_logits(export, student, rows, asked, bar=bar)
+        if by_network is not None:
+            return by_network
+    classifier = load(export.folder)
+    pieces = [np.zeros((0, len(classifier.labels)), dtype=np.float32)]
+    for start in range(0, len(asked), ROWS_PER_CALL):
+        piece = asked[start : start + ROWS_PER_CALL]
+        pieces.append(np.asarray(classifier.logits(piece), dtype=np.float32))
+        bar.advance(len(piece))
+    return np.concatenate(pieces)

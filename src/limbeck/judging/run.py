@@ -1,0 +1,119 @@
+"""Asking teacher and candidates about the judged rows, and all numbers that are made of their answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from limbeck.artifacts.candidate import Candidate, main_place
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.judging.answers import Answers, TeacherAnswers, answers_of, judged_rows, labelled_rows
+from limbeck.judging.cascade import Duel
+from limbeck.judging.lengths import length_groups
+from limbeck.judging.quality import gain, mcnemar_tests, quality
+from limbeck.judging.worst_errors import worst_errors
+from limbeck.progress import Reporter
+from limbeck.recipe.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What everyone said of the judged rows, in numbers."""
+
+    lines: list[dict[str, Any]]  # the teacher's quality, then that of each candidate
+    main: int | None  # the place among the candidates of the one that the cascade is about
+    duel: Duel | None  # its shipped copy and the teacher, on the judged rows
+    dev_duel: Duel | None  # the same on dev, where that is not the judged split
+    worst_errors: list[dict[str, Any]]
+
+
+def judge(
+    candidates: Sequence[Candidate],
+    *,
+    corpus: Corpus,
+    teacher: TeacherLabels,
+    section: Evaluation,
+    reporter: Reporter,
+) -> Judgement:
+    """The teacher is judged on the rows it said something of, every candidate on all rows."""
+    rows, main = judged_rows(corpus), main_place(candidates)
+    known, dev = TeacherAnswers.of(teacher, rows), _other_rows(corpus, teacher)
+    files = sum(len(candidate.exports) for candidate in candidates)
+    with reporter.bar("judging", total=len(rows) * files + (0 if main is None else len(dev)), unit="rows") as bar:
+        answers = [
+            answers_of(
+                candidate.exports,
+                rows=rows,
+                bar=bar,
+                shipped_place=candidate.shipped_place,
+                students=candidate.students,
+            )
+            for candidate in candidates
+        ]
+        on_dev = None if main is None else answers_of({0: candidates[main].shipped}, rows=dev, bar=bar)
+    shipped = None if main is None else answers[main].shipped
+    return Judgement(
+        lines=_lines(candidates, answers, corpus=corpus, rows=rows, teacher=known, samples=section.bootstrap_samples),
+        main=main,
+        duel=Duel.between(shipped, known) if shipped else None,
+        dev_duel=Duel.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
+        worst_errors=worst_errors(rows, student=shipped, teacher=known, names=corpus.labels) if shipped else [],
+    )
+
+
+def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:
+    """The labelled rows of dev that the teacher knows; none if dev is what is judged."""
+    dev = labelled_rows(corpus, "dev")
+    return dev.select(np.flatnonzero(teacher.covers(dev.ids) & (corpus.judged_split != "dev")))
+
+
+def _lines(
+    candidates: Sequence[Candidate],
+    answers: Sequence[Answers],
+    *,
+    corpus: Corpus,
+    rows: Rows,
+    teacher: TeacherAnswers,
+    samples: int,
+) -> list[dict[str, Any]]:
+    groups = length_groups(rows, language=corpus.language)
+    baseline = next((said for said, who in zip(answers, candidates, strict=True) if who.role == "baseline"), None)
+    own = quality(teacher.answers, names=corpus.labels, groups=groups.at(teacher.places), samples=samples)
+    lines = [{**own, **_of_teacher(teacher)}]
+    for said, candidate in zip(answers, candidates, strict=True):
+        alone = candidate.role == "baseline"
+        tests = mcnemar_tests(said, baseline=None if alone else baseline, teacher=teacher)
+        line = quality(said, names=corpus.labels, groups=groups, samples=samples)
+        line |= {**teacher.compared(said), **_of_shipped(candidate, said), "mcnemar": tests}
+        if not alone:
+            line["gain_over_baseline"] = gain(said, baseline=baseline, samples=samples)
+        lines.append(line)
+    return [{**line, **_positive_f1(line, corpus)} for line in lines]
+
+
+def _of_teacher(teacher: TeacherAnswers) -> dict[str, Any]:
+    """It agrees with itself, if it said anything; and is compared with nobody: the others are, with it."""
+    said = len(teacher.places) > 0
+    return {
+        "teacher_agreement": 1.0 if said else None,
+        "kl_to_teacher": 0.0 if said else None,
+        "judged_rows": len(teacher.places),
+        "mcnemar": {"baseline": None, "teacher": None},
+    }
+
+
+def _of_shipped(candidate: Candidate, answers: Answers) -> dict[str, Any]:
+    """Which seed's copy ships, and its accuracy."""
+    seeds, place = list(candidate.exports), answers.shipped_place
+    shipped = (None, None) if place is None else (seeds[place], answers.accuracies[place])
+    return {"seeds": seeds, "shipped_seed": shipped[0], "shipped_accuracy": shipped[1]}
+
+
+def _positive_f1(line: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
+    """The F1 of the second class, which is what people mean by the F1 of a corpus of equal and unequal pairs."""
+    if not corpus.is_pair or corpus.is_multi_label or len(corpus.labels) != 2:
+        return {}
+    return {"f1_positive": line["per_class"][1]["f1"] if line["per_class"] else None}

@@ -1,0 +1,97 @@
+"""The report as one self-contained page: no request leaves it, and all text from outside is escaped."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from limbeck.report import findings, plots, sentences, wording
+from limbeck.report.tables.classes import classes_grid
+from limbeck.report.tables.cost import cost_grid, throughput_grid
+from limbeck.report.tables.grid import Grid
+from limbeck.report.tables.quality import quality_grid
+from limbeck.report.tables.relative import relative_grid
+from limbeck.report.templates import pictures, rendered
+
+TEMPLATE = "report.html.jinja"
+MOST_CONFUSED = 8
+SHORT_TEXT = 260  # characters of a row that are shown at once
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """The HTML of a report, from nothing but what stands in report.json. What an old report lacks is left out."""
+    model = wording.main_model(report)
+    return rendered(
+        TEMPLATE,
+        report=report,
+        teacher=wording.teacher_of(report),
+        model=model,
+        ships=what_to_use(report),
+        measure=wording.measure(report),
+        verdict=wording.verdict(report),
+        warnings=findings.warnings(report),
+        notes=findings.notes(report),
+        quality=_without_weighted(quality_grid(report)),
+        relative=relative_grid(report),
+        cost=cost_grid(report),
+        throughput=throughput_grid(report),
+        classes=classes_grid(report),
+        confused=_confused(report, model),
+        calibration=sentences.calibration(report),
+        cascade=sentences.cascade(report),
+        errors=[_shown_error(row) for row in report.get("worst_errors") or []],
+        corpus_facts=findings.corpus_facts(report),
+        transfer_facts=findings.transfer_facts(report),
+        augmentation_facts=findings.augmentation_facts(report),
+        **_plots(report, model),
+    )
+
+
+def _without_weighted(grid: Grid) -> Grid:
+    """The page has the means that are weighted by rows below the classes."""
+    return grid.at([place for place, field in enumerate(grid.fields) if "weighted" not in field.page_heading])
+
+
+def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The pictures of each section; an empty list where nothing is known to draw."""
+    labels, teacher = report["corpus"]["labels"], wording.teacher_of(report)
+    judged = [teacher, model] if model else [teacher]
+    curves = (plots.training_accuracy, plots.training_loss, plots.loss_terms) if report["curves"] else ()
+    return {
+        "latency_plots": pictures([plots.accuracy_against(report, plots.TIME)]),
+        "size_plots": pictures([plots.accuracy_against(report, plots.SIZE)]),
+        "confusion_plots": pictures(
+            plots.confusion(entry, labels=labels, name=f"confusion-{entry['role']}") for entry in judged
+        ),
+        "reliability_plots": pictures([plots.reliability(judged)]),
+        "cascade_plots": pictures([plots.cascade(report)]),
+        "length_plots": pictures([plots.accuracy_by_length(report)]),
+        "curve_plots": pictures(draw(report) for draw in curves),
+    }
+
+
+def what_to_use(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The model the commands at the foot of the page name: the last exported file, else the student."""
+    exported = [entry for entry in report["models"] if entry["role"] == "export"]
+    return exported[-1] if exported else wording.main_model(report)
+
+
+def _confused(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> list[tuple[str, str, int]]:
+    """The commonest mistakes of the student in words; with two classes the picture says it all."""
+    labels = report["corpus"]["labels"]
+    return plots.most_confused(model, labels=labels, most=MOST_CONFUSED) if model and len(labels) > 2 else []
+
+
+def _shown_error(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its labels in words, and its text in two parts: what is shown, and what opens on demand."""
+    text = row["text"] if row["pair"] is None else f"{row['text']} ⇄ {row['pair']}"
+    cut = text.rfind(" ", SHORT_TEXT // 2, SHORT_TEXT) if " " in text[SHORT_TEXT // 2 : SHORT_TEXT] else SHORT_TEXT
+    return {
+        "start": text if len(text) <= SHORT_TEXT else text[:cut],
+        "rest": "" if len(text) <= SHORT_TEXT else text[cut:],
+        **{name: _labels(row[name]) for name in ("label", "student", "teacher")},
+        **{f"{name}_right": row[name] == row["label"] for name in ("student", "teacher")},
+        **{f"{name}_sure": wording.percent(row[f"{name}_probability"], digits=0) for name in ("student", "teacher")},
+    }
+
+
+def _labels(said: str | list[str]) -> str:
+    return said if isinstance(said, str) else ", ".join(said) or "none"

@@ -1,0 +1,208 @@
+"""The card of a shipped model: a README.md with the metadata that the Hugging Face Hub reads."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from limbeck.errors import in_shell
+from limbeck.report import findings, sentences, wording
+from limbeck.report.tables.formats import Format, written
+from limbeck.report.tables.grid import Grid
+from limbeck.report.tables.quality import quality_grid
+
+KINDS = {
+    "bilstm": "Bi-LSTM",
+    "textcnn": "text CNN",
+    "bag": "weighted mean of word vectors",
+    "transformer": "small transformer",
+}
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+MOST_RANK = 10  # columns of a higher rank are for those who look into the report
+MOST_LABELS = 40  # more of them are counted, not named
+ALONE = "- Cross-entropy to the labels of the corpus, and nothing from the teacher."
+DEV = "It was judged on dev, which also chose the epoch that was kept: a little flattering."
+ONE_SEED = "One seed was trained: how much of the numbers is luck is not known."
+
+
+def model_card(report: Mapping[str, Any], name: str, *, objective: Sequence[str], max_length: int) -> str:
+    """The card of the model `name` of this report; `objective` says what it was trained to do, line by line."""
+    entry = next(entry for entry in report["models"] if entry["name"] == name)
+    parts = [
+        metadata(report, entry),
+        f"# {name}",
+        _what_it_is(report, entry),
+        "## Numbers",
+        _numbers(report, entry),
+        "## Data",
+        "\n".join(_data(report)),
+        "## Teacher",
+        _teacher(report),
+        "## Objective",
+        ALONE if entry["role"] == "baseline" else "\n".join(objective),
+        "## Size and speed",
+        _cost(report, entry),
+        "## How to use",
+        _usage(report, name),
+        "## Limits",
+        "\n".join(f"- {limit}" for limit in _limits(report, entry, max_length=max_length)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
+    """The front matter: YAML, all texts in quotes as JSON has them, which YAML reads alike."""
+    corpus = report["corpus"]
+    tags = ["text-classification", "knowledge-distillation", "onnx", str(entry["kind"]), str(entry["precision"])]
+    lines = [
+        "---",
+        f"language: {_quoted(corpus['language'])}",
+        "library_name: limbeck",
+        "pipeline_tag: text-classification",
+        f"tags: [{', '.join(_quoted(tag) for tag in tags)}]",
+        "metrics: [accuracy, f1]",
+        "model-index:",
+        f"- name: {_quoted(entry['name'])}",
+        "  results:",
+        "  - task: {type: text-classification, name: Text Classification}",
+        f"    dataset: {{type: {_quoted(corpus['name'])}, name: {_quoted(corpus['name'])}, "
+        f"split: {_quoted(report['judged_split'])}}}",
+        "    metrics:",
+        f"    - {{type: accuracy, name: {_quoted(wording.measure(report))}, value: {entry['accuracy']:.4f}}}",
+        f"    - {{type: f1, name: macro F1, value: {entry['macro_f1']:.4f}}}",
+        "---",
+    ]
+    return "\n".join(lines)
+
+
+def _what_it_is(report: Mapping[str, Any], entry: wording.Entry) -> str:
+    labels = report["corpus"]["labels"]
+    kind, size = KINDS.get(entry["kind"], entry["kind"]), wording.three_figures(entry["size_mb"])
+    rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
+    classes = f"{len(labels)} classes" if len(labels) > MOST_LABELS else ", ".join(f"`{label}`" for label in labels)
+    how = "any number of labels" if wording.is_multi_label(report) else "one label"
+    origin = (
+        "trained alone, without a teacher, to compare with"
+        if entry["role"] == "baseline"
+        else f"distilled from {wording.teacher_of(report)['name']}"
+    )
+    return (
+        f"A {kind} ({entry['precision']}, {size} MB) that gives {rows} {how} of: {classes}. It was {origin}, with "
+        "Limbeck, and runs in ONNX Runtime without PyTorch."
+    )
+
+
+def _numbers(report: Mapping[str, Any], entry: wording.Entry) -> str:
+    """The quality table with the lines that this model is to be held against, and what it comes to."""
+    table = written([_beside_teacher(quality_grid(report), entry)], Format.MARKDOWN).rstrip("\n")
+    words = [_seeds(entry), *_gain(entry)]
+    words += [sentence for sentence in sentences.differences(report) if sentence.startswith(f"{entry['name']}: ")]
+    return "\n\n".join([table, *(f"{sentence}." for sentence in words)])
+
+
+def _seeds(entry: wording.Entry) -> str:
+    count, shipped = entry["seed_count"], entry.get("shipped_accuracy")
+    copies = f"Mean and spread over {count} seeds" if count > 1 else "One seed"
+    numbers = f" ({', '.join(str(seed) for seed in entry['seeds'])})" if entry.get("seeds") else ""
+    ships = "" if shipped is None else f"; the copy in this folder has {wording.percent(shipped)} %"
+    return f"{copies}{numbers}{ships}"
+
+
+def _gain(entry: wording.Entry) -> list[str]:
+    gain = entry.get("gain_over_baseline")
+    if not gain:
+        return []
+    words = wording.gain_in_words(gain, seeds=entry["seed_count"])
+    return [f"{words[0].upper()}{words[1:]}"]
+
+
+def _beside_teacher(grid: Grid, entry: wording.Entry) -> Grid:
+    """The lines of this model, of the teacher and of the baseline; the columns that most readers look for."""
+    chosen = grid.at([place for place, field in enumerate(grid.fields) if field.rank < MOST_RANK])
+    lines = [line for line in chosen.lines if _belongs(line.values, entry)]
+    return replace(chosen, lines=tuple(lines), notes=())
+
+
+def _belongs(values: Mapping[str, Any], entry: wording.Entry) -> bool:
+    return values["model"] == entry["name"] or values["role"] in ("teacher", "baseline")
+
+
+def _data(report: Mapping[str, Any]) -> Iterator[str]:
+    corpus = report["corpus"]
+    rows = ", ".join(f"{count:,} {split}" for split, count in corpus["rows"].items())
+    yield f"- {corpus['name']}: {rows} rows; {LANGUAGES.get(corpus['language'], corpus['language'])}."
+    of_train = (corpus.get("rows_per_label") or {}).get("train") or {}
+    if of_train and len(of_train) <= MOST_LABELS:
+        yield "- Train rows by label: " + ", ".join(f"{label} {count:,}" for label, count in of_train.items()) + "."
+    if report["transfer"] and report["transfer"].get("kept"):
+        yield f"- {report['transfer']['kept']:,} rows of unlabelled text, which the teacher labelled."
+    if (copies := report.get("augmentation") or {}).get("kept"):
+        yield f"- {copies['kept']:,} changed copies of {_originals(copies)}, which the teacher labelled."
+
+
+def _originals(copies: Mapping[str, Any]) -> str:
+    """What they are copies of."""
+    if "of_transfer" not in copies:
+        return "training rows"
+    return "training rows and of this text" if copies["copies"] else "this text"
+
+
+def _teacher(report: Mapping[str, Any]) -> str:
+    teacher = wording.teacher_of(report)
+    of_dev = teacher.get("dev_accuracy")
+    on_dev = "" if of_dev is None else f"; {wording.percent(of_dev)} % on dev"
+    size = "" if teacher["parameters"] is None else f", {wording.count(teacher['parameters'])} parameters"
+    members = f" of {', '.join(teacher['members'])}" if teacher.get("members") else ""
+    return f"{teacher['name']} ({teacher['kind']}{members}{size}){on_dev}."
+
+
+def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
+    machine, times = report["machine"], entry["latency_ms"] or {}
+    shown = [f"{which} {wording.milliseconds(entry, which)} ms" for which in ("p50", "p95", "p99") if times.get(which)]
+    faster = entry["speedup_over_teacher"]
+    int8 = entry.get("speedup_over_teacher_int8")
+    beside = "" if faster is None else f"; {wording.times(faster)} the teacher's speed"
+    beside += f", {wording.times(int8)} that of the teacher as an int8 file" if int8 else ""
+    rate = wording.three_figures(entry["rows_per_second"])
+    threads = f"{machine['threads']} thread{'' if machine['threads'] == 1 else 's'}"
+    return (
+        f"- {wording.count(entry['parameters'])} parameters, "
+        f"{wording.count(entry['parameters_without_embeddings'])} without embeddings; "
+        f"{wording.three_figures(entry['size_mb'])} MB.\n"
+        f"- Text to label: {', '.join(shown)}; {rate} rows/s in batches{beside}.\n"
+        f"- Measured on {machine['cpu']}, {threads}."
+    )
+
+
+def _usage(report: Mapping[str, Any], name: str) -> str:
+    texts = '[("a text", "another text")]' if report["corpus"]["pair"] else '["a text"]'
+    return (
+        f"```\npip install limbeck\nlimbeck predict {in_shell(name)} texts.txt\nlimbeck serve {in_shell(name)}\n```\n\n"
+        f'```python\nimport limbeck\n\nmodel = limbeck.load("{name}")\nmodel.predict({texts})\n```\n\n'
+        f"`{name}` is this folder."
+    )
+
+
+def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int) -> Iterator[str]:
+    """What a reader of the numbers would otherwise believe."""
+    corpus = report["corpus"]
+    language = LANGUAGES.get(corpus["language"], corpus["language"])
+    judged = f"{report['judged_rows']:,} {report['judged_split']} rows of {corpus['name']}"
+    yield f"Judged on {judged} and on nothing else: text of another kind, or of a later time, may give other numbers."
+    yield f"Made for {language}; of a text it reads the first {max_length:,} tokens."
+    if report["judged_split"] == "dev":
+        yield DEV
+    if entry["seed_count"] == 1:
+        yield ONE_SEED
+    gain = entry.get("gain_over_baseline")
+    if gain and gain["ci95"][0] <= 0 <= gain["ci95"][1]:
+        low, high = (wording.signed(bound) for bound in gain["ci95"])
+        yield f"Distilling made no difference beyond noise: the gain's 95 % interval is {low} to {high} points."
+    for warning in findings.warnings(report):
+        yield f"{warning[0].upper()}{warning[1:]}."
+    for note in findings.notes(report):
+        yield f"{note[0].upper()}{note[1:]}."
+
+
+def _quoted(text: Any) -> str:
+    return json.dumps(str(text), ensure_ascii=False)

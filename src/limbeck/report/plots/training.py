@@ -1,0 +1,65 @@
+"""Training, epoch by epoch: accuracy on dev, and the loss."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+from limbeck.report import wording
+from limbeck.report.plots.drawing import COLOURS, DASHED, canvas, drawing, legend, short, svg
+
+NARROW = 30.0  # an axis of losses that ends at so many times its beginning may hold a single power of ten
+SEED_DASHES = ("-", "--", ":", "-.")
+
+
+def training_accuracy(report: Mapping[str, Any]) -> str:
+    """Accuracy on dev after every epoch, one line per student and seed; the teacher's as a dashed line."""
+    with drawing():
+        figure, axes = canvas(xlabel="epoch", ylabel=f"{wording.measure(report)} on dev (%)")
+        _draw_curves(axes, report["curves"], key="dev_accuracy", scale=100)
+        teacher = wording.teacher_of(report)
+        if teacher.get("dev_accuracy") is not None:
+            axes.axhline(100 * teacher["dev_accuracy"], color=COLOURS["teacher"], linestyle=DASHED, label="teacher")
+        legend(axes)
+        return svg(figure, name="curve", title=f"{wording.measure(report)} on dev after every epoch")
+
+
+def training_loss(report: Mapping[str, Any]) -> str:
+    """The training loss of the same students; each has its own objective, so only the shapes compare."""
+    with drawing():
+        figure, axes = canvas(xlabel="epoch", ylabel="training loss (own objective, log scale)")
+        _draw_curves(axes, report["curves"], key="loss", scale=1)
+        set_loss_axis(axes, [epoch["loss"] for curve in report["curves"] for epoch in curve["epochs"]])
+        legend(axes)
+        return svg(figure, name="loss", title="training loss after every epoch")
+
+
+def set_loss_axis(axes: Axes, losses: Sequence[float]) -> None:
+    """A logarithmic axis with plain numbers, if all losses are above zero."""
+    if not losses or min(losses) <= 0:
+        return
+    axes.set_yscale("log")
+    if max(losses) / min(losses) < NARROW:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, scale: float) -> None:
+    """One colour per role, one dash pattern per seed, one name in the legend per student."""
+    named: dict[str, int] = {}
+    for curve in curves:
+        of_this_name = named.get(curve["name"], 0)
+        axes.plot(
+            [epoch["epoch"] for epoch in curve["epochs"]],
+            [scale * epoch[key] for epoch in curve["epochs"]],
+            color=COLOURS[curve["role"]],
+            linestyle=SEED_DASHES[of_this_name % len(SEED_DASHES)],
+            marker="o",
+            markersize=3,
+            linewidth=1.3,
+            label=None if of_this_name else short(curve["name"]),
+        )
+        named[curve["name"]] = of_this_name + 1
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))

@@ -1,0 +1,97 @@
+"""What the numbers of a report come to, in plain words (standard library alone)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from limbeck.report import wording
+
+SIGNIFICANT = 0.05  # p below this is a difference beyond noise
+NOISE = "no difference beyond noise"
+ALL_OF_THEM = 0.995  # so large a share of texts sent to the teacher is all of them
+
+
+def differences(report: Mapping[str, Any]) -> list[str]:
+    """For every student and exported file: whether it differs from the baseline and from the teacher beyond noise."""
+    found = []
+    for entry in report["models"]:
+        tests = entry.get("mcnemar") or {}
+        parts = [
+            _difference(test, against=against)
+            for against, test in ((_alone(report), tests.get("baseline")), ("the teacher", tests.get("teacher")))
+            if test and entry["role"] not in ("teacher", "baseline")
+        ]
+        if parts:
+            found.append(f"{entry['name']}: {'; '.join(parts)}")
+    return found
+
+
+def _alone(report: Mapping[str, Any]) -> str:
+    baseline = wording.baseline_of(report)
+    return str(baseline["name"]) if baseline else "the student alone"
+
+
+def _difference(test: Mapping[str, Any], *, against: str) -> str:
+    """McNemar's test in words: it looks only at rows of which one of the two is right and the other wrong."""
+    p = wording.p_value(test["p"])
+    evidence = f"p {p}" if p.startswith("<") else f"p = {p}"
+    counts = f"{evidence}, {test['only_this']:,} rows to {test['only_other']:,}"
+    if is_noise(test):
+        return f"{NOISE} against {against} ({counts})"
+    return f"{'better' if test['only_this'] > test['only_other'] else 'worse'} than {against} ({counts})"
+
+
+def is_noise(test: Mapping[str, Any]) -> bool:
+    """Whether a difference of this size comes up by chance often enough."""
+    return bool(test["p"] >= SIGNIFICANT)
+
+
+def cascade(report: Mapping[str, Any]) -> str | None:
+    """What asking the teacher only when the student is unsure comes to; None where it was not measured."""
+    found = report.get("cascade")
+    if not found:
+        return None
+    student, cheapest, measure = found["student"], found["cheapest"], wording.measure(report)
+    if cheapest is None:
+        return f"No share of texts sent to the teacher brings {student} to the teacher's {measure}."
+    share = cheapest["asked_share"]
+    if share <= 0:
+        return f"{student} by itself is as good as the teacher here: there is no need to ask the teacher at all."
+    if share >= ALL_OF_THEM:
+        return f"Only asking the teacher every time keeps its {measure}."
+    kept = _kept(found, measure=measure)
+    return f"Ask the teacher for {_whole_percent(share)} % of texts and {kept}{_instead(report, cheapest)}."
+
+
+def _kept(found: Mapping[str, Any], *, measure: str) -> str:
+    """The threshold may come from other rows than those it is judged on, and then need not hold there."""
+    accuracy, teacher = found["cheapest"]["accuracy"], found["teacher_accuracy"]
+    if accuracy >= teacher:
+        return f"keep its {measure}"
+    return f"come to an {measure} of {wording.percent(accuracy)} % (the teacher: {wording.percent(teacher)} %)"
+
+
+def _instead(report: Mapping[str, Any], point: Mapping[str, Any]) -> str:
+    """What that costs, where both times are known."""
+    teacher = (wording.teacher_of(report)["latency_ms"] or {}).get("p50")
+    if point.get("ms") is None or teacher is None:
+        return ""
+    return f", at {wording.three_figures(point['ms'])} ms instead of {wording.three_figures(teacher)}"
+
+
+def calibration(report: Mapping[str, Any]) -> str | None:
+    """What the temperature of the main student does to its confidence; None where it has none."""
+    model = wording.main_model(report)
+    if model is None or model.get("temperature") is None or model.get("ece_calibrated") is None:
+        return None
+    if round(model["temperature"], 2) == 1:
+        return f"{model['name']} needs no temperature: its calibration error is {wording.percent(model['ece'])} %."
+    before, after = wording.percent(model["ece"]), wording.percent(model["ece_calibrated"])
+    return (
+        f"{model['name']} divides its logits by {model['temperature']:.2f}, a temperature fitted on dev: its "
+        f"calibration error is {after} % with it and {before} % without. Labels stay the same."
+    )
+
+
+def _whole_percent(share: float) -> str:
+    percent = 100 * share
+    return f"{percent:.0f}" if percent >= 1 else f"{percent:.1f}"

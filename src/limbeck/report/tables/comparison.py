@@ -1,0 +1,124 @@
+"""Several runs in one table, and the relative change of every student against every other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from limbeck.report import wording
+from limbeck.report.tables.formats import Format, written
+from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
+from limbeck.report.tables.quality import INTERVAL, MODEL, percents
+from limbeck.report.tables.relative import matrix_grid
+from limbeck.report.tables.runs import ComparedRun, obstacles
+from limbeck.report.tables.terminal import print_grid
+
+
+def comparison_grids(runs: Sequence[ComparedRun]) -> list[Grid]:
+    """The table over all models of all runs, and the matrix of their students."""
+    return [models_grid(runs), students_grid(runs)]
+
+
+def models_grid(runs: Sequence[ComparedRun]) -> Grid:
+    """One line for every model of every run."""
+    entries = [{**entry, "run": run.name, "judged_on": run.judged_on} for run in runs for entry in run.report["models"]]
+    measures = {wording.measure(run.report) for run in runs}
+    accuracy = Field(
+        heading=measures.pop() if len(measures) == 1 else "right",
+        text=wording.accuracy,
+        values={key: named(key) for key in ("accuracy", "accuracy_sd", "seed_count")},
+    )
+    fields = [RUN, MODEL, accuracy, INTERVAL, *COLUMNS]
+    return grid_of("comparison", title=f"{len(runs)} runs", fields=fields, entries=entries, caption=CAPTION)
+
+
+def students_grid(runs: Sequence[ComparedRun]) -> Grid:
+    """The students, each by the name of its run, or of run and model where a run has several."""
+    entries: list[dict[str, Any]] = []
+    for run in runs:
+        students = [entry for entry in run.report["models"] if entry["role"] == "student"]
+        main = wording.main_model(run.report)
+        chosen = students or ([main] if main else [])
+        entries += [
+            {**entry, "name": run.name if len(chosen) == 1 else f"{run.name}/{entry['name']}"} for entry in chosen
+        ]
+    return matrix_grid(entries, measure=wording.measure(runs[0].report))
+
+
+def print_comparison(runs: Sequence[ComparedRun], console: Console) -> None:
+    """Both tables, and what stands in the way of comparing."""
+    models, students = comparison_grids(runs)
+    print_grid(models, console)
+    console.print()
+    if len(students.lines) > 1:
+        print_grid(students, console, numbered=True)
+    for warning in obstacles(runs):
+        console.print(Text("warning: ", style="yellow") + Text(warning, style="default"))
+
+
+def written_comparison(runs: Sequence[ComparedRun], form: Format) -> str:
+    """Both tables in this form, ending in a line break."""
+    return written(comparison_grids(runs), form)
+
+
+def comparison_page(runs: Sequence[ComparedRun]) -> str:
+    """One self-contained page about the runs; needs what drawing needs."""
+    from limbeck.report.comparison_page import page_of_runs
+
+    return page_of_runs(runs)
+
+
+def _gain(entry: Entry) -> float | None:
+    found = entry.get("gain_over_baseline")
+    return float(found["accuracy"]) if found else None
+
+
+def _shown_gain(entry: Entry) -> str:
+    """A gain whose interval holds zero is put in brackets: it is no more than noise."""
+    gain = _gain(entry)
+    if gain is None:
+        return "" if entry["role"] in ("teacher", "baseline") else wording.UNKNOWN
+    low, high = entry["gain_over_baseline"]["ci95"]
+    return f"({wording.signed(gain)})" if low <= 0 <= high else wording.signed(gain)
+
+
+def _bound_of_gain(side: int) -> Any:
+    return lambda entry: entry["gain_over_baseline"]["ci95"][side] if entry.get("gain_over_baseline") else None
+
+
+CAPTION = "in %; gain: points over the same student trained alone, in brackets where it is no more than noise"
+RUN = Field(heading="run", text=lambda entry: str(entry["run"]), values={"run": named("run")}, is_words=True)
+COLUMNS = [
+    percents("F1", "macro_f1", rank=3, page_heading="macro F1"),
+    Field(
+        heading="gain",
+        text=_shown_gain,
+        values={"gain": _gain, "gain_low": _bound_of_gain(0), "gain_high": _bound_of_gain(1)},
+        rank=1,
+    ),
+    Field(
+        heading="MB",
+        text=lambda entry: wording.three_figures(entry["size_mb"]),
+        values={"size_mb": named("size_mb")},
+        rank=1,
+    ),
+    Field(
+        heading="p50 ms",
+        text=lambda entry: wording.milliseconds(entry, "p50"),
+        values={"latency_ms_p50": named("latency_ms.p50")},
+    ),
+    Field(
+        heading="faster",
+        text=lambda entry: wording.times(entry["speedup_over_teacher"]),
+        values={"speedup_over_teacher": named("speedup_over_teacher")},
+        rank=1,
+    ),
+    Field(
+        heading="judged on",
+        text=lambda entry: str(entry["judged_on"]),
+        values={"judged_on": named("judged_on")},
+        rank=4,
+        is_words=True,
+    ),
+]

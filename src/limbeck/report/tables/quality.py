@@ -1,0 +1,130 @@
+"""The first table: how good every model is, and whether differences are more than noise."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from limbeck.report import sentences, wording
+from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
+
+P_LEGEND = "p: McNemar's test between the copies that ship, on the rows that only one of two has right"
+
+
+def quality_grid(report: Mapping[str, Any]) -> Grid:
+    """Accuracy with spread and interval, F1 and its kin, agreement, calibration, McNemar's p."""
+    fields = [MODEL, _accuracy(wording.measure(report)), INTERVAL, *_measures(report), *BESIDE_THE_TEACHER]
+    return grid_of(
+        "quality",
+        title="Quality",
+        fields=fields,
+        entries=report["models"],
+        caption=_caption(report),
+        notes=sentences.differences(report),
+    )
+
+
+def percents(heading: str, key: str, **more: Any) -> Field:
+    """A column of shares."""
+    value = named(key)
+    values = {key.replace(".", "_"): value}
+    return Field(heading=heading, text=lambda entry: wording.percent(value(entry)), values=values, **more)
+
+
+def _caption(report: Mapping[str, Any]) -> str:
+    right = "; exact match: every label of a row right" if wording.is_multi_label(report) else ""
+    return f"{report['judged_rows']:,} {report['judged_split']} rows of {report['corpus']['name']}, in %{right}"
+
+
+def _accuracy(measure: str) -> Field:
+    values = {key: named(key) for key in ("accuracy", "accuracy_sd", "seed_count")}
+    return Field(heading=measure, text=wording.accuracy, values=values)
+
+
+def _bound(side: int) -> Any:
+    return lambda entry: entry["accuracy_ci95"][side] if entry["accuracy_ci95"] else None
+
+
+def _measures(report: Mapping[str, Any]) -> list[Field]:
+    """What fits the corpus: label sets, pairs, or one label for one text."""
+    if wording.is_multi_label(report):
+        return [
+            percents("micro F1", "micro_f1", rank=1),
+            percents("macro F1", "macro_f1", rank=1),
+            percents("hamming", "hamming_loss", rank=1, page_heading="hamming loss"),
+            *MACRO[:2],
+            *WEIGHTED,
+        ]
+    positive = percents(f"F1 {report['corpus']['labels'][-1]}", "f1_positive", rank=1)
+    macro_f1 = percents("F1", "macro_f1", rank=1, page_heading="macro F1", legend="F1: mean over classes")
+    return [positive, *MACRO[:2], macro_f1, *WEIGHTED, MCC, AUC]
+
+
+def _p(against: str) -> Field:
+    value = named(f"mcnemar.{against}.p")
+    name = "alone" if against == "baseline" else against
+    counts = {f"{side}_vs_{name}": named(f"mcnemar.{against}.{side}") for side in ("only_this", "only_other")}
+    return Field(
+        heading=f"p {name}",
+        text=lambda entry: _shown_p(value(entry), entry),
+        values={f"mcnemar_p_{name}": value, **counts},
+        rank=4 if name == "alone" else 5,
+        page_heading=f"p, against {name}",
+        legend=P_LEGEND if name == "alone" else "",
+    )
+
+
+def _shown_p(p: float | None, entry: Entry) -> str:
+    return "" if p is None and entry["role"] in ("teacher", "baseline") else wording.p_value(p)
+
+
+def _number(heading: str, key: str, **more: Any) -> Field:
+    value = named(key)
+    return Field(heading=heading, text=lambda entry: wording.decimal(value(entry)), values={key: value}, **more)
+
+
+MODEL = Field(
+    heading="model",
+    text=lambda entry: str(entry["name"]),
+    values={"model": named("name"), "role": named("role")},
+    is_words=True,
+)
+INTERVAL = Field(
+    heading="95 %",
+    text=wording.interval,
+    values={"accuracy_low": _bound(0), "accuracy_high": _bound(1)},
+    rank=2,
+    page_heading="95 % interval",
+)
+MACRO = [
+    percents("prec.", "macro.precision", rank=8, page_heading="macro precision"),
+    percents("recall", "macro.recall", rank=8, page_heading="macro recall"),
+]
+WEIGHTED = [
+    percents("w.prec.", "weighted.precision", rank=12, page_heading="weighted precision"),
+    percents("w.recall", "weighted.recall", rank=12, page_heading="weighted recall"),
+    percents("w.F1", "weighted.f1", rank=11, page_heading="weighted F1"),
+]
+MCC = _number("MCC", "mcc", rank=6, legend="MCC: Matthews correlation, 1 at best")
+AUC = _number("AUC", "roc_auc", rank=10)
+BESIDE_THE_TEACHER = [
+    percents(
+        *("agrees", "teacher_agreement"),
+        rank=3,
+        page_heading="agrees with teacher",
+        legend="agrees: same label as the teacher, right or wrong",
+    ),
+    _number("KL", "kl_to_teacher", rank=10, page_heading="KL to teacher"),
+    percents(
+        *("ECE", "ece"),
+        rank=7,
+        page_heading="calibration error",
+        legend="ECE: how far confidence is from the share that is right",
+    ),
+    percents(
+        *("scaled", "ece_calibrated"),
+        rank=9,
+        page_heading="same, scaled",
+        legend="scaled: the same at the temperature that ships",
+    ),
+    _p("baseline"),
+    _p("teacher"),
+]

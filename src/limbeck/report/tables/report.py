@@ -1,0 +1,70 @@
+"""A report as tables: three of the field and one by class, on the terminal or written (rich, standard library)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from limbeck.report import findings, sentences, wording
+from limbeck.report.tables.classes import class_records, classes_grid, hardest
+from limbeck.report.tables.cost import cost_grid
+from limbeck.report.tables.formats import Format, written
+from limbeck.report.tables.grid import Grid
+from limbeck.report.tables.quality import quality_grid
+from limbeck.report.tables.relative import relative_grid
+from limbeck.report.tables.terminal import print_grid
+
+FEW_CLASSES = 12  # a table among others has no more of them
+
+
+class Which(StrEnum):
+    """The tables of a report."""
+
+    QUALITY = "quality"
+    RELATIVE = "relative"
+    COST = "cost"
+    CLASSES = "classes"
+    ALL = "all"
+
+
+def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Grid]:
+    """The tables that were asked for; classes are left out where nobody was judged by class."""
+    made = {
+        Which.QUALITY: quality_grid,
+        Which.RELATIVE: relative_grid,
+        Which.COST: cost_grid,
+        Which.CLASSES: classes_grid,
+    }
+    grids = [make(report) for name, make in made.items() if which in (name, Which.ALL)]
+    return [grid for grid in grids if grid.lines]
+
+
+def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str:
+    """The tables in this form, ending in a line break; for programs the classes of all models, one line each."""
+    grids = report_grids(report, which)
+    if form in (Format.CSV, Format.JSON):
+        grids = [class_records(report) if grid.name == "classes" else grid for grid in grids]
+    return written(grids, form)
+
+
+def print_report(report: Mapping[str, Any], console: Console, which: Which = Which.ALL) -> None:
+    """The tables, what they were measured on, and the verdict. Narrow consoles get fewer columns, not broken ones."""
+    for grid in report_grids(report, which):
+        shown = hardest(grid, most=FEW_CLASSES) if which == Which.ALL else grid
+        print_grid(shown, console, numbered=grid.name == "relative")
+        console.print()
+    for warning in findings.warnings(report):
+        console.print(Text("warning: ", style="yellow") + Text(warning, style="default"))
+    if which == Which.ALL:
+        _print_words(report, console)
+
+
+def _print_words(report: Mapping[str, Any], console: Console) -> None:
+    for note in findings.notes(report):
+        console.print(Text("note: ", style="cyan") + Text(note, style="default"))
+    cascade = sentences.cascade(report)
+    if cascade:
+        console.print(Text(f"Cascade: {cascade}"))
+    console.print(Text(wording.verdict(report)))

@@ -1,0 +1,120 @@
+"""Runs that are to be compared: their reports, and what stands in the way of comparing them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.report import open_report
+from limbeck.artifacts.run_folder import report_of
+from limbeck.errors import ArtifactError, ArtifactMissing, NothingToCompare
+from limbeck.report import findings
+
+ADVICE = "Give folders of finished runs (runs/NAME), or their report.json files."
+NEEDED = {"run": str, "corpus": dict, "machine": dict, "models": list}
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A finished run beside others."""
+
+    name: str  # that no other of them has
+    path: Path
+    report: Mapping[str, Any]
+    rows_digest: str | None  # of the judged rows, where the corpus of the run is still at hand
+
+    @property
+    def judged_on(self) -> str:
+        """The rows its numbers are about, in words."""
+        corpus = self.report["corpus"]["name"]
+        return f"{self.report['judged_rows']:,} {self.report['judged_split']} rows of {corpus}"
+
+    @property
+    def timed_on(self) -> str:
+        """The machine its times are from, in words."""
+        machine = self.report["machine"]
+        return f"{machine['cpu']}, {machine['threads']} thread{'' if machine['threads'] == 1 else 's'}"
+
+
+def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
+    """The runs at these places, each once; folders of runs, or files that are reports.
+
+    Raises where one of them is none, and NothingToCompare where fewer than two are left.
+    """
+    places = list({path.resolve(): path for path in paths}.values())
+    if len(places) < 2:
+        raise NothingToCompare(runs=places)
+    reports = [_report_at(path) for path in places]
+    names = [str(report["run"]) for report in reports]
+    return [
+        ComparedRun(
+            name=name if names.count(name) == 1 else str(path),
+            path=path,
+            report=report,
+            rows_digest=_rows_digest(path, split=report["judged_split"]),
+        )
+        for name, path, report in zip(names, places, reports, strict=True)
+    ]
+
+
+def obstacles(runs: Sequence[ComparedRun]) -> list[str]:
+    """Warnings: other rows, other machines, and rows that a student could have seen."""
+    leaks = [f"{run.name}: {warning}" for run in runs for warning in findings.warnings(run.report)]
+    return [*_other_rows(runs), *_other_machines(runs), *leaks]
+
+
+def _other_rows(runs: Sequence[ComparedRun]) -> list[str]:
+    said = "the runs were judged on different rows, so their numbers do not compare"
+    classes = {tuple(run.report["corpus"]["labels"]) for run in runs}
+    if len({run.judged_on for run in runs}) > 1 or len(classes) > 1:
+        known = all(run.rows_digest for run in runs)
+        if known and len(classes) == 1 and len({run.rows_digest for run in runs}) == 1:
+            return []  # the same rows under another name
+        return [f"{said}: {_each(runs, 'judged_on')}"]
+    digests = {run.rows_digest for run in runs if run.rows_digest}
+    return [f"{said}: all have {runs[0].judged_on}, but not the same ones"] if len(digests) > 1 else []
+
+
+def _other_machines(runs: Sequence[ComparedRun]) -> list[str]:
+    if len({run.timed_on for run in runs}) == 1:
+        return []
+    return [f"times were not measured alike, so they do not compare: {_each(runs, 'timed_on')}"]
+
+
+def _each(runs: Sequence[ComparedRun], attribute: str) -> str:
+    """What the runs have, those that have the same together."""
+    groups: dict[str, list[str]] = {}
+    for run in runs:
+        groups.setdefault(getattr(run, attribute), []).append(run.name)
+    return "; ".join(f"{', '.join(names)}: {words}" for words, names in groups.items())
+
+
+def _report_at(path: Path) -> Mapping[str, Any]:
+    if path.is_file():
+        return _from_file(path)
+    if (path / "report.json").is_file() and not (path / "run.json").is_file():
+        return open_report(path).data
+    return report_of(path).data
+
+
+def _from_file(path: Path) -> Mapping[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        raise ArtifactMissing(folder=path, kind="report", reason="it cannot be read as JSON", advice=ADVICE) from None
+    if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in NEEDED.items()):
+        raise ArtifactMissing(folder=path, kind="report", reason="it has no models of a run", advice=ADVICE)
+    return data
+
+
+def _rows_digest(path: Path, *, split: str) -> str | None:
+    """From the corpus of the run that the report belongs to, if it is still there."""
+    run = next((place for place in (path, *path.resolve().parents[:2]) if (place / "run.json").is_file()), None)
+    try:
+        files = read_manifest(run / "corpus", kind="corpus").files if run else {}
+    except ArtifactError:
+        return None
+    found = files.get(f"{split}.arrow")
+    return str(found["blake2b"]) if found else None

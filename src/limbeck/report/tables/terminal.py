@@ -1,0 +1,72 @@
+"""A table on a terminal of whatever width: columns are left out by their rank, never broken."""
+
+from dataclasses import replace
+from typing import Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from limbeck.report.tables.grid import ALWAYS, Grid
+
+ROLE_STYLES = {"teacher": "yellow", "baseline": "dim", "student": "bold", "mean": "dim"}
+ROOMY, TIGHT = 2, 1  # characters between two columns
+
+
+def print_grid(grid: Grid, console: Console, *, numbered: bool = False) -> None:
+    """Title, as many columns as fit, and the sentences below; `numbered` tables may head their columns by number."""
+    if numbered and total_width(grid, gap=TIGHT) > console.width:
+        grid = with_numbers(grid)
+    gap = ROOMY if total_width(grid, gap=ROOMY) <= console.width else TIGHT
+    shown = grid.at(fitting(grid, width=console.width, gap=gap))
+    table = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False)
+    for field in shown.fields:
+        side: Literal["left", "right"] = "left" if field.is_words else "right"
+        table.add_column(Text(field.heading), justify=side, no_wrap=not field.is_words, overflow="fold")
+    for line in shown.lines:
+        table.add_row(*(Text(cell) for cell in line.cells), style=ROLE_STYLES.get(line.role, ""))
+    console.print(Text(grid.title, style="bold"))
+    console.print(table)
+    if shown.explained:
+        console.print(Text(f"{shown.explained}.", style="dim"))
+    for note in grid.notes:
+        console.print(Text(note))
+
+
+def fitting(grid: Grid, *, width: int, gap: int) -> list[int]:
+    """The columns that fit side by side: those of the lowest ranks, each with all of its own rank or more important."""
+    widths = _widths(grid)
+    kept = {column for column, field in enumerate(grid.fields) if field.rank == ALWAYS}
+    for column in sorted(range(len(widths)), key=lambda column: grid.fields[column].rank):
+        wanted = kept | {column}
+        if sum(widths[place] for place in wanted) + gap * (len(wanted) - 1) <= width:
+            kept = wanted
+        elif column not in kept:
+            break
+    return sorted(kept)
+
+
+def total_width(grid: Grid, *, gap: int) -> int:
+    """Characters of a line with all columns."""
+    widths = _widths(grid)
+    return sum(widths) + gap * (len(widths) - 1)
+
+
+def with_numbers(grid: Grid) -> Grid:
+    """A matrix whose columns are headed by the numbers of its lines, because their names are too wide."""
+    fields = [replace(field, heading=str(place) if place else "") for place, field in enumerate(grid.fields)]
+    lines = [
+        replace(line, cells=(f"{place} {line.cells[0]}", *line.cells[1:]))
+        for place, line in enumerate(grid.lines, start=1)
+    ]
+    return replace(grid, fields=tuple(fields), lines=tuple(lines))
+
+
+def _widths(grid: Grid) -> list[int]:
+    """Characters that each column takes; a Chinese one takes two."""
+    return [
+        max(cell_len(text) for text in (field.heading, *(line.cells[column] for line in grid.lines)))
+        for column, field in enumerate(grid.fields)
+    ]

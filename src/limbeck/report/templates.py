@@ -1,0 +1,28 @@
+"""The pages' templates: all text from outside is escaped, and what is missing is an error and not a gap."""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from limbeck.report import wording
+
+
+def rendered(template: str, **content: Any) -> str:
+    """The page that a template of this room makes of its content."""
+    environment = Environment(
+        loader=FunctionLoader(lambda name: (files("limbeck.report") / name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals["wording"] = wording
+    return environment.get_template(template).render(**content)
+
+
+def pictures(drawn: Iterable[str | None]) -> list[Markup]:
+    """Those that could be drawn, as markup."""
+    return [Markup(picture) for picture in drawn if picture]

@@ -1,0 +1,88 @@
+"""A process that holds one model while it is timed, seen from outside: started, asked, and ended whatever happens."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import IO, Any, Self
+
+WORKER = (sys.executable, "-m", "limbeck.timing.clock_worker")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+SECONDS_TO_LEAVE = 5.0
+STDERR_TAIL_CHARACTERS = 2000
+
+
+class Worker:
+    """A process that holds one model and answers one JSON line with another; `with` makes sure that it ends."""
+
+    def __init__(self, name: str, *, threads: int, command: Sequence[str] = WORKER) -> None:
+        self.name = name
+        self._command, self._threads = list(command), threads
+
+    def __enter__(self) -> Self:
+        self._stderr: IO[bytes] = tempfile.TemporaryFile()  # closed in __exit__; a pipe could fill up
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            env=pinned_environment(self._threads),
+            encoding="utf-8",
+        )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
+        """A worker leaves when its input ends; after an error, or if it will not, it is killed."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            try:
+                assert pipe is not None
+                pipe.close()
+            except BrokenPipeError:
+                pass  # it is gone already
+        try:
+            if kind is not None:
+                self._process.kill()
+            self._process.wait(SECONDS_TO_LEAVE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        finally:
+            self._stderr.close()
+
+    def send(self, **request: Any) -> None:
+        """Hand over a request without waiting for the answer."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._died() from None
+
+    def receive(self) -> dict[str, Any]:
+        """The answer to the oldest request that has none yet. Raises if the worker died over it."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith("\n"):
+            raise self._died()
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """Request and answer."""
+        self.send(**request)
+        return self.receive()
+
+    def _died(self) -> RuntimeError:
+        status = self._process.wait()
+        self._stderr.seek(0)
+        tail = self._stderr.read().decode("utf-8", "replace").strip()[-STDERR_TAIL_CHARACTERS:]
+        return RuntimeError(f"the process that times '{self.name}' ended with status {status}:\n{tail}")
+
+
+def pinned_environment(threads: int) -> dict[str, str]:
+    """This process's environment, with every thread pool of a worker set to so many threads, and no network."""
+    pins = {variable: str(threads) for variable in THREAD_VARIABLES}
+    quiet = {"TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false", "HF_HUB_OFFLINE": "1"}
+    return {**os.environ, **pins, **quiet, "PYTHONIOENCODING": "utf-8"}

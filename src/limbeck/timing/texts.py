@@ -1,0 +1,68 @@
+"""The texts of a bench: out of a file, or our own; in an order in which any first few are of all lengths."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from math import gcd
+from pathlib import Path
+
+from limbeck.errors import FileEmpty, NothingToPredict
+from limbeck.runtime.entries import Entry, Table, Wanted, detect_format, json_entries, line_entries
+from limbeck.runtime.lines import Lines, opened
+from limbeck.runtime.row import Row, characters
+from limbeck.timing import chinese, english
+
+MOST_ROWS = 4_096
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file of texts, as `limbeck predict` reads it."""
+
+    path: Path
+    text: str | None = None
+    pair: str | None = None
+    header: bool = True
+
+
+def own_rows(language: str, *, pair: bool) -> list[Row]:
+    """Texts that come with the package: Chinese for models of Chinese, English for all others."""
+    texts = (chinese if language == "zh" else english).SENTENCES
+    if not pair:
+        return list(texts)
+    return list(zip(texts, [*texts[1:], texts[0]], strict=True))
+
+
+def file_rows(file: TextFile, *, pair: bool) -> list[Row]:
+    """The rows of a file, at most the first MOST_ROWS that are not empty. Raises if there are none."""
+    if file.pair is not None and not pair:
+        raise NothingToPredict(reason="the models read one text per row, not two", advice="Leave `--pair` out.")
+    wanted = Wanted(text=file.text, pair=file.pair, is_pair=pair)
+    with opened(file.path, encoding="utf-8") as lines:
+        entries = _entries(lines, wanted, header=file.header)
+        rows = list(islice((entry.row for entry in entries if characters(entry.row)), MOST_ROWS))
+    if not rows:
+        raise FileEmpty(path=file.path)
+    return rows
+
+
+def _entries(lines: Lines, wanted: Wanted, *, header: bool) -> Iterator[Entry]:
+    format = detect_format(lines, columns_named=wanted.text is not None or wanted.pair is not None)
+    if format == "jsonl":
+        return json_entries(lines, wanted)
+    if format == "lines":
+        return line_entries(lines, wanted)
+    return Table(lines, wanted, format=format, header=header).entries()
+
+
+def mixed(rows: Sequence[Row]) -> list[Row]:
+    """All rows, short and long ones evenly mixed: a slow model that sees only the first few sees no other lengths.
+
+    Steps of the golden section through the rows in order of their length.
+    """
+    by_length = sorted(rows, key=characters)
+    step = max(1, round(GOLDEN * len(rows)))
+    while gcd(step, len(rows)) > 1:
+        step += 1
+    return [by_length[number * step % len(rows)] for number in range(len(rows))]

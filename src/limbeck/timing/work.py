@@ -1,0 +1,93 @@
+"""What one row of median length takes: its tokens, as each model cuts them, and the multiply-adds for them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from limbeck.artifacts.candidate import Candidate
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.text.student_reader import TYPES, StudentReader
+from limbeck.timing.multiply_adds import multiply_adds
+
+MOST_ROWS = 1000  # evenly spread; the median of more is much the same
+UNKNOWN = {"multiply_adds": None, "median_tokens": None}
+
+Work = dict[str, int | None]
+
+
+def candidate_work(candidate: Candidate, rows: Rows) -> Work:
+    """Of an exported file, whose shape its student's config.json tells; unknown where there is none."""
+    config = next((_config(student.folder) for student in candidate.students.values()), None)
+    if config is None:
+        return dict(UNKNOWN)
+    facts = candidate.shipped.facts()
+    is_framed = facts.tokenizer == "framed"
+    tokens = student_tokens(candidate.shipped.tokenizer, rows, is_framed=is_framed, max_length=facts.max_length)
+    products = multiply_adds(config, tokens=tokens, classes=len(facts.labels), exported=True)
+    return {"multiply_adds": products, "median_tokens": sum(tokens)}
+
+
+def teacher_work(members: Sequence[TeacherFolder], rows: Rows) -> Work:
+    """Of all members together, each with its own tokens; of the first one the tokens. Unknown if one is."""
+    each = [_member_work(member, rows) for member in members]
+    products = [work["multiply_adds"] for work in each if work["multiply_adds"] is not None]
+    return {
+        "multiply_adds": sum(products) if products and len(products) == len(each) else None,
+        "median_tokens": each[0]["median_tokens"] if each else None,
+    }
+
+
+def student_tokens(tokenizer: Path, rows: Rows, *, is_framed: bool, max_length: int) -> list[int]:
+    """The median number of tokens of each text that a student reads; between special tokens a pair is one text."""
+    sample = spread(rows, most=MOST_ROWS)
+    reader = StudentReader.load(tokenizer, is_framed=is_framed, max_length=max_length)
+    read = reader.read(sample.texts, sample.pairs)
+    return [_median(column) for name, column in read.columns.items() if name != TYPES]
+
+
+def encoder_tokens(folder: Path, rows: Rows, *, max_length: int) -> list[int]:
+    """The same for an encoder, special tokens included."""
+    from transformers import AutoConfig
+
+    from limbeck.models.tokenizer import load_tokenizer
+
+    sample = spread(rows, most=MOST_ROWS)
+    tokenizer = load_tokenizer(folder, AutoConfig.from_pretrained(folder, local_files_only=True))
+    read = tokenizer(sample.texts, sample.pairs, truncation=True, max_length=max_length)
+    return [_median(read["input_ids"])]
+
+
+def spread(rows: Rows, *, most: int) -> Rows:
+    """At most so many rows, evenly spread: files are often sorted."""
+    return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
+
+
+def _member_work(member: TeacherFolder, rows: Rows) -> Work:
+    config, facts = _config(member.folder), member.facts
+    if config is None or facts.max_length is None:
+        return dict(UNKNOWN)
+    if member.is_encoder:
+        tokens = encoder_tokens(member.folder, rows, max_length=facts.max_length)
+    else:
+        is_framed = StudentFolder(member.folder).facts.tokenizer == "framed"
+        path = member.folder / "tokenizer.json"
+        tokens = student_tokens(path, rows, is_framed=is_framed, max_length=facts.max_length)
+    return {
+        "multiply_adds": multiply_adds(config, tokens=tokens, classes=len(facts.labels)),
+        "median_tokens": sum(tokens),
+    }
+
+
+def _config(folder: Path) -> dict[str, Any] | None:
+    """What stands in the config.json of a network; None where there is none, as beside an exported file."""
+    path = folder / "config.json"
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+
+def _median(column: Sequence[Sequence[int]]) -> int:
+    return round(float(np.median([len(row) for row in column])))

@@ -1,0 +1,117 @@
+"""Rows of dev and test that unlabelled text holds: the same but for folding, nearly the same, or cut short."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows, content_key, folded_key
+from limbeck.text.folding import folded
+from limbeck.transfer.near_duplicates import NearTexts, Traits, in_blocks
+from limbeck.transfer.shingles import Piece
+
+# Texts that share so many of their first characters, folded, are taken for copies of one text of which one was cut
+# short, or had something added: as wholes the two need not be similar. In English many texts begin alike ("This is one
+# of the worst movies I have"), and it takes more characters to say as much.
+OPENING = {"zh": 30}
+OTHER_OPENING = 60
+
+
+@dataclass
+class _Split:
+    exact: list[bytes]
+    folded: list[bytes]
+    first: int  # the number of its first row among the rows of all splits
+    exact_found: set[bytes] = field(default_factory=set)
+    folded_found: set[bytes] = field(default_factory=set)
+    near_found: set[int] = field(default_factory=set)  # places in the split
+
+    def counts(self) -> dict[str, int]:
+        is_found = [key in self.folded_found for key in self.folded]
+        return {
+            "rows": len(self.folded),
+            "found": sum(is_found),
+            "verbatim": sum(key in self.exact_found for key in self.exact),
+            "near": sum(not is_found[place] for place in self.near_found),
+        }
+
+
+class HeldOut:
+    """The rows that must not be learned from, and which of them were met so far."""
+
+    def __init__(self, corpus: Corpus, *, near_duplicates: float) -> None:
+        self._is_exact = near_duplicates == 1
+        self._opening_characters = OPENING.get(corpus.language, OTHER_OPENING)
+        self._splits: dict[str, _Split] = {}
+        self._openings: dict[str, list[int]] = defaultdict(list)
+        self._near = NearTexts(near_duplicates, language=corpus.language)
+        self._longest = self._rows = 0
+        for name, rows in corpus.splits.items():
+            if name != "train":
+                self._add(name, list(pieces_of(rows)))
+        self.keys = {key for split in self._splits.values() for key in split.folded}
+
+    def holds(self, piece: Piece, key: bytes) -> bool:
+        """Whether a row is the piece, which folds to this key; the row is then counted as found."""
+        if key not in self.keys:
+            return False
+        exact = content_key(*piece)
+        for split in self._splits.values():
+            split.folded_found.add(key)
+            split.exact_found.add(exact)
+        return True
+
+    def nearly_holds(self, pieces: Sequence[Piece], traits: Traits) -> npt.NDArray[np.bool_]:
+        """(pieces): whether a row is nearly the piece; the row is then counted as near."""
+        positions, numbers = self._near.similar(traits)
+        near = [*zip(positions.tolist(), numbers.tolist(), strict=True), *self._begun_alike(pieces)]
+        is_near = np.zeros(len(pieces), dtype=np.bool_)
+        for position, number in near:
+            is_near[position] = True
+            self._meet(number)
+        return is_near
+
+    def could_hold(self, piece: Piece) -> bool:
+        """Whether a row may nearly be the piece: one that is much longer than any row, and begins like none, is not."""
+        return len(piece[0]) <= 2 * self._longest or self._opening(piece) in self._openings
+
+    def overlap(self) -> dict[str, dict[str, int]]:
+        """For each split: its rows, and those found folded, letter by letter, and nearly but not folded."""
+        return {name: split.counts() for name, split in self._splits.items()}
+
+    def _add(self, name: str, pieces: list[Piece]) -> None:
+        exact = [content_key(*piece) for piece in pieces]
+        self._splits[name] = _Split(exact, [folded_key(*piece) for piece in pieces], self._rows)
+        if not self._is_exact:
+            for block in in_blocks(pieces):
+                self._near.add(self._near.traits(block))
+            for number, piece in enumerate(pieces, start=self._rows):
+                if opening := self._opening(piece):
+                    self._openings[opening].append(number)
+        self._longest = max([self._longest, *(len(text) for text, _ in pieces)])
+        self._rows += len(pieces)
+
+    def _begun_alike(self, pieces: Sequence[Piece]) -> Iterator[tuple[int, int]]:
+        for position, piece in enumerate(pieces):
+            for number in self._openings.get(self._opening(piece), ()):
+                yield position, number
+
+    def _opening(self, piece: Piece) -> str:
+        """The first characters of a text; of a shorter one, and of a pair, nothing."""
+        if piece[1] is not None:
+            return ""
+        start = folded(piece[0][: 4 * self._opening_characters])[: self._opening_characters]
+        return start if len(start) == self._opening_characters else ""
+
+    def _meet(self, number: int) -> None:
+        split = max((split for split in self._splits.values() if split.first <= number), key=lambda split: split.first)
+        split.near_found.add(number - split.first)
+
+
+def pieces_of(rows: Rows) -> Iterator[Piece]:
+    """Texts and second texts."""
+    pairs: Sequence[str | None] = rows.pairs if rows.pairs is not None else [None] * len(rows)
+    return zip(rows.texts, pairs, strict=True)

@@ -1,0 +1,102 @@
+"""The stage `gather_transfer`: read unlabelled text, cut it, and keep what is new, of fit length and not held out."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
+from limbeck.artifacts.whole import written_whole
+from limbeck.errors import NothingGathered
+from limbeck.progress import Reporter
+from limbeck.recipe.transfer import Transfer as TransferSection
+from limbeck.text.forms import chosen_steps, form_of
+from limbeck.transfer.domain import domain_of
+from limbeck.transfer.held_out import pieces_of
+from limbeck.transfer.sieve import Kept, Sieve, rows_to_draw, teacher_chooses
+from limbeck.transfer.telling import tell_gathered
+from limbeck.transfer.text_sources import TextSource, sample_of, text_sources
+
+TEXTS_BETWEEN_NOTES = 2000
+MOST_NAMED = 100  # sources whose rows are given one by one
+
+
+def gather_transfer(
+    section: TransferSection, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
+) -> TransferText:
+    """Gather the transfer text of a run. The texts stand in the order of the sources, under ids "transfer-<n>"."""
+    with written_whole(out, kind="transfer", key=key) as scratch:
+        started = perf_counter()
+        sources = text_sources(section)
+        form = _form(section, sources, corpus)
+        sieve = Sieve(section, corpus=corpus, steps=form["steps"])
+        _pour(sources, sieve, reporter)
+        kept = sieve.kept()
+        if not kept:
+            raise NothingGathered(files=[source.name for source in sources], counts=sieve.counts)
+        quality = {
+            "files": [source.name for source in sources],
+            **sieve.counts,
+            "overlap": sieve.overlap(),
+            **_drawn(section, sieve, kept),
+            **_used(sources, kept),
+            "form": form,
+            "domain": domain_of((one.piece for one in kept), corpus=corpus),
+            **_speed(sieve.counts["pieces"], perf_counter() - started),
+        }
+        save_transfer_text(scratch, rows=_rows(section, kept), quality=quality)
+    tell_gathered(quality, section, reporter)
+    return TransferText(out)
+
+
+def _form(section: TransferSection, sources: Sequence[TextSource], corpus: Corpus) -> dict[str, Any]:
+    """How the corpus and the text are written, the steps that would bring the text to its form, and those taken."""
+    train = [text for piece in pieces_of(corpus.splits["train"]) for text in piece if text is not None]
+    own, other = form_of(train), form_of(sample_of(sources))
+    return {
+        "corpus": own.shares(),
+        "text": other.shares(),
+        "needed": chosen_steps("auto", text=other, corpus=own),
+        "steps": chosen_steps(section.form, text=other, corpus=own),
+    }
+
+
+def _pour(sources: Sequence[TextSource], sieve: Sieve, reporter: Reporter) -> None:
+    total = sum(source.size for source in sources)
+    with reporter.bar("gathering transfer text", total=total, unit="bytes") as bar:
+        for number, source in enumerate(sources):
+            for place, (text, pair) in enumerate(source.texts(bar.advance)):
+                sieve.pour(text, pair, source=number)
+                if place % TEXTS_BETWEEN_NOTES == 0:
+                    bar.advance(0, note=f"{sieve.fresh:,} rows")
+
+
+def _rows(section: TransferSection, kept: Sequence[Kept]) -> Rows:
+    return Rows.of(
+        ids=[f"transfer-{number}" for number in range(len(kept))],
+        texts=[one.piece[0] for one in kept],
+        pairs=[one.piece[1] or "" for one in kept] if section.pair is not None else None,
+    )
+
+
+def _drawn(section: TransferSection, sieve: Sieve, kept: Sequence[Kept]) -> dict[str, int]:
+    """Pieces that passed everything, those drawn of them if not all are kept, and the pool if the teacher chooses."""
+    drawn = {"drawn": len(kept)} if len(kept) < sieve.fresh else {}
+    pool = {"pool": rows_to_draw(section) or len(kept)} if teacher_chooses(section) else {}
+    return {"fresh": sieve.fresh, **drawn, **pool, "kept": len(kept)}
+
+
+def _used(sources: Sequence[TextSource], kept: Sequence[Kept]) -> dict[str, Any]:
+    """Rows kept of each source; of many, those with the most rows and the others together."""
+    rows = Counter(one.source for one in kept)
+    named = {sources[number].name: count for number, count in rows.most_common(MOST_NAMED)}
+    others = {"others": len(kept) - sum(named.values())} if len(rows) > MOST_NAMED else {}
+    return {"sources": len(sources), "sources_used": len(rows), "rows_of": {**named, **others}}
+
+
+def _speed(pieces: int, seconds: float) -> dict[str, Any]:
+    return {"seconds": round(seconds, 3), "rows_per_second": round(pieces / seconds) if seconds > 0 else None}

@@ -1,0 +1,73 @@
+"""Every check is made or accounted for; each stands in the documentation; a run that is none is called so."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from limbeck.doctor.run import CHECKS, doctor, examine, examined
+from limbeck.errors import ArtifactMissing, RecipeNotFound
+from limbeck.progress import SilentReporter
+
+Make = Callable[..., Any]
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "doctor.md"
+
+
+def test_every_check_is_made_or_accounted_for(make_known: Make, make_corpus_of: Make, hundred: Any) -> None:
+    found = examined(make_known(corpus=make_corpus_of(train=hundred[:50], dev=hundred[50:])), target="toy")
+
+    assert {*found.checked, *found.not_checked} == {*CHECKS, "recipe"}
+    assert {"overlap", "contradictions", "balance", "empty-losses"} <= set(found.checked)
+    assert found.not_checked["label-order"] == "it is not there yet"
+
+
+def test_every_check_goes_by_its_own_name(make_known: Make, make_corpus_of: Make) -> None:
+    """What a check finds says which check it was, as the table of checks calls it."""
+    corpus = make_corpus_of(train=[("a", "x"), ("A", "y")], dev=[("a", "x")])
+    known = make_known({"distillation": {"losses": [{"kind": "dkd"}]}}, corpus=corpus)
+
+    for name in ("overlap", "contradictions", "balance", "empty-losses"):
+        assert {finding.check for finding in CHECKS[name](known)} == {name}
+
+
+@pytest.mark.parametrize("check", [*CHECKS, "manifest", "recipe", "teacher", "transfer"])
+def test_every_check_is_documented(check: str) -> None:
+    assert f"| `{check}` |" in PAGE.read_text(encoding="utf-8")
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactMissing, match=r"it has no run\.json"):
+        examine(str(tmp_path), reporter=SilentReporter())
+    with pytest.raises(ArtifactMissing, match="there is no such folder"):
+        examine(str(tmp_path / "nowhere"), reporter=SilentReporter())
+
+
+def test_a_recipe_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RecipeNotFound):
+        examine("no-such-recipe", reporter=SilentReporter())
+    with pytest.raises(RecipeNotFound):
+        examine(str(tmp_path / "nowhere.toml"), reporter=SilentReporter())
+
+
+def test_errors_are_told_by_what_the_doctor_returns(tmp_path: Path, tiny_teacher_folder: Path) -> None:
+    """Ten of ten dev rows stand in train."""
+    lines = [f"row {number},{'good' if number % 2 else 'bad'}" for number in range(30)]
+    for split, rows in (("train", lines), ("dev", lines[:10])):
+        (tmp_path / f"{split}.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
+    recipe = tmp_path / "toy.toml"
+    recipe.write_text(
+        f'[corpus]\ntrain = "train.csv"\ndev = "dev.csv"\n[teacher]\ncheckpoint = "{tiny_teacher_folder}"',
+        encoding="utf-8",
+    )
+    file = io.StringIO()
+
+    is_sound = doctor(str(recipe), console=Console(file=file), as_json=True, reporter=SilentReporter())
+
+    told = json.loads(file.getvalue())
+    assert not is_sound
+    assert told["findings"][0]["what"] == "10 of 10 dev rows stand in train"
+    assert (told["kind"], told["target"]) == ("recipe", str(recipe))

@@ -1,0 +1,98 @@
+"""A training that ended while it was still getting better is found; one that had come to rest is not."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.doctor.training import epochs, is_rising, last_training
+
+Row = tuple[str, str]
+Make = Callable[..., Any]
+FACTS = TeacherFacts(name="tiny", labels=["bad", "good"], dev_accuracy=0.9)
+
+
+def history_of(*scores: float) -> list[dict[str, Any]]:
+    return [{"epoch": number, "dev_accuracy": score} for number, score in enumerate(scores, start=1)]
+
+
+@pytest.fixture
+def make_teacher_of(tmp_path: Path) -> Callable[..., TeacherFolder]:
+    """make_teacher_of(history, kind="encoder")"""
+
+    def make(history: list[dict[str, Any]], **facts: Any) -> TeacherFolder:
+        (tmp_path / "teacher").mkdir()
+        save_teacher_facts(tmp_path / "teacher", replace(FACTS, **facts))
+        (tmp_path / "teacher" / "history.json").write_text(json.dumps(history), encoding="utf-8")
+        return TeacherFolder(tmp_path / "teacher")
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("scores", "rows", "rising"),
+    [
+        ((0.70, 0.80), 1000, True),
+        ((0.70, 0.80, 0.80), 1000, False),
+        ((0.70, 0.80, 0.79), 1000, False),
+        ((0.800, 0.806), 1000, True),
+        ((0.800, 0.804), 1000, False),  # four rows, but no half a point
+        ((0.80, 0.90), 20, False),  # two rows
+        ((0.80, 0.95), 20, True),  # three
+        ((0.80,), 1000, False),  # one epoch tells nothing
+        ((), 1000, False),
+    ],
+)
+def test_rising_is_better_than_before_by_more_than_chance(scores: tuple[float, ...], rows: int, rising: bool) -> None:
+    assert is_rising(history_of(*scores), rows=rows) == rising
+
+
+def test_with_several_labels_a_row_the_score_decides() -> None:
+    history = [{"dev_accuracy": 0.1, "dev_score": 0.5}, {"dev_accuracy": 0.3, "dev_score": 0.5}]
+
+    assert not is_rising(history, rows=100)
+
+
+def test_only_the_last_stage_is_looked_at() -> None:
+    history = [{"epoch": 1, "stage": 1}, {"epoch": 2, "stage": 2}, {"epoch": 3, "stage": 2}]
+
+    assert [epoch["epoch"] for epoch in last_training(history)] == [2, 3]
+    assert last_training([]) == []
+
+
+def test_a_student_that_was_still_rising_is_found(
+    make_corpus_of: Make, make_known: Make, make_student_of: Make, make_teacher_of: Make, hundred: list[Row]
+) -> None:
+    corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
+    students = [make_student_of(history_of(0.5, 0.9), seed=0), make_student_of(history_of(0.9, 0.9), seed=1)]
+    teacher = make_teacher_of(history_of(0.7, 0.9, 0.9))
+
+    (finding,) = epochs(make_known(corpus=corpus, teacher=teacher, students=students))
+
+    assert finding.level == "warning"
+    assert finding.what == "the student was, in 1 of 2 seeds, still getting better when training ended"
+    assert finding.evidence == "the last of 2 epochs is the best: 90.0% on dev, before it 50.0%"
+    assert finding.advice == "Raise distillation.epochs."
+
+
+def test_a_teacher_that_was_still_rising_is_found(
+    make_corpus_of: Make, make_known: Make, make_teacher_of: Make, hundred: list[Row]
+) -> None:
+    corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
+
+    (finding,) = epochs(make_known(corpus=corpus, teacher=make_teacher_of(history_of(0.5, 0.7))))
+
+    assert finding.what == "the teacher tiny was still getting better when training ended"
+    assert finding.advice == "Raise teacher.epochs."
+
+
+def test_a_student_as_teacher_was_trained_elsewhere(
+    make_corpus_of: Make, make_known: Make, make_teacher_of: Make, hundred: list[Row]
+) -> None:
+    corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
+
+    assert epochs(make_known(corpus=corpus, teacher=make_teacher_of(history_of(0.5, 0.7), kind="student"))) == []

@@ -1,0 +1,111 @@
+"""The drafted recipe's section about changed copies."""
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from limbeck.drafting import draft, draft_augmentation
+from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_augmentation import augmentation_lines
+from limbeck.drafting.inspection import Inspection, inspect_file
+from limbeck.recipe.augmentation import Augmentation, Ngram
+from limbeck.recipe.load import parse_recipe
+
+
+@pytest.fixture(autouse=True)
+def taggers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are installed."""
+    monkeypatch.setattr(draft_augmentation, "find_spec", lambda _: object())
+
+
+@pytest.fixture
+def sentences(tmp_path: Path) -> Inspection:
+    path = tmp_path / "train.csv"
+    path.write_text("text,label\n" + "".join(f"this is text {word},{word > 'd'}\n" for word in "abcdefgh"))
+    return inspect_file(path)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Inspection:
+    path = tmp_path / "pairs.csv"
+    rows = "".join(f"what is {word} then,who knows {word} here,{n % 2}\n" for n, word in enumerate("abcdefgh"))
+    path.write_text("question1,question2,label\n" + rows)
+    return inspect_file(path)
+
+
+def drafted(found: Inspection, *, has_text: bool = False) -> Augmentation:
+    lines = augmentation_lines(found, gpu=True, has_text=has_text)
+    return Augmentation.model_validate(tomllib.loads("\n".join(lines))["augmentation"])
+
+
+def kinds(section: Augmentation) -> list[str]:
+    return [method.kind for method in section.methods]
+
+
+def test_rows_alone_get_many_copies_of_every_kind(sentences: Inspection) -> None:
+    section = drafted(sentences)
+
+    assert (section.copies, kinds(section)) == (20, ["masking", "pos_swap", "ngram"])
+
+
+def test_beside_unlabelled_text_a_few_copies_do(sentences: Inspection) -> None:
+    section = drafted(sentences, has_text=True)
+
+    assert (section.copies, kinds(section)) == (5, ["masking", "ngram"])
+
+
+def test_without_a_tagger_no_words_are_swapped(sentences: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_augmentation, "find_spec", lambda _: None)
+
+    assert kinds(drafted(sentences)) == ["masking", "ngram"]
+
+
+def test_pairs_are_put_together_anew(pairs: Inspection) -> None:
+    assert kinds(drafted(pairs)) == ["pairing", "masking", "pos_swap"]
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", (20, 200)), ("zh", (12, 120))])
+def test_documents_are_cut_into_passages(
+    sentences: Inspection, language: Literal["en", "zh"], words: tuple[int, int]
+) -> None:
+    section = drafted(replace(sentences, language=language, median_words=170, long_words=500))
+
+    (method,) = section.methods
+    assert isinstance(method, Ngram)
+    assert (section.copies, method.probability, method.shortest, method.longest) == (8, 1.0, *words)
+
+
+def test_a_few_documents_among_sentences_do_not_keep_the_sentences_from_having_copies(sentences: Inspection) -> None:
+    section = drafted(replace(sentences, median_words=12, long_words=500))
+
+    assert (section.copies, kinds(section)) == (20, ["masking", "pos_swap", "ngram"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_complete", "copies"),
+    [(70_000, True, 20), (140_000, True, 10), (199_999, True, 7), (200_000, False, 1)],
+)
+def test_the_more_rows_the_fewer_copies(sentences: Inspection, rows: int, is_complete: bool, copies: int) -> None:
+    assert drafted(replace(sentences, rows=rows, is_complete=is_complete)).copies == copies
+
+
+def test_without_a_gpu_the_section_stands_behind_comment_signs(sentences: Inspection) -> None:
+    lines = augmentation_lines(sentences, gpu=False, has_text=False)
+
+    assert all(line.startswith("# ") for line in lines)
+    section = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[2:]))["augmentation"]
+    assert Augmentation.model_validate(section) == drafted(sentences)
+
+
+@pytest.mark.parametrize("gpu", [True, False])
+def test_a_draft_has_copies_where_there_is_a_gpu(
+    sentences: Inspection, monkeypatch: pytest.MonkeyPatch, gpu: bool
+) -> None:
+    monkeypatch.setattr(draft, "has_gpu", lambda: gpu)
+
+    text = draft_recipe(sentences.path, sentences, data_path="train.csv")
+
+    assert (parse_recipe(tomllib.loads(text), recipe="drafted").augmentation is not None) is gpu

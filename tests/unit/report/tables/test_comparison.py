@@ -1,0 +1,88 @@
+"""Runs in one table, and their students against each other."""
+
+import copy
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from limbeck.report.tables.comparison import models_grid, print_comparison, students_grid, written_comparison
+from limbeck.report.tables.formats import Format
+from limbeck.report.tables.runs import ComparedRun
+
+
+@pytest.fixture
+def runs(report: dict[str, Any]) -> list[ComparedRun]:
+    """Two runs; the gain of the second is noise."""
+    other = copy.deepcopy(report)
+    other["models"][2] |= {"accuracy": 0.882, "gain_over_baseline": {"accuracy": 0.004, "ci95": [-0.01, 0.02]}}
+    return [
+        ComparedRun(name=name, path=Path(name), report=data, rows_digest=None)
+        for name, data in (("large", report), ("small", other))
+    ]
+
+
+def printed(runs: list[ComparedRun], *, width: int) -> str:
+    """What print_comparison writes."""
+    file = io.StringIO()
+    print_comparison(runs, Console(file=file, width=width))
+    return file.getvalue()
+
+
+def test_every_model_of_every_run_has_a_line(runs: list[ComparedRun]) -> None:
+    lines = models_grid(runs).lines
+
+    assert [(line.values["run"], line.values["role"]) for line in lines] == [
+        (run, role) for run in ("large", "small") for role in ("teacher", "baseline", "student", "export")
+    ]
+
+
+def test_a_gain_that_is_noise_stands_in_brackets(runs: list[ComparedRun]) -> None:
+    grid = models_grid(runs)
+    column = [field.heading for field in grid.fields].index("gain")
+
+    assert [line.cells[column] for line in grid.lines] == ["", "", "+7.2", "+7.2", "", "", "(+0.4)", "+7.2"]
+
+
+def test_students_are_set_against_each_other_by_the_names_of_their_runs(runs: list[ComparedRun]) -> None:
+    assert [line.cells for line in students_grid(runs).lines] == [("large", "·", "+5.2"), ("small", "−5.0", "·")]
+
+
+def test_several_students_of_a_run_go_by_both_names(runs: list[ComparedRun]) -> None:
+    runs[0].report["models"][3]["role"] = "student"
+
+    names = [line.cells[0] for line in students_grid(runs).lines]
+
+    assert names == ["large/bilstm", "large/bilstm-int8", "small"]
+
+
+def test_a_run_with_exported_files_only_is_compared_by_the_first(runs: list[ComparedRun]) -> None:
+    del runs[1].report["models"][2]
+
+    assert students_grid(runs).lines[1].values["vs large"] == pytest.approx(0.926 / 0.928 - 1)
+
+
+@pytest.mark.parametrize("width", [140, 80])
+def test_the_tables_fit_the_terminal(runs: list[ComparedRun], width: int) -> None:
+    lines = printed(runs, width=width).splitlines()
+
+    assert max(len(line) for line in lines) <= width
+    assert lines[0] == "2 runs"
+    assert "Relative change" in lines
+
+
+def test_warnings_stand_below(runs: list[ComparedRun]) -> None:
+    runs[1] = replace(runs[1], report={**runs[1].report, "judged_rows": 5})
+
+    assert "warning: the runs were judged on different rows" in printed(runs, width=100)
+
+
+def test_the_forms_for_programs_hold_both_tables(runs: list[ComparedRun]) -> None:
+    tables = json.loads(written_comparison(runs, Format.JSON))
+
+    assert list(tables) == ["comparison", "relative"]
+    assert tables["comparison"][6]["gain_low"] == -0.01

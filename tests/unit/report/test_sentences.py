@@ -1,0 +1,92 @@
+"""What the numbers come to, in words that claim no more than they hold."""
+
+from typing import Any
+
+import pytest
+
+from limbeck.report import sentences
+
+
+def test_differences_are_told_with_their_evidence(full_report: dict[str, Any]) -> None:
+    assert sentences.differences(full_report)[0] == (
+        "bilstm: better than bilstm-alone (p <0.001, 90 rows to 24); no difference beyond noise against the teacher "
+        "(p = 0.31, 21 rows to 28)"
+    )
+
+
+@pytest.mark.parametrize(("p", "is_noise"), [(0.0499, False), (0.05, True), (1.0, True)])
+def test_noise_begins_where_chance_alone_would_do_it_once_in_twenty(p: float, is_noise: bool) -> None:
+    assert sentences.is_noise({"p": p}) is is_noise
+
+
+def test_a_worse_student_is_called_worse(full_report: dict[str, Any]) -> None:
+    full_report["models"][2]["mcnemar"]["teacher"] = {"only_this": 4, "only_other": 30, "p": 0.00002}
+
+    assert "worse than the teacher (p <0.001, 4 rows to 30)" in sentences.differences(full_report)[0]
+
+
+def test_nothing_is_said_of_what_was_not_tested(full_report: dict[str, Any]) -> None:
+    for line in full_report["models"]:
+        line["mcnemar"] = {"baseline": None, "teacher": None}
+
+    assert sentences.differences(full_report) == []
+
+
+def test_an_old_report_has_no_sentences(report: dict[str, Any]) -> None:
+    assert sentences.differences(report) == []
+    assert sentences.cascade(report) is None
+    assert sentences.calibration(report) is None
+
+
+def test_the_cascade_is_told_as_advice(full_report: dict[str, Any]) -> None:
+    assert sentences.cascade(full_report) == (
+        "Ask the teacher for 15 % of texts and keep its accuracy, at 13.7 ms instead of 86.4."
+    )
+
+
+def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_report: dict[str, Any]) -> None:
+    full_report["cascade"]["cheapest"] = {"threshold": 0.6, "asked_share": 0.004, "accuracy": 0.93, "ms": 1.1}
+
+    assert sentences.cascade(full_report) == (
+        "Ask the teacher for 0.4 % of texts and come to an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
+        "instead of 86.4."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cheapest", "words"),
+    [
+        (None, "No share of texts"),
+        ({"asked_share": 0.0, "accuracy": 0.95, "ms": 1.0}, "no need to ask the teacher"),
+        ({"asked_share": 1.0, "accuracy": 0.942, "ms": 87.0}, "Only asking the teacher every time"),
+    ],
+)
+def test_a_cascade_that_saves_nothing_or_everything_is_told_so(
+    full_report: dict[str, Any], cheapest: dict[str, float] | None, words: str
+) -> None:
+    full_report["cascade"]["cheapest"] = cheapest
+
+    assert words in str(sentences.cascade(full_report))
+
+
+def test_without_times_the_cascade_tells_none(full_report: dict[str, Any]) -> None:
+    full_report["cascade"]["cheapest"]["ms"] = None
+
+    assert str(sentences.cascade(full_report)).endswith("keep its accuracy.")
+
+
+def test_where_a_row_may_have_several_labels_the_cascade_keeps_exact_matches(full_report: dict[str, Any]) -> None:
+    full_report["corpus"]["multi_label"] = True
+
+    assert "keep its exact match," in str(sentences.cascade(full_report))
+
+
+def test_the_temperature_is_told_with_what_it_does(full_report: dict[str, Any]) -> None:
+    assert str(sentences.calibration(full_report)).startswith("bilstm divides its logits by 1.42")
+    assert "1.2 % with it and 3.1 % without" in str(sentences.calibration(full_report))
+
+
+def test_a_temperature_that_changes_nothing_is_none(full_report: dict[str, Any]) -> None:
+    full_report["models"][2]["temperature"] = 1.0
+
+    assert sentences.calibration(full_report) == "bilstm needs no temperature: its calibration error is 3.1 %."

@@ -1,0 +1,100 @@
+"""What is said of gathered text."""
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from limbeck.recipe.transfer import Transfer
+from limbeck.transfer.telling import tell_gathered
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import RememberingReporter
+
+SHARES = {"upper_case": 0.04, "marks_apart": 0.01, "full_width": 0.0, "chinese_marks": 0.0}
+QUALITY: dict[str, Any] = {
+    "files": ["a.txt"],
+    **dict.fromkeys(("too_short", "too_long", "duplicates", "in_train", "near_duplicates"), 0),
+    "overlap": {"mode": "remove", "splits": {"dev": {"rows": 9, "found": 0, "verbatim": 0, "near": 0}}},
+    "fresh": 50,
+    "kept": 50,
+    "form": {"corpus": SHARES, "text": SHARES, "needed": [], "steps": []},
+    "domain": {"words_in_train": 0.9, "dev_words_in_train": 0.95, "train_words_found": 0.8},
+}
+
+
+@pytest.fixture
+def quality() -> dict[str, Any]:
+    return deepcopy(QUALITY)
+
+
+def notes(reporter: "RememberingReporter", quality: dict[str, Any], **section: Any) -> list[str]:
+    tell_gathered(quality, Transfer(files=["a.txt"], **section), reporter)
+    return reporter.notes
+
+
+def test_without_anything_suspicious_one_line_is_enough(
+    reporter: "RememberingReporter", quality: dict[str, Any]
+) -> None:
+    quality["near_duplicates"] = 1_200
+
+    (line,) = notes(reporter, quality, split_paragraphs=True)
+
+    assert line.startswith("  50 paragraphs of transfer text from a.txt; dropped:")
+    assert "1,200 near duplicates" in line
+
+
+def test_a_pool_is_told_as_one(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+    quality |= {"drawn": 40, "pool": 40, "kept": 40}
+
+    lines = notes(reporter, quality, rows=10, choice="balanced")
+
+    assert "drawn from 50" in lines[0]
+    assert "the teacher chooses 10" in lines[1]
+
+
+def test_near_rows_are_told_apart_from_found_ones(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+    quality["overlap"]["splits"]["dev"] |= {"found": 2, "near": 3}
+
+    assert notes(reporter, quality)[1:] == [
+        "  2 dev rows stood in it and were kept out",
+        "  3 dev rows nearly stood in it and were kept out",
+    ]
+
+
+def test_rows_that_are_only_reported_are_a_warning(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+    quality["overlap"]["splits"]["dev"]["near"] = 3
+
+    (line,) = notes(reporter, quality, overlap="report")[1:]
+
+    assert "[yellow]warning[/yellow]: 3 dev rows nearly stand in it" in line
+
+
+def test_the_steps_taken_are_told_with_what_called_for_them(
+    reporter: "RememberingReporter", quality: dict[str, Any]
+) -> None:
+    quality["form"] |= {"corpus": {**SHARES, "upper_case": 0.0}, "needed": ["lowercase"], "steps": ["lowercase"]}
+
+    (line,) = notes(reporter, quality)[1:]
+
+    assert line == "  brought to the corpus's form by lowercase: letters in upper case 4.0% (corpus 0.0%)"
+
+
+def test_steps_that_were_not_wanted_but_needed_are_a_warning(
+    reporter: "RememberingReporter", quality: dict[str, Any]
+) -> None:
+    quality["form"] |= {"corpus": {**SHARES, "marks_apart": 0.99}, "needed": ["spaced"]}
+
+    (line,) = notes(reporter, quality, form="as_is")[1:]
+
+    assert "warning" in line
+    assert "marks set apart 1.0% (corpus 99.0%)" in line
+    assert 'form = "auto"' in line
+
+
+def test_text_of_another_domain_is_a_warning(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+    quality["domain"]["words_in_train"] = 0.49
+
+    (line,) = notes(reporter, quality)[1:]
+
+    assert "only 49% of its running words stand in train (of dev's 95% do)" in line

@@ -37,13 +37,12 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.whole import written_whole
 from limbeck.augmentation.language_model import LanguageModel, load_language_model
-from limbeck.augmentation.masked_predictions import answers_about
-from limbeck.augmentation.masked_rows import Frame
+from limbeck.augmentation.masked_predictions import TextFrame, answers_about
 from limbeck.augmentation.piece_words import Blank, blanks_in
 from limbeck.augmentation.run import augment
 from limbeck.augmentation.words import cut_words
@@ -155,7 +154,7 @@ def _measured(
                 reporter=SilentReporter(),
             )
             seconds[way, count].append((perf_counter() - started[0], _processor_seconds() - started[1]))
-            kept[way].add((len(transfer.rows), transfer.lessons_fingerprint))
+            kept[way].add((len(transfer.rows), transfer.training_fingerprint))
             print(
                 f"round {number + 1}: {way}, {count}: {seconds[way, count][-1][1]:.2f} s", file=sys.stderr, flush=True
             )
@@ -204,7 +203,7 @@ def _word_by_word(text: str, model: LanguageModel, *, language: str) -> list[str
     pieces = model.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ids, cut = pieces["input_ids"], cut_words(text, language=language)
     unknown = model.tokenizer.unk_token_id
-    frame = Frame.of(model.tokenizer, max_length=model.max_length)
+    frame = TextFrame.of(model.tokenizer, max_length=model.max_length)
     found = []
     for blank in blanks_in(text, cut, ids, pieces["offset_mapping"], language=language, unknown=unknown):
         masked = frame.masked([ids], [(0, blank)])
@@ -265,7 +264,7 @@ def _corpus(folder: Path, texts: Sequence[str]) -> Corpus:
     train = Rows.of(ids=[f"train-{number}" for number in range(len(texts))], texts=texts)
     dev = Rows.of(ids=["dev-0"], texts=["a row to judge by"])
     facts = {"name": "benchmark", "labels": ["no", "yes"], "language": detect_language(texts), "pair": False}
-    with written_whole(folder / "corpus", kind="corpus", key=KEY) as scratch:
+    with written_atomically(folder / "corpus", kind="corpus", key=KEY) as scratch:
         save_corpus(scratch, splits={"train": train, "dev": dev}, facts=facts)
     return Corpus(folder / "corpus")
 

@@ -37,10 +37,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.profiler import ProfilerActivity, profile, record_function, schedule
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-from limbeck.distillation.apprentice import Apprentice
-from limbeck.distillation.lessons import Lessons
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.student_with_objective import StudentWithObjective
+from limbeck.distillation.terms.term import Shapes
+from limbeck.distillation.training_rows import TrainingRows
 from limbeck.models.students import word_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.distillation import Distillation
@@ -48,9 +48,9 @@ from limbeck.recipe.student import BiLstm
 from limbeck.teacher.encoder import Encoder
 from limbeck.timing.machine import machine_facts
 from limbeck.training.batches import length_batches
+from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import Arithmetic, training_device
 from limbeck.training.loop import train
-from limbeck.training.recording import Slots
 from limbeck.training.token_rows import TokenRows
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -142,7 +142,7 @@ class Task:
 
     sizes: Sizes
     section: BiLstm
-    lessons: Lessons
+    lessons: TrainingRows
 
     @classmethod
     def of(cls, sizes: Sizes, *, pooling: Any) -> "Task":
@@ -151,7 +151,7 @@ class Task:
         lengths = row_lengths(sizes.rows, random)
         ids = zipf_words(int(lengths.sum()), sizes.words, random)
         rows: list[Any] = np.split(ids, np.cumsum(lengths)[:-1])
-        lessons = Lessons(
+        lessons = TrainingRows(
             columns={"input_ids": TokenRows.of([rows], device=device)},
             pad=PAD,
             labels=torch.full((sizes.rows,), -1, device=device),
@@ -244,7 +244,7 @@ def run_training(
 ) -> None:
     """The training loop of the product over the lessons."""
     settings = Distillation(epochs=2, batch_size=batch_size)
-    apprentice = Apprentice(task.student(), Objective(settings.losses, Shapes()), teacher=None)
+    apprentice = StudentWithObjective(task.student(), Objective(settings.losses, Shapes()), teacher=None)
 
     def losses(model: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
         after_step()  # of the step before
@@ -390,7 +390,12 @@ def profiled(task: Task, batch_size: int, precision: Arithmetic) -> dict[str, An
 class parts_named:  # noqa: N801  # reads as what it does
     """Inside, the parts of a step that accelerate and the lessons do have names in the profile."""
 
-    PARTS = ((Accelerator, "backward"), (Accelerator, "clip_grad_norm_"), (Lessons, "inputs"), (Lessons, "slots"))
+    PARTS = (
+        (Accelerator, "backward"),
+        (Accelerator, "clip_grad_norm_"),
+        (TrainingRows, "inputs"),
+        (TrainingRows, "slots"),
+    )
 
     def __enter__(self) -> None:
         self._were = [(owner, name, getattr(owner, name)) for owner, name in self.PARTS]

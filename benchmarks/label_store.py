@@ -29,7 +29,7 @@ import pyarrow as pa
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.labeling.run import label
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling
 
@@ -110,7 +110,7 @@ def measured(folder: Path) -> dict[str, Any]:
             rows={"transfer": rows},
             classes=2,
             multi_label=False,
-            sources=[Source(name="hash", fingerprint="hash", open=HashTeacher)],
+            sources=[TeacherSource(name="hash", fingerprint="hash", open=HashTeacher)],
             combine="mean_logits",
             uncovered="stop",
             fingerprint="hash",

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from limbeck.report.plots.against import label_points
 from limbeck.report.plots.drawing import COLOURS, DASHED, INK, PALETTE, canvas, drawing, legend
-from limbeck.report.plots.names import label_points
 
 WIDTH, HEIGHT = 7.2, 4.4  # inches
 PAPER = "#ffffff"

@@ -23,11 +23,11 @@ from transformers import (
 )
 
 from benchmarks.runtime_texts import Corpus
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.export import export_student
 from limbeck.export.teacher import export_teacher
 from limbeck.models.size import parameter_count
@@ -123,7 +123,7 @@ def _encoder(folder: Path, name: str, pieces: Path) -> TeacherFolder:
         torch.manual_seed(0)
         config = SHAPES[name](vocab_size=PIECES, id2label=dict(enumerate(LABELS)))
         network = AutoModelForSequenceClassification.from_config(config)
-        with written_whole(folder, kind="teacher", key=KEY) as scratch:
+        with written_atomically(folder, kind="teacher", key=KEY) as scratch:
             network.save_pretrained(scratch)
             for path in pieces.iterdir():
                 shutil.copyfile(path, scratch / path.name)
@@ -153,7 +153,7 @@ def _student(folder: Path, section: AnyWordStudent, corpus: Corpus) -> StudentFo
         torch.manual_seed(0)
         tokenizer = build_word_tokenizer(corpus.texts, language="en", max_size=WORDS, min_count=1, lowercase=True)
         network = word_student(section, vocabulary_size=len(tokenizer), embedding_size=300, labels=LABELS, pair=False)
-        with written_whole(folder, kind="student", key=KEY) as scratch:
+        with written_atomically(folder, kind="student", key=KEY) as scratch:
             network.save_pretrained(scratch)
             tokenizer.save(scratch / "tokenizer.json")
             facts = StudentFacts(

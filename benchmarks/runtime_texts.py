@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limbeck.timing.english import SENTENCES
+from limbeck.timing.sample_texts import ENGLISH
 
 WORDS = 24
 EXACT_TEXTS, MADE_UP_TEXTS = 64, 20_000
@@ -31,7 +31,7 @@ def corpus() -> Corpus:
         train, dev = (_rows(Path(folder) / "sst2" / f"{split}.tsv") for split in ("train", "dev"))
         texts, labels = zip(*train, strict=True)
         return Corpus("SST-2", list(texts), list(labels), [text for text, _ in dev])
-    words = [word for sentence in SENTENCES for word in sentence.split()]
+    words = [word for sentence in ENGLISH for word in sentence.split()]
     draw = random.Random(0)
     made_up = [" ".join(draw.choices(words, k=draw.randint(4, 40))) for _ in range(MADE_UP_TEXTS)]
     return Corpus("our own texts", made_up, [str(number % 2) for number in range(MADE_UP_TEXTS)], list(SENTENCES))

@@ -111,10 +111,10 @@ def make_student(folder: Path) -> tuple[Any, Path]:
     """An exported Bi-LSTM with random weights, as a ModelFolder, and a file of rows for it."""
     import torch
 
+    from limbeck.artifacts.atomic_folder import written_atomically
     from limbeck.artifacts.manifest import Key
     from limbeck.artifacts.rows import Rows
     from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-    from limbeck.artifacts.whole import written_whole
     from limbeck.export import export_student
     from limbeck.models.bilstm import bilstm
     from limbeck.progress import SilentReporter
@@ -136,7 +136,7 @@ def make_student(folder: Path) -> tuple[Any, Path]:
         parameters_without_embeddings=0,
     )  # fmt: skip
     quiet_transformers()
-    with written_whole(folder / "student", kind="student", key=key) as scratch:
+    with written_atomically(folder / "student", kind="student", key=key) as scratch:
         network.save_pretrained(scratch)
         tokenizer.save(scratch / "tokenizer.json")
         save_student_facts(scratch, facts, history=[])

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from limbeck.demo import _packaged_reviews
-from limbeck.distillation.losses.logit_mse import logit_mse
+from limbeck.distillation.losses.logits import logit_mse
 from limbeck.models.bilstm import bilstm
 from limbeck.progress import SilentReporter
 from limbeck.recipe.distillation import Distillation

@@ -51,10 +51,10 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
 
-from limbeck.distillation.apprentice import Apprentice
-from limbeck.distillation.lessons import Lessons, Places
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.student_with_objective import StudentWithObjective
+from limbeck.distillation.terms.term import Shapes
+from limbeck.distillation.training_rows import Places, TrainingRows
 from limbeck.models.checkpoint import OFFLINE_PACKAGES
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
@@ -298,8 +298,10 @@ def limbeck(task: Task, in_order: bool, *, keeps_labels: bool = True, arithmetic
     said = (torch.from_numpy(task.teacher.logits(task.texts, None)) if keeps_labels else empty).to(device)
     tokens = TokenRows.of([task.student_ids()], device=device)
     no_labels = torch.full((len(task.texts),), -1, device=device)
-    lessons = Lessons(columns={"input_ids": tokens}, pad=task.pad, labels=no_labels, teacher_logits=said)
-    apprentice = Apprentice(copy.deepcopy(task.student), Objective(task.settings.losses, Shapes()), teacher=None)
+    lessons = TrainingRows(columns={"input_ids": tokens}, pad=task.pad, labels=no_labels, teacher_logits=said)
+    apprentice = StudentWithObjective(
+        copy.deepcopy(task.student), Objective(task.settings.losses, Shapes()), teacher=None
+    )
     found: list[Tensor] = []
 
     def losses(model: nn.Module, places: Places, done: float) -> dict[str, Tensor]:

@@ -188,9 +188,9 @@ def make_student() -> Callable[..., Any]:
 def _student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_label: bool = False) -> Any:
     import torch
 
+    from limbeck.artifacts.atomic_folder import written_atomically
     from limbeck.artifacts.manifest import Key
     from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-    from limbeck.artifacts.whole import written_whole
     from limbeck.models.bilstm import bilstm
     from limbeck.recipe.student import BiLstm
     from limbeck.text.word_tokenizer import build_word_tokenizer
@@ -217,7 +217,7 @@ def _student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_la
         best_epoch=1, dev_accuracy=0.5, multi_label=multi_label, **sizes,
     )  # fmt: skip
     quiet_transformers()
-    with written_whole(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
         network.save_pretrained(scratch)
         tokenizer.save(scratch / "tokenizer.json")
         save_student_facts(scratch, facts, history=[])

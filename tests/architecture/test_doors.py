@@ -11,7 +11,17 @@ import limbeck
 SRC = Path(str(limbeck.__file__)).parent
 MODULES = sorted(SRC.rglob("*.py"))
 
-STAGES = {"corpus", "transfer", "augmentation", "pretraining", "teacher", "labeling", "distillation", "export", "judging"}
+STAGES = {
+    "corpus",
+    "transfer",
+    "augmentation",
+    "pretraining",
+    "teacher",
+    "labeling",
+    "distillation",
+    "export",
+    "judging",
+}
 OPEN_TO_ALL = {"cores", "delimiters", "errors", "progress"}
 SHARED = {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"}
 MAY_IMPORT: dict[str, set[str]] = {
@@ -53,7 +63,7 @@ EXTRAS = {
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
-BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/whole.py"}
+BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/atomic_folder.py"}
 
 
 def imports(tree: ast.AST, *, inside_functions: bool = True) -> Iterator[tuple[int, str]]:
@@ -156,7 +166,7 @@ def test_an_open_door_is_open(place: str, source: str) -> None:
         ("corpus/run.py", "from transformers import AutoTokenizer", 1),
         ("cli.py", "try:\n    import pyarrow.csv\nexcept ImportError:\n    pass", 1),
         ("cli.py", "import uvicorn", 1),
-        ("artifacts/whole.py", "import pyarrow", 1),
+        ("artifacts/atomic_folder.py", "import pyarrow", 1),
         ("artifacts/rows.py", "import pyarrow", 0),
         ("text/segmenters.py", "def late():\n    import jieba", 0),
         ("distillation/run.py", "import torch", 0),

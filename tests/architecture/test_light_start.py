@@ -58,7 +58,7 @@ def test_loading_the_classifier_does_not_load_what_only_one_engine_or_a_recipe_n
 @pytest.mark.parametrize(
     "module",
     [
-        *("recipe.load", "artifacts.model_folder", "artifacts.whole", "runtime.classifier", "runtime.stream"),
+        *("recipe.load", "artifacts.model_folder", "artifacts.atomic_folder", "runtime.classifier", "runtime.stream"),
         *("serving.run", "timing.bench", "text"),
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 def main() -> None:
     """Arm the point, then run the command."""
-    import limbeck.artifacts.whole as whole
+    import limbeck.artifacts.atomic_folder as whole
     import limbeck.training.loop as loop
     from limbeck.cli import main as limbeck_command
     from limbeck.labeling.store import LabelStore

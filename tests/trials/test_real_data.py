@@ -13,7 +13,7 @@ from limbeck.corpus.run import read_corpus
 from limbeck.drafting.draft import draft_recipe
 from limbeck.drafting.inspection import inspect_file
 from limbeck.progress import SilentReporter
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.text.forms import chosen_steps, form_of, in_form
 from limbeck.transfer.run import gather_transfer

@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.corpus import read_corpus
 from limbeck.progress import Bar
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 
 KEY = Key(section={}, inputs={})
 WORDS = ["[PAD]", "[UNK]", "[MASK]", "gorgeous", "dreadful", "film", "story"]
@@ -58,9 +58,9 @@ def make_teacher(tiny_teacher_folder: Path) -> Callable[..., Any]:
     """make_teacher(folder, parameters=…): the tiny teacher, untrained, as a TeacherFolder that claims so many."""
 
     def make(folder: Path, *, parameters: int) -> Any:
+        from limbeck.artifacts.atomic_folder import written_atomically
         from limbeck.artifacts.manifest import Key
         from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-        from limbeck.artifacts.whole import written_whole
 
         facts = TeacherFacts(
             name="tiny",
@@ -71,7 +71,7 @@ def make_teacher(tiny_teacher_folder: Path) -> Callable[..., Any]:
             parameters=parameters,
             parameters_without_embeddings=parameters // 2,
         )
-        with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+        with written_atomically(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
             shutil.copytree(tiny_teacher_folder, scratch, dirs_exist_ok=True)
             save_teacher_facts(scratch, facts)
         return TeacherFolder(folder)
@@ -97,9 +97,9 @@ def make_framed_student(tiny_teacher_folder: Path) -> Callable[..., Any]:
     """
 
     def make(folder: Path, *, family: str = "bert", pair: bool = False, multi_label: bool = False) -> Any:
+        from limbeck.artifacts.atomic_folder import written_atomically
         from limbeck.artifacts.manifest import Key
         from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-        from limbeck.artifacts.whole import written_whole
         from limbeck.text.framing import framed_teacher_tokenizer
         from limbeck.training.modes import quiet_transformers
 
@@ -116,7 +116,7 @@ def make_framed_student(tiny_teacher_folder: Path) -> Callable[..., Any]:
             dev_accuracy=0.5, multi_label=multi_label, tokenizer="framed",
         )  # fmt: skip
         quiet_transformers()
-        with written_whole(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
+        with written_atomically(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
             network.save_pretrained(scratch)
             tokenizer.save(scratch / "tokenizer.json")
             save_student_facts(scratch, facts, history=[])
@@ -149,14 +149,14 @@ def _encoder(family: str, **config: Any) -> Any:
 def _corpus(
     folder: Path, *, train: Sequence[Row], dev: Sequence[Row], pairs: bool = False, language: str = "en"
 ) -> Any:
+    from limbeck.artifacts.atomic_folder import written_atomically
     from limbeck.artifacts.corpus import Corpus, save_corpus
     from limbeck.artifacts.manifest import Key
-    from limbeck.artifacts.whole import written_whole
 
     names = sorted({label for _, label in train})
     splits = {split: _rows(split, rows, names, pairs=pairs) for split, rows in (("train", train), ("dev", dev))}
     facts = {"name": "toy", "labels": names, "language": language, "pair": pairs}
-    with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
         save_corpus(scratch, splits=splits, facts=facts)
     return Corpus(folder)
 
@@ -276,7 +276,7 @@ def make_model(tmp_path: Path) -> MakeModel:
         table[WORDS.index("gorgeous")] = [-weight, weight]
         table[WORDS.index("dreadful")] = [weight, -weight]
         folder = tmp_path / "models" / name
-        with written_whole(folder, kind="model", key=KEY) as scratch:
+        with written_atomically(folder, kind="model", key=KEY) as scratch:
             _save_graph(scratch / GRAPH, table)
             _save_tokenizer(scratch / TOKENIZER)
             facts = ModelFacts(

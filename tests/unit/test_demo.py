@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from limbeck import demo, pipeline
-from limbeck.recipe.overrides import apply_overrides
+from limbeck.recipe.toml import apply_overrides
 
 
 class Reached(Exception):

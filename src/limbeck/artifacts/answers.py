@@ -18,7 +18,7 @@ ROWS_PER_SORT = 1 << 16
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerTable:
     """What a teacher said: keys in rising order and, row by row beside them, logits and maybe features."""
 
     keys: Keys
@@ -26,7 +26,7 @@ class Answers:
     features: Features | None = None
 
     @classmethod
-    def open(cls, path: Path) -> "Answers":
+    def open(cls, path: Path) -> "AnswerTable":
         """Views of the file; nothing is copied. Raises pa.ArrowInvalid, KeyError or ValueError where it is none."""
         table = map_table(path).table
         binary = table["key"].combine_chunks()

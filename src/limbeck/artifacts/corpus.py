@@ -25,7 +25,7 @@ class Corpus:
         return read_manifest(self.folder, kind="corpus").fingerprint
 
     @property
-    def lessons_fingerprint(self) -> str:
+    def training_fingerprint(self) -> str:
         """Of what training goes by: train, dev, classes and weights, language, pairs. Not of test, nor of findings."""
         files = read_manifest(self.folder, kind="corpus").files
         rows = [files[f"{split}.arrow"]["blake2b"] for split in ("train", "dev")]

@@ -27,7 +27,7 @@ REFUSED = {
 
 
 @contextmanager
-def disk_faults_told(place: Path, *, advice: str) -> Iterator[None]:
+def disk_errors_as_user_errors(place: Path, *, advice: str) -> Iterator[None]:
     """Turn what the system refuses inside the block into DiskFull or PathUnusable; all else passes as it is.
 
     `place` is named where the system does not say which file it was.

@@ -128,3 +128,15 @@ def faults_of(folder: Path, manifest: Manifest) -> list[str]:
         elif file_digest(path) != facts["blake2b"]:
             faults.append(f"{name} has changed since it was written")
     return faults
+
+
+SUFFIXES = {".json", ".txt", ".model", ".safetensors"}  # of what is read of a Hugging Face folder
+
+
+def checkpoint_fingerprint(checkpoint: str) -> str:
+    """Of the files of a folder; a package or a hub name stands for itself, so that reuse needs no hub."""
+    folder = Path(checkpoint).expanduser()
+    if not folder.is_dir():
+        return checkpoint
+    files = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    return fingerprint_of("\n".join(f"{path.name} {file_digest(path)}" for path in files))

@@ -22,7 +22,7 @@ class MappedTable:
     region: mmap.mmap
     handle: int  # of the open file
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give back the memory of what was read so far; it comes from the file again when it is read again.
 
         Without this, the pages that were read count as this process's memory until others need the space.

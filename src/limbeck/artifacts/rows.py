@@ -110,12 +110,12 @@ class Rows:
         """The rows in their order, so many at a time; nothing is copied, and nothing kept of a slice that is done."""
         for start in range(0, len(self), size):
             yield Rows(self.table.slice(start, size))
-            self.let_go()
+            self.release()
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Give back the memory of what was read of the file, where there is one; see MappedTable."""
         if self._file is not None:
-            self._file.let_go()
+            self._file.release()
 
     @property
     def is_pair(self) -> bool:

@@ -13,10 +13,9 @@ from typing import Any, TypeVar
 
 from rich.markup import escape
 
+from limbeck.artifacts.atomic_folder import why_redo
 from limbeck.artifacts.manifest import MANIFEST, Key
-from limbeck.artifacts.report import Report, open_report
-from limbeck.artifacts.staleness import made_after_report
-from limbeck.artifacts.whole import why_redo
+from limbeck.artifacts.report import Report, made_after_report, open_report
 from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, in_shell, some
 from limbeck.progress import Reporter
 

@@ -97,7 +97,7 @@ class _ById:
         if places is None:
             found = pc.index_in(wanted, value_set=self._ids)
             places = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
-        self._file.let_go()
+        self._file.release()
         return places
 
     def _run(self, wanted: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
@@ -113,7 +113,7 @@ class _ById:
     def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """(places, width)."""
         found = self._numbers.at(places)
-        self._file.let_go()
+        self._file.release()
         return found
 
 

@@ -26,10 +26,10 @@ class TransferText:
     def fingerprint(self) -> str:
         """Of the rows and of what was counted, but not of how long it took."""
         counted = json.dumps(without_times(self.quality), sort_keys=True, ensure_ascii=False)
-        return fingerprint_of(f"{self.lessons_fingerprint} {counted}")
+        return fingerprint_of(f"{self.training_fingerprint} {counted}")
 
     @property
-    def lessons_fingerprint(self) -> str:
+    def training_fingerprint(self) -> str:
         """Of the rows alone, not of how they were gathered."""
         return str(read_manifest(self.folder, kind="transfer").files["transfer.arrow"]["blake2b"])
 

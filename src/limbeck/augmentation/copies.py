@@ -11,9 +11,46 @@ from time import perf_counter
 from typing import Literal, NamedTuple
 
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation.method import Dice, PairMethod, Prepared, Source, TextMethod, WordMethod, pick
-from limbeck.augmentation.tally import Tally
+from limbeck.augmentation.method import Dice, PairMethod, Prepared, SourceText, TextMethod, WordMethod, pick
 from limbeck.augmentation.words import CutText, cut_words
+
+
+@dataclass
+class Tally:
+    """Of all copies that were asked for, whatever became of them; lists are by method."""
+
+    copies_changed: list[int]  # copies in which the method changed something
+    words_changed: list[int]
+    seconds: list[float]  # that the method itself took
+    all_seconds: float = 0.0  # that the processes were at work, methods and all else
+    asked: int = 0
+    unchanged: int = 0  # copies that equal their source
+    words: int = 0  # of the texts that could be changed; of a pair in which one text was chosen, of that one
+
+    @classmethod
+    def of(cls, methods: Sequence[Prepared]) -> "Tally":
+        """All zero."""
+        count = len(methods)
+        return cls([0] * count, [0] * count, [0.0] * count)
+
+    def add(self, changes: Sequence[int]) -> None:
+        """One copy more, with so many words changed by each method."""
+        self.asked += 1
+        for number, words in enumerate(changes):
+            if words:
+                self.copies_changed[number] += 1
+                self.words_changed[number] += words
+
+    def join(self, other: "Tally") -> None:
+        """Take in the numbers of another process."""
+        self.all_seconds += other.all_seconds
+        self.asked += other.asked
+        self.unchanged += other.unchanged
+        self.words += other.words
+        for number in range(len(self.seconds)):
+            self.copies_changed[number] += other.copies_changed[number]
+            self.words_changed[number] += other.words_changed[number]
+            self.seconds[number] += other.seconds[number]
 
 
 class Copy(NamedTuple):
@@ -58,7 +95,7 @@ class Workshop:
         The dice of each are seeded by the recipe's seed, the row's id and the copy's number alone: copies do not depend
         on which process makes them, nor on the rows before.
         """
-        sources = [Source(content_key(text), cut_words(text, language=self.language)) for text in texts]
+        sources = [SourceText(content_key(text), cut_words(text, language=self.language)) for text in texts]
         dice = Random()
         for number in range(copies):
             name = f"{self.seed}:{row_id}:{number}".encode("utf-8", "surrogatepass")
@@ -74,7 +111,7 @@ class Workshop:
             yield Copy(sides, changes)
 
     def _new_pair(
-        self, sources: Sequence[Source], texts: Sequence[str], dice: Dice, changes: list[int], tally: Tally
+        self, sources: Sequence[SourceText], texts: Sequence[str], dice: Dice, changes: list[int], tally: Tally
     ) -> list[str] | None:
         """One text of the pair, drawn, with another partner; None where no method makes one."""
         for number, method in self.pair_methods:
@@ -93,7 +130,7 @@ class Workshop:
             return range(count)
         return ((0,), (1,), (0, 1))[pick(dice, 3)]
 
-    def _changed(self, source: Source, dice: Dice, changes: list[int], tally: Tally) -> CutText:
+    def _changed(self, source: SourceText, dice: Dice, changes: list[int], tally: Tally) -> CutText:
         cut = self._with_other_words(source, dice, changes, tally)
         for number, method in self.text_methods:
             before, started = cut, perf_counter()
@@ -103,7 +140,7 @@ class Workshop:
                 changes[number] += _difference(before, cut)
         return cut
 
-    def _with_other_words(self, source: Source, dice: Dice, changes: list[int], tally: Tally) -> CutText:
+    def _with_other_words(self, source: SourceText, dice: Dice, changes: list[int], tally: Tally) -> CutText:
         words, ends, draw = source.cut.words, self.ends, dice.random
         if not ends:
             return source.cut

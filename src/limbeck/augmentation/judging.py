@@ -14,7 +14,7 @@ Keys = npt.NDArray[np.uint64]
 Verdicts = npt.NDArray[np.int8]
 
 
-class Verdict(IntEnum):
+class CopyVerdict(IntEnum):
     """What becomes of a copy."""
 
     KEPT = 0
@@ -34,14 +34,14 @@ def judge(keys: Keys, *, corpus: Corpus, rows: int | None, seed: int, transfer: 
     first = _first_with_key(np.concatenate([held_out, train, gathered, keys]))
     before = len(held_out) + len(train) + len(gathered)
     leaders = first[before:]  # for each copy the first row or copy that says the same, maybe itself
-    verdicts = np.full(len(keys), Verdict.DUPLICATE, dtype=np.int8)
-    verdicts[leaders == np.arange(before, len(first))] = Verdict.KEPT
-    verdicts[leaders < before] = Verdict.IN_TRANSFER
-    verdicts[leaders < len(held_out) + len(train)] = Verdict.IN_TRAIN
-    verdicts[leaders < len(held_out)] = Verdict.IN_DEV_OR_TEST
-    kept = np.flatnonzero(verdicts == Verdict.KEPT)
+    verdicts = np.full(len(keys), CopyVerdict.DUPLICATE, dtype=np.int8)
+    verdicts[leaders == np.arange(before, len(first))] = CopyVerdict.KEPT
+    verdicts[leaders < before] = CopyVerdict.IN_TRANSFER
+    verdicts[leaders < len(held_out) + len(train)] = CopyVerdict.IN_TRAIN
+    verdicts[leaders < len(held_out)] = CopyVerdict.IN_DEV_OR_TEST
+    kept = np.flatnonzero(verdicts == CopyVerdict.KEPT)
     if rows is not None and len(kept) > rows:
-        verdicts[kept[_draw_order(keys[kept], seed=seed)[rows:]]] = Verdict.NOT_DRAWN
+        verdicts[kept[_draw_order(keys[kept], seed=seed)[rows:]]] = CopyVerdict.NOT_DRAWN
     return verdicts
 
 

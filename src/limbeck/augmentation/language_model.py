@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForMaskedLM
 
-from limbeck.augmentation.piece_words import Vocabulary, vocabulary_of
+from limbeck.augmentation.piece_words import PieceWords, vocabulary_of
 from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, some
-from limbeck.models.checkpoint import damage_told
-from limbeck.models.positions import position_count
+from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.modes import quiet_transformers
@@ -25,7 +25,7 @@ class LanguageModel:
 
     model: Any  # of transformers, with a head for masked language modelling
     tokenizer: Any
-    vocabulary: Vocabulary
+    vocabulary: PieceWords
     max_length: int
     arithmetic: Arithmetic
 
@@ -43,7 +43,7 @@ def load_language_model(folder: Path, *, name: str, max_length: int) -> Language
     TokenizerTooLarge for one whose tokenizer is not its model's.
     """
     quiet_transformers()
-    with damage_told(folder, what=WHAT):
+    with damage_as_user_errors(folder, what=WHAT):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             raise LanguageModelUnfit(checkpoint=name, reason=f"a {config.model_type} has no such head")

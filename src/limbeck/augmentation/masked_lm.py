@@ -1,19 +1,118 @@
 """Masked language model: a word becomes what a model would put in its place (TinyBERT, Jiao et al. 2020)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from limbeck.artifacts.rows import Rows, content_key
-from limbeck.augmentation.asked_words import kind_of, written_like
-from limbeck.augmentation.candidates import Candidates, Packer
-from limbeck.augmentation.han_words import HanWords
-from limbeck.augmentation.method import Bench, Dice, Source, WordMethod, pick, texts_of
-from limbeck.augmentation.prediction_store import answers_to_texts
+from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
+from limbeck.augmentation.piece_words import kind_of, written_like
+from limbeck.augmentation.prediction_store import TextPredictions, answers_to_texts
 from limbeck.augmentation.word_vectors import NearestWords, nearest_words
 from limbeck.augmentation.words import cut_words, is_han
 from limbeck.recipe.augmentation import MaskedLm
 from limbeck.text.jieba_words import jieba_dictionary
+
+
+class Column(NamedTuple):
+    """What a model would put in place of one character, and how strongly."""
+
+    characters: Sequence[str]
+    logits: Sequence[float]
+
+
+class HanWords:
+    """The words of a dictionary, in which beginnings of words stand with a count of 0, and words that were seen."""
+
+    def __init__(self, dictionary: Mapping[str, int], seen: Iterable[str]) -> None:
+        self._dictionary = dictionary
+        self._seen: dict[str, bool] = {}
+        for word in seen:
+            for length in range(1, len(word)):
+                self._seen.setdefault(word[:length], False)
+            self._seen[word] = True
+
+    def __contains__(self, word: str) -> bool:
+        return self._dictionary.get(word, 0) > 0 or self._seen.get(word, False)
+
+    def combined(self, columns: Sequence[Column], *, most: int) -> list[str]:
+        """Words with one character of each column, those with the highest sum of logits first.
+
+        The sum differs from that of the log-probabilities by the same number for all of them.
+        """
+        starts = {"": 0.0}
+        for column in columns:
+            starts = {
+                longer: total + logit
+                for start, total in starts.items()
+                for character, logit in zip(column.characters, column.logits, strict=True)
+                if (longer := start + character) in self._dictionary or longer in self._seen
+            }
+        words = [word for word in starts if word in self]
+        return sorted(words, key=lambda word: (-starts[word], word))[:most]
+
+
+@dataclass
+class Candidates:
+    """For words of texts the words that may take their place, packed: some hundred bytes a text."""
+
+    texts: dict[bytes, int] = field(default_factory=dict)  # by content key: which text this is
+    text_starts: "array[int]" = field(default_factory=lambda: array("q", [0]))  # in `words`
+    words: "array[int]" = field(default_factory=lambda: array("i"))  # positions in their texts
+    word_starts: "array[int]" = field(default_factory=lambda: array("q", [0]))  # in `found`
+    found: "array[int]" = field(default_factory=lambda: array("i"))  # places in `pool`, the most probable first
+    pool: list[str] = field(default_factory=list)
+
+    def of(self, key: bytes, position: int) -> "array[int] | None":
+        """None for a word that the model was not asked about."""
+        text = self.texts.get(key)
+        if text is None:
+            return None
+        start, end = self.text_starts[text], self.text_starts[text + 1]
+        word = bisect_left(self.words, position, start, end)
+        if word == end or self.words[word] != position:
+            return None
+        return self.found[self.word_starts[word] : self.word_starts[word + 1]]
+
+
+class Packer:
+    """Makes candidates of answers, at most so many a word; `known` are the words that Han characters may make up."""
+
+    def __init__(self, known: HanWords, *, most: int) -> None:
+        self.packed = Candidates()
+        self._known, self._most = known, most
+        self._places: dict[str, int] = {}
+
+    def add(self, key: bytes, words: Sequence[str], answer: TextPredictions) -> None:
+        """What the model said about the words of a text."""
+        packed = self.packed
+        packed.texts[key] = len(packed.texts)
+        for position, found in self._candidates(words, answer):
+            packed.words.append(position)
+            packed.found.extend([self._place(word) for word in found])
+            packed.word_starts.append(len(packed.found))
+        packed.text_starts.append(len(packed.words))
+
+    def _candidates(self, words: Sequence[str], answer: TextPredictions) -> Iterator[tuple[int, list[str]]]:
+        pieces = zip(answer.words, answer.found, answer.logits, strict=True)
+        for position, group in groupby(pieces, key=lambda piece: piece[0]):
+            word = words[position]
+            columns = [Column(found.split(), logits) for _, found, logits in group]
+            if not is_han(word):
+                yield position, [written_like(word, other) for other in columns[0].characters]
+            else:
+                found = self._known.combined(columns, most=self._most + 1)
+                yield position, [other for other in found if other != word][: self._most]
+
+    def _place(self, word: str) -> int:
+        place = self._places.setdefault(word, len(self._places))
+        if place == len(self.packed.pool):
+            self.packed.pool.append(word)
+        return place
 
 
 @dataclass(frozen=True)
@@ -29,7 +128,7 @@ class FillInWords(WordMethod):
     neighbours: NearestWords | None
     kind: str = "masked_lm"
 
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         """A word that the model or the vectors would put here."""
         found = self.candidates.of(source.key, position)
         if found:

@@ -9,20 +9,80 @@ import torch
 from torch import Tensor
 
 from limbeck.augmentation.language_model import LanguageModel
-from limbeck.augmentation.masked_rows import Frame, MaskedRows
 from limbeck.augmentation.piece_words import BYTES_START, Blank, blanks_in
-from limbeck.augmentation.prediction_store import Answer
+from limbeck.augmentation.prediction_store import TextPredictions
 from limbeck.augmentation.words import cut_words
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import sent
 from limbeck.training.modes import evaluating
+
+Places = npt.NDArray[np.int64]
+
+
+class MaskedRows(NamedTuple):
+    """Rows of one length, and where their masks are."""
+
+    inputs: dict[str, Places]  # (rows, tokens): input_ids and what else the model reads
+    rows: Places  # (masks)
+    columns: Places  # (masks)
+
+
+class TextFrame(NamedTuple):
+    """What stands around a text, and how much of it there is room for."""
+
+    before: list[int]
+    after: list[int]
+    mask: int
+    padding: int
+    has_types: bool
+    room: int
+
+    @classmethod
+    def of(cls, tokenizer: Any, *, max_length: int) -> "TextFrame":
+        """The special tokens that this tokenizer puts around a text."""
+        row = tokenizer("a", return_special_tokens_mask=True)
+        of_text = [place for place, is_special in enumerate(row["special_tokens_mask"]) if not is_special]
+        before, after = row["input_ids"][: of_text[0]], row["input_ids"][of_text[-1] + 1 :]
+        has_types = "token_type_ids" in row
+        room = max_length - len(before) - len(after)
+        return cls(before, after, tokenizer.mask_token_id, tokenizer.pad_token_id or 0, has_types, room)
+
+    def length(self, pieces: int) -> int:
+        """Of the row that a text of so many pieces makes."""
+        return len(self.before) + min(pieces, self.room) + len(self.after)
+
+    def masked(self, texts: Sequence[Sequence[int]], blanks: Sequence[tuple[int, Blank]]) -> MaskedRows:
+        """A row for each blank of a text, which is given by its number among the texts.
+
+        Of a text that is too long, a window with the blank in its middle.
+        """
+        longest = max(self.length(len(texts[number])) for number, _ in blanks)
+        ids = np.full((len(blanks), longest), self.padding, dtype=np.int64)
+        is_there = np.zeros_like(ids)
+        rows, columns = [], []
+        for row, (number, blank) in enumerate(blanks):
+            start = self._window(len(texts[number]), blank)
+            line = [*self.before, *texts[number][start : start + self.room], *self.after]
+            ids[row, : len(line)], is_there[row, : len(line)] = line, 1
+            rows += [row] * (blank.end - blank.first)
+            columns += [len(self.before) + place - start for place in range(blank.first, blank.end)]
+        ids[rows, columns] = self.mask
+        inputs = {"input_ids": ids, "attention_mask": is_there}
+        if self.has_types:
+            inputs["token_type_ids"] = np.zeros_like(ids)
+        return MaskedRows(inputs, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
+
+    def _window(self, length: int, blank: Blank) -> int:
+        middle = (blank.first + blank.end) // 2
+        return max(0, min(middle - self.room // 2, length - self.room))
+
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # as a teacher is asked
 LOGITS_PER_BATCH = 1 << 28  # a gigabyte: every mask has one for each piece of the vocabulary
 KINDS = ("word", "han")
 
 
-class Lines(NamedTuple):
+class MaskedTexts(NamedTuple):
     """Texts as pieces and as words, and which of these are to be masked."""
 
     pieces: list[list[int]]
@@ -39,7 +99,7 @@ class Top(NamedTuple):
 
 def answers_about(
     texts: Sequence[str], model: LanguageModel, *, language: str, most: int, tokens_per_batch: int | None = None
-) -> list[Answer]:
+) -> list[TextPredictions]:
     """For every word that the model can be asked about, the `most` probable others; for Han words characters, place by
     place. All pieces of the word are masked at once, and nothing else. An answer does not depend on other texts, but
     for what rounding makes of the size of a batch."""
@@ -48,7 +108,7 @@ def answers_about(
     count = min(2 * most + 2, model.model.config.vocab_size)
     top = _most_probable(lines, model, count=count, tokens_per_batch=tokens_per_batch)
     masks = [(number, blank, place) for number, blank in lines.blanks for place in range(blank.first, blank.end)]
-    answers = [Answer([], [], []) for _ in texts]
+    answers = [TextPredictions([], [], []) for _ in texts]
     for (number, blank, place), pieces, logits in zip(masks, top.pieces, top.logits, strict=True):
         answer, word, there = answers[number], lines.words[number][blank.word], logits > -np.inf
         answer.words.append(blank.word)
@@ -65,13 +125,13 @@ def answers_about(
     return answers
 
 
-def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> Lines:
+def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> MaskedTexts:
     # Byte-level pieces take in the space before a word; the first word of a text gets one, to be a word like others.
     space = " " if model.vocabulary.mark == BYTES_START else ""
     found = model.tokenizer(
         [space + text for text in texts], add_special_tokens=False, return_offsets_mapping=True, verbose=False
     )
-    lines = Lines(found["input_ids"], [], [])
+    lines = MaskedTexts(found["input_ids"], [], [])
     for number, (text, offsets) in enumerate(zip(texts, found["offset_mapping"], strict=True)):
         cut = cut_words(text, language=language)
         spans = [(max(start - len(space), 0), end - len(space)) for start, end in offsets]
@@ -83,10 +143,10 @@ def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> Line
     return lines
 
 
-def _most_probable(lines: Lines, model: LanguageModel, *, count: int, tokens_per_batch: int | None) -> Top:
+def _most_probable(lines: MaskedTexts, model: LanguageModel, *, count: int, tokens_per_batch: int | None) -> Top:
     """Of every masked piece, blank after blank; what is found stays on the device until all is there."""
     device, size = model.device, model.model.config.vocab_size
-    frame = Frame.of(model.tokenizer, max_length=model.max_length)
+    frame = TextFrame.of(model.tokenizer, max_length=model.max_length)
     masks = np.array([blank.end - blank.first for _, blank in lines.blanks], dtype=np.int64)
     starts = np.cumsum(masks) - masks
     pieces = torch.zeros((int(masks.sum()), count), dtype=torch.int32, device=device)

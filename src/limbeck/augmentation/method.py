@@ -21,7 +21,7 @@ def pick(dice: Dice, count: int) -> int:
     return int(dice.random() * count)
 
 
-class Source(NamedTuple):
+class SourceText(NamedTuple):
     """One text that copies are made of."""
 
     key: bytes  # content key of the text, under which a method may have prepared something for it
@@ -56,7 +56,7 @@ class WordMethod(ABC):
     fraction: float
 
     @abstractmethod
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         """What the word at this position becomes: another word, DELETED, or None to leave it as it is."""
 
 
@@ -76,7 +76,7 @@ class PairMethod(ABC):
     kind: str
 
     @abstractmethod
-    def partner(self, source: Source, dice: Dice) -> str | None:
+    def partner(self, source: SourceText, dice: Dice) -> str | None:
         """Another text to stand beside this one; None where there is none, or where the dice fell otherwise."""
 
 

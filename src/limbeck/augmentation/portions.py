@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from limbeck.artifacts.mapped import list_column
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation.copies import Copy, Workshop
+from limbeck.augmentation.copies import Copy, Tally, Workshop
 from limbeck.augmentation.originals import Originals
-from limbeck.augmentation.tally import Tally
 from limbeck.text.folding import folded
 
 ROWS_AT_ONCE = 256

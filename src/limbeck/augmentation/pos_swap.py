@@ -3,15 +3,19 @@
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import NamedTuple
 
-from limbeck.artifacts.rows import Rows, content_key
-from limbeck.augmentation.method import Bench, Dice, Source, WordMethod, pick, texts_of
-from limbeck.augmentation.tag_store import tags_of_texts
-from limbeck.augmentation.tagging import Tagger
+import pyarrow as pa
+
+from limbeck.artifacts.rows import KEY_BYTES, Rows, content_key
+from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
+from limbeck.augmentation.prediction_store import keep, stored_batches
+from limbeck.augmentation.processes import spread, worthwhile
+from limbeck.augmentation.tagging import Tagger, tag_texts, tagger_id
 from limbeck.augmentation.words import cut_words
 from limbeck.recipe.augmentation import PosSwap
 
@@ -60,7 +64,7 @@ class SwapWithinTag(WordMethod):
     drawers: list[Drawer]  # by number of the tag
     kind: str = "pos_swap"
 
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         """A word of the same tag; None for a text that was not there when the words were tagged."""
         tag = self.tags.of_word(source.key, position)
         if tag is None:
@@ -90,3 +94,38 @@ def _tagger(section: PosSwap, language: str) -> Tagger:
     if section.tagger != "auto":
         return section.tagger
     return "jieba" if language == "zh" else "hanta"
+
+
+SCHEMA = pa.schema([("key", pa.binary(KEY_BYTES)), ("tags", pa.large_string())])
+TEXTS_AT_ONCE = 256  # one task
+TASKS_PER_FILE = 64  # a run that is killed tags at most so many again
+CHARACTERS_PER_SECOND = 150_000  # tagged by one process; about
+
+
+def tags_of_texts(texts: Mapping[bytes, str], tagger: Tagger, bench: Bench) -> dict[bytes, str]:
+    """For each text, by content key, the tags of its words; from the store as far as it has them."""
+    folder = bench.store / tagger_id(tagger, language=bench.language)
+    tags = dict(_stored(folder, texts))
+    missing = [text for key, text in texts.items() if key not in tags]
+    if not missing:
+        return tags
+    processes = worthwhile(bench.processes, seconds=sum(map(len, missing)) / CHARACTERS_PER_SECOND)
+    tasks = [missing[start : start + TEXTS_AT_ONCE] for start in range(0, len(missing), TEXTS_AT_ONCE)]
+    found: dict[bytes, str] = {}
+    with bench.reporter.bar("tagging parts of speech", total=len(missing), unit="texts") as bar:
+        results = spread(tag_texts, tasks, equipment=(tagger, bench.language), processes=processes)
+        for number, (task, result) in enumerate(zip(tasks, results, strict=True), start=1):
+            found.update(zip(map(content_key, task), result, strict=True))
+            bar.advance(len(task))
+            if number % TASKS_PER_FILE == 0 or number == len(tasks):
+                keep(folder, pa.table([list(found), list(found.values())], schema=SCHEMA))
+                tags |= found
+                found = {}
+    return tags
+
+
+def _stored(folder: Path, wanted: Mapping[bytes, str]) -> Iterator[tuple[bytes, str]]:
+    """What the store holds of the wanted texts."""
+    for batch in stored_batches(folder):
+        keys, tags = (batch.column(name).to_pylist() for name in SCHEMA.names)
+        yield from ((key, found) for key, found in zip(keys, tags, strict=True) if key in wanted)

@@ -6,19 +6,20 @@ and for characters their logits.
 """
 
 from collections.abc import Iterator, Mapping
+from hashlib import blake2b
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 import pyarrow as pa
 
-from limbeck.artifacts.checkpoint import checkpoint_fingerprint
-from limbeck.artifacts.manifest import fingerprint_of
+from limbeck.artifacts.manifest import DIGEST_BYTES, checkpoint_fingerprint, file_digest, fingerprint_of
+from limbeck.artifacts.mapped import map_table
 from limbeck.artifacts.rows import KEY_BYTES
 from limbeck.augmentation import words
 from limbeck.augmentation.method import Bench
-from limbeck.augmentation.shards import keep, stored_batches
 from limbeck.recipe.augmentation import MaskedLm
 
 TEXTS_AT_ONCE = {"cpu": 256, "cuda": 4096}  # asked about in one go, and kept in one file
@@ -33,7 +34,7 @@ SCHEMA = pa.schema(
 )
 
 
-class Answer(NamedTuple):
+class TextPredictions(NamedTuple):
     """About one text; the lists are by masked piece."""
 
     words: list[int]
@@ -41,7 +42,9 @@ class Answer(NamedTuple):
     logits: list[list[float]]
 
 
-def answers_to_texts(texts: Mapping[bytes, str], section: MaskedLm, bench: Bench) -> Iterator[tuple[bytes, Answer]]:
+def answers_to_texts(
+    texts: Mapping[bytes, str], section: MaskedLm, bench: Bench
+) -> Iterator[tuple[bytes, TextPredictions]]:
     """For each text, by content key, what the model says; from the store as far as it has it, each text once."""
     from limbeck.models.checkpoint import find_checkpoint
 
@@ -62,15 +65,15 @@ def _way_of_asking(checkpoint: Path, section: MaskedLm, *, language: str) -> str
     return fingerprint_of(f"{checkpoint_fingerprint(str(checkpoint))} {language} {cutter} {numbers}")
 
 
-def _stored(folder: Path) -> Iterator[tuple[bytes, Answer]]:
+def _stored(folder: Path) -> Iterator[tuple[bytes, TextPredictions]]:
     for batch in stored_batches(folder):
         for key, *answer in zip(*(batch.column(name).to_pylist() for name in SCHEMA.names), strict=True):
-            yield key, Answer(*answer)
+            yield key, TextPredictions(*answer)
 
 
 def _asked(
     texts: Mapping[bytes, str], checkpoint: Path, section: MaskedLm, bench: Bench, *, folder: Path
-) -> Iterator[tuple[bytes, Answer]]:
+) -> Iterator[tuple[bytes, TextPredictions]]:
     """Portion by portion, each of which is kept as soon as it is there."""
     from limbeck.augmentation.language_model import load_language_model
     from limbeck.augmentation.masked_predictions import answers_about
@@ -84,3 +87,30 @@ def _asked(
             keep(folder, pa.table(columns, schema=SCHEMA))
             bar.advance(len(portion))
             yield from zip(portion, answers, strict=True)
+
+
+def stored_batches(folder: Path) -> Iterator[pa.RecordBatch]:
+    """What the folder holds; a damaged file counts as not there."""
+    for path in sorted(folder.glob("*.arrow")):
+        try:
+            table = map_table(path).table if file_digest(path) == path.stem else None
+        except (OSError, pa.ArrowInvalid):
+            continue
+        if table is not None:
+            yield from table.to_batches()
+
+
+def keep(folder: Path, table: pa.Table) -> None:
+    """Add a file with this table."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content = sink.getvalue()
+    name = blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
+    scratch = folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same file just now
+    try:
+        scratch.write_bytes(content)
+        scratch.rename(folder / f"{name}.arrow")
+    finally:
+        scratch.unlink(missing_ok=True)

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.augmentation.copies import Workshop
-from limbeck.augmentation.judging import Verdict, Verdicts
+from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.judging import CopyVerdict, Verdicts
 from limbeck.augmentation.originals import Originals, Part
-from limbeck.augmentation.tally import Tally
 
-REPEATS = (Verdict.DUPLICATE, Verdict.IN_TRAIN, Verdict.IN_TRANSFER, Verdict.IN_DEV_OR_TEST)
+REPEATS = (CopyVerdict.DUPLICATE, CopyVerdict.IN_TRAIN, CopyVerdict.IN_TRANSFER, CopyVerdict.IN_DEV_OR_TEST)
 
 
 def quality_of(
@@ -30,7 +29,7 @@ def quality_of(
 
     The seconds of a method are those that one process would need if it were the only method.
     """
-    is_kept, rows = verdicts == Verdict.KEPT, len(originals.rows)
+    is_kept, rows = verdicts == CopyVerdict.KEPT, len(originals.rows)
     shared_seconds = tally.all_seconds - sum(tally.seconds)
     by_method = [
         {
@@ -50,12 +49,12 @@ def quality_of(
         "copies": originals.parts["train"].copies if "train" in originals.parts else 0,
         "asked": tally.asked,
         "unchanged": tally.unchanged,
-        "duplicates": _count(verdicts, Verdict.DUPLICATE),
-        "in_train": _count(verdicts, Verdict.IN_TRAIN),
-        **({"in_transfer": _count(verdicts, Verdict.IN_TRANSFER)} if "transfer" in originals.parts else {}),
-        "in_dev_or_test": _count(verdicts, Verdict.IN_DEV_OR_TEST),
-        "not_drawn": _count(verdicts, Verdict.NOT_DRAWN),
-        "kept": _count(verdicts, Verdict.KEPT),
+        "duplicates": _count(verdicts, CopyVerdict.DUPLICATE),
+        "in_train": _count(verdicts, CopyVerdict.IN_TRAIN),
+        **({"in_transfer": _count(verdicts, CopyVerdict.IN_TRANSFER)} if "transfer" in originals.parts else {}),
+        "in_dev_or_test": _count(verdicts, CopyVerdict.IN_DEV_OR_TEST),
+        "not_drawn": _count(verdicts, CopyVerdict.NOT_DRAWN),
+        "kept": _count(verdicts, CopyVerdict.KEPT),
         "sources": rows,
         "sources_used": _distinct(sources[is_kept]),
         **({"of_transfer": _of_part("transfer", originals, sources[is_kept])} if "transfer" in originals.parts else {}),
@@ -78,7 +77,7 @@ def _of_part(part: Part, originals: Originals, kept: npt.NDArray[np.int32]) -> d
     }
 
 
-def _count(verdicts: Verdicts, verdict: Verdict) -> int:
+def _count(verdicts: Verdicts, verdict: CopyVerdict) -> int:
     return int((verdicts == verdict).sum())
 
 

@@ -1,30 +1,47 @@
 """Room 3: make copies of training rows and transfer text, drop what repeats, and write down what was done."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple, assert_never
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK, Key
+from limbeck.artifacts.mapped import Matrix, map_table
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
-from limbeck.artifacts.whole import written_whole
-from limbeck.augmentation.copies import Workshop
-from limbeck.augmentation.judging import judge
-from limbeck.augmentation.keeping import Made, write_kept
-from limbeck.augmentation.method import Bench
+from limbeck.artifacts.transfer_text import SOURCES, TransferText, save_transfer_text
+from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.judging import CopyVerdict, Verdicts, judge
+from limbeck.augmentation.masked_lm import masked_lm
+from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
+from limbeck.augmentation.method import Bench, Prepared
 from limbeck.augmentation.originals import Originals
-from limbeck.augmentation.portions import copy_portion, portions_of, schema_of
-from limbeck.augmentation.preparing import prepared
+from limbeck.augmentation.pairing import pairing
+from limbeck.augmentation.portions import SIDES, copy_portion, portions_of, schema_of
+from limbeck.augmentation.pos_swap import pos_swap
 from limbeck.augmentation.processes import available_cores, spread, worthwhile
 from limbeck.augmentation.quality import quality_of
-from limbeck.augmentation.tally import Tally
+from limbeck.augmentation.word_vectors import word_vectors
 from limbeck.augmentation.words import load_words
 from limbeck.errors import NothingAugmented
 from limbeck.progress import Reporter
-from limbeck.recipe.augmentation import Augmentation
+from limbeck.recipe.augmentation import (
+    Augmentation,
+    Delete,
+    MaskedLm,
+    Masking,
+    Method,
+    Ngram,
+    Pairing,
+    PosSwap,
+    Swap,
+    WordVectors,
+)
 
 CHARACTERS_PER_SECOND = 3_000_000  # of copies, made by one process; about
 
@@ -45,7 +62,7 @@ def augment(
     The same section and texts give the same copies in any number of processes. `store` keeps the tags of words and the
     answers of language models from run to run.
     """
-    with written_whole(out, kind="transfer", key=key) as scratch:
+    with written_atomically(out, kind="transfer", key=key) as scratch:
         started = perf_counter()
         bench = Bench(corpus.language, section.processes or available_cores(), store, reporter)
         gathered = transfer.rows if transfer is not None and section.transfer_copies else None
@@ -119,3 +136,83 @@ def _tell(quality: dict[str, Any], reporter: Reporter) -> None:
         f"{quality['sources']:,} {rows}; dropped: {quality['unchanged']:,} unchanged, {quality['duplicates']:,} "
         f"duplicates, {quality['in_train']:,} already in train, {already}{quality['in_dev_or_test']:,} in dev or test"
     )
+
+
+class Made(NamedTuple):
+    """The changed copies, on disk but for their numbers."""
+
+    table: pa.Table
+    sources: npt.NDArray[np.int32]  # (copies): places among all rows that are copied
+    keys: npt.NDArray[np.uint64]  # (copies, 2)
+    changes: npt.NDArray[np.int32]  # (copies, methods)
+
+    @classmethod
+    def load(cls, path: Path) -> "Made":
+        table = map_table(path).table
+        keys, changes = Matrix(table["key"], dtype=np.uint64), Matrix(table["changes"], dtype=np.int32)
+        return cls(table, table["source"].to_numpy(), keys.whole(), changes.whole())
+
+
+def write_kept(copies: pa.Table, verdicts: Verdicts, originals: Rows, scratch: Path) -> Rows:
+    """The copies that stay, as rows in a file of the work folder, and beside the artifact's rows where each is from:
+    `originals` are all rows that are copied."""
+    path, sides = scratch / WORK / "kept.arrow", [name for name in SIDES if name in copies.column_names]
+    ids = originals.table["id"].combine_chunks()
+    with ExitStack() as closing:
+        rows_file = _Table(path, closing)
+        sources_file = _Table(scratch / SOURCES, closing)
+        seen = written = 0
+        for batch in copies.to_batches():
+            kept = batch.filter(pa.array(verdicts[seen : seen + batch.num_rows] == CopyVerdict.KEPT))
+            seen += batch.num_rows
+            names = [f"augmented-{number}" for number in range(written, written + kept.num_rows)]
+            written += kept.num_rows
+            texts = [kept.column(side) for side in sides]
+            rows_file.write(Rows.of(ids=names, texts=texts[0], pairs=texts[1] if len(texts) == 2 else None).table)
+            sources = {"id": pa.array(names, pa.string()), "source": ids.take(kept.column("source"))}
+            sources_file.write(pa.table({**sources, "changes": kept.column("changes")}))
+    return Rows.load(path)
+
+
+class _Table:
+    """An Arrow file that is written piece by piece; the first piece says what columns it has."""
+
+    def __init__(self, path: Path, closing: ExitStack) -> None:
+        self._path, self._closing = path, closing
+        self._writer: Any = None
+
+    def write(self, table: pa.Table) -> None:
+        if self._writer is None:
+            sink = self._closing.enter_context(pa.OSFile(str(self._path), "wb"))
+            self._writer = self._closing.enter_context(pa.ipc.new_file(sink, table.schema))
+        self._writer.write_table(table)
+
+
+def prepared(method: Method, rows: Rows, bench: Bench) -> Prepared:
+    """The method, ready to change the texts of these rows."""
+    match method:
+        case PosSwap():
+            return pos_swap(method, rows, bench)
+        case WordVectors():
+            return word_vectors(method, rows, bench)
+        case MaskedLm():
+            return masked_lm(method, rows, bench)
+        case Pairing():
+            return pairing(method, rows, bench)
+        case _:
+            return _ready_as_it_is(method)
+
+
+def _ready_as_it_is(method: Masking | Delete | Ngram | Swap) -> Prepared:
+    """The methods that need to know nothing of the rows."""
+    match method:
+        case Masking():
+            return MaskWords(method.fraction)
+        case Delete():
+            return DeleteWords(method.fraction)
+        case Ngram():
+            return KeepNgram(method.probability, method.shortest, method.longest)
+        case Swap():
+            return SwapWords(method.fraction)
+        case _:
+            assert_never(method)

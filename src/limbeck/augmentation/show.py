@@ -12,16 +12,15 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.copies import Workshop
+from limbeck.augmentation.copies import Tally, Workshop
 from limbeck.augmentation.method import Bench
 from limbeck.augmentation.run import equipped
-from limbeck.augmentation.tally import Tally
 from limbeck.augmentation.words import CutText, cut_words
 from limbeck.errors import ColumnMissing, RecipeInvalid
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import Augmentation
-from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.problems import problems_of
+from limbeck.recipe.toml import apply_overrides
 from limbeck.tables import TableForm, read_table
 from limbeck.tables.table import open_table
 from limbeck.text.language import detect_language

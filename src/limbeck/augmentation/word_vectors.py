@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.method import Bench, Dice, Source, WordMethod, pick, texts_of
+from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.words import cut_words
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import WordVectors
@@ -28,7 +28,7 @@ class NearestWords(WordMethod):
     pool: list[str]
     kind: str = "word_vectors"
 
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         """One of the neighbours."""
         place = self.places.get(source.cut.words[position])
         if place is None:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from limbeck import __version__
-from limbeck.artifacts.disk import disk_faults_told, refuse_place
+from limbeck.artifacts.disk import disk_errors_as_user_errors, refuse_place
 from limbeck.cores import share_cores
 from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
 
@@ -67,7 +67,9 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
     def reported(*args: Parameters.args, **options: Parameters.kwargs) -> None:
         name = command.__name__.replace("_", "-")
         try:
-            with disk_faults_told(Path("the output"), advice="Correct that, then run the same command again."):
+            with disk_errors_as_user_errors(
+                Path("the output"), advice="Correct that, then run the same command again."
+            ):
                 command(*args, **options)
         except LimbeckError as error:
             if isinstance(error, DiskFull):

@@ -6,13 +6,15 @@ from pathlib import Path
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, RowValues, labelled_rows
 from limbeck.errors import FileEmpty, FileUnreadable
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables import TableForm
 from limbeck.tables.raw_table import RawTable, Watch, find_column, unwatched
 from limbeck.tables.table import open_table, plain_text
 
 
-def read_file(section: Corpus, path: Path, *, split: str, watch: Watch = unwatched) -> tuple[LabelledRows, LabelReader]:
+def read_file(
+    section: CorpusSection, path: Path, *, split: str, watch: Watch = unwatched
+) -> tuple[LabelledRows, LabelReader]:
     """All rows of a file of the split `split`, and the reader of their labels, which knows the label columns.
 
     A null or a missing value, and a row of another form than the first, are errors with the row's number; so is a
@@ -27,7 +29,7 @@ def read_file(section: Corpus, path: Path, *, split: str, watch: Watch = unwatch
     return rows, reader
 
 
-def label_positions(section: Corpus, table: RawTable) -> list[int]:
+def label_positions(section: CorpusSection, table: RawTable) -> list[int]:
     """Where the label column stands, or each of several; raises FileUnreadable where one is named twice."""
     columns = section.label if isinstance(section.label, list) else [section.label]
     positions = [find_column(table, column, key="label") for column in columns]
@@ -39,7 +41,9 @@ def label_positions(section: Corpus, table: RawTable) -> list[int]:
     return positions
 
 
-def row_values(section: Corpus, table: RawTable, labels: Sequence[int], reader: LabelReader) -> Iterator[RowValues]:
+def row_values(
+    section: CorpusSection, table: RawTable, labels: Sequence[int], reader: LabelReader
+) -> Iterator[RowValues]:
     """The rows of a table; `labels` are the positions of its label columns."""
     texts = {"text": find_column(table, section.text, key="text")}
     if section.pair is not None:

@@ -1,23 +1,69 @@
 """What was found while reading the corpus: the facts of corpus.json, and the lines a person sees."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.markup import escape
 
-from limbeck.corpus.balance import balance_lines
-from limbeck.corpus.labelled import LabelledRows
-from limbeck.corpus.labels import Classes
-from limbeck.corpus.overlap import Overlap, Repeats
-from limbeck.corpus.several_labels import find_other_separator
-from limbeck.corpus.source import Source
-from limbeck.corpus.weights import LARGEST_WEIGHT, weigh_classes
+from limbeck.corpus.balance import LARGEST_WEIGHT, balance_lines, weigh_classes
+from limbeck.corpus.labelled import Classes, LabelledRows, find_other_separator
+from limbeck.corpus.source import CorpusSource
 from limbeck.errors import some
 from limbeck.progress import Reporter
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.text.language import detect_language
+
+
+@dataclass(frozen=True)
+class SplitOverlap:
+    """How many rows of a held-out split stand in train."""
+
+    rows: int  # of the split
+    found: int  # of these with the same folded text as a training row
+    verbatim: int  # of these with exactly the same text
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The held-out splits' overlap with train, and the positions of the training rows concerned."""
+
+    splits: dict[str, SplitOverlap]
+    train_positions: list[int]
+
+
+def find_overlap(train: LabelledRows, held_out: Mapping[str, LabelledRows]) -> Overlap:
+    """Compare dev and test with train; two texts are the same if case, white space and width do not count."""
+    exact, folded = set(train.exact_keys), set(train.folded_keys)
+    splits = {
+        name: SplitOverlap(
+            rows=len(rows),
+            found=sum(key in folded for key in rows.folded_keys),
+            verbatim=sum(key in exact for key in rows.exact_keys),
+        )
+        for name, rows in held_out.items()
+    }
+    unwanted = {key for rows in held_out.values() for key in rows.folded_keys}
+    return Overlap(splits, [at for at, key in enumerate(train.folded_keys) if key in unwanted])
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What train repeats within itself."""
+
+    duplicates: int  # rows whose folded text an earlier row has
+    conflicts: int  # folded texts that stand there with two or more labels
+
+
+def find_repeats(train: LabelledRows) -> Repeats:
+    """Count training rows that repeat a text, and texts whose labels contradict each other."""
+    labels_of = defaultdict(set)
+    for key, label in zip(train.folded_keys, train.labels, strict=True):
+        labels_of[key].add(label)
+    conflicts = sum(len(labels) > 1 for labels in labels_of.values())
+    return Repeats(duplicates=len(train) - len(labels_of), conflicts=conflicts)
+
 
 WARNING = "  [yellow]warning[/yellow]:"
 
@@ -33,7 +79,9 @@ class Findings:
     repeats: Repeats
 
 
-def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Findings, name: str) -> dict[str, Any]:
+def facts_of(
+    section: CorpusSection, *, source: CorpusSource, classes: Classes, findings: Findings, name: str
+) -> dict[str, Any]:
     """What goes into corpus.json."""
     splits = findings.splits
     rows_per_label = {split: _rows_per_label(rows, classes) for split, rows in splits.items()}
@@ -68,14 +116,14 @@ def facts_of(section: Corpus, *, source: Source, classes: Classes, findings: Fin
     }
 
 
-def _likelier_separator(section: Corpus, source: Source) -> str | None:
+def _likelier_separator(section: CorpusSection, source: CorpusSource) -> str | None:
     """What seems to stand between labels in one column of several labels, where it is not what the recipe says."""
     if not section.multi_label or isinstance(section.label, list):
         return None
     return find_other_separator(source.splits["train"].labels)
 
 
-def _weights(section: Corpus, *, rows_per_class: Mapping[str, int], rows: int) -> dict[str, Any]:
+def _weights(section: CorpusSection, *, rows_per_class: Mapping[str, int], rows: int) -> dict[str, Any]:
     weights = weigh_classes(
         section.class_weights, rows_per_class=rows_per_class, rows=rows, is_multi_label=section.multi_label
     )

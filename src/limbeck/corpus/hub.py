@@ -9,7 +9,7 @@ from limbeck.corpus.file_rows import label_positions, row_values
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import RowValues
 from limbeck.errors import FileUnreadable, some
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables.hub import load_data_set
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
@@ -30,7 +30,7 @@ class HubData:
     ties: int  # see LabelReader
 
 
-def read_hub(section: Corpus) -> HubData:
+def read_hub(section: CorpusSection) -> HubData:
     """All labelled rows of a data set. A test split without labels (GLUE's are -1) is left out."""
     assert section.hub is not None, "the caller has looked"
     loaded = load_data_set(section.hub)
@@ -38,7 +38,7 @@ def read_hub(section: Corpus) -> HubData:
     unlabelled = ties = 0
     class_names: list[str] = []
     for ours, theirs in _present(loaded, name=section.hub).items():
-        split = _Split(section, loaded[theirs])
+        split = _HubSplit(section, loaded[theirs])
         rows = list(split.rows())
         class_names = class_names or split.class_order
         if ours != "train" or not section.multi_label:
@@ -50,10 +50,10 @@ def read_hub(section: Corpus) -> HubData:
     return HubData(splits=splits, class_names=class_names, unlabelled=unlabelled, ties=ties)
 
 
-class _Split:
+class _HubSplit:
     """A split of a data set as a table like those of files."""
 
-    def __init__(self, section: Corpus, split: Any) -> None:
+    def __init__(self, section: CorpusSection, split: Any) -> None:
         self._section, self._split = section, split
         columns: Sequence[str] = split.column_names
         self._table = RawTable(path=Path(str(section.hub)), columns=columns, is_named=True, rows=self._cells)

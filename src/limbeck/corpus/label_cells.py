@@ -1,14 +1,17 @@
 """What the label cells of a row say: one label, several in one cell, or a value in a column for each class."""
 
+import ast
+import json
 import math
+import warnings
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from limbeck.corpus.labelled import Label, as_label_set
-from limbeck.corpus.written_lists import written_list
 from limbeck.errors import RowMalformed
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables.raw_table import ABSENT
 from limbeck.tables.table import plain_text
 
@@ -25,7 +28,7 @@ class LabelReader:
     columns had the largest value, so that the first of them was taken.
     """
 
-    def __init__(self, section: Corpus, *, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, section: CorpusSection, *, path: Path, columns: Sequence[str]) -> None:
         self.columns, self.ties = list(columns), 0
         self._path, self._separator = path, section.label_separator
         self._has_columns, self._is_multi_label = isinstance(section.label, list), section.multi_label
@@ -95,3 +98,31 @@ def _shown(cell: object) -> str:
     """The cell for a message of one line."""
     shown = "nothing" if cell is None or cell is ABSENT or cell == "" else repr(cell)
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
+
+
+Items = tuple[object, ...]
+LONGEST_WRITTEN = 10_000  # characters; what is longer is a text
+
+
+@lru_cache(maxsize=4096)  # the same few sets of labels come again and again
+def written_list(cell: str) -> Items | None:
+    """The items of a JSON list, or of a list as Python prints it; None if the cell is no such list."""
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")) or len(text) > LONGEST_WRITTEN:
+        return None
+    try:
+        return tuple(json.loads(text))
+    except (ValueError, RecursionError):
+        return _printed_by_python(text)
+
+
+def _printed_by_python(text: str) -> Items | None:
+    """Only what Python prints the same: ['a' 'b'], as numpy prints it, would read as one item."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # a backslash that escapes nothing
+            items = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    if not isinstance(items, list) or "".join(repr(items).split()) != "".join(text.split()):
+        return None
+    return tuple(items)

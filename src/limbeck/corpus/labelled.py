@@ -1,7 +1,7 @@
 """Labelled rows on their way from a file into the corpus: columns of equal length, labels still as they were read."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -9,7 +9,46 @@ from itertools import chain
 import numpy as np
 
 from limbeck.artifacts.rows import Rows, content_key, folded_key
-from limbeck.corpus.labels import Classes
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Names in class order, the class of every raw label, and what of `label_names` did not fit the data."""
+
+    names: list[str]
+    class_of: dict[str, int]
+    unused_names: list[str]  # keys of label_names that no row carries
+    unnamed: list[str]  # raw labels that label_names leaves as they are
+
+
+def name_classes(raw: Iterable[str], *, label_names: Mapping[str, str], order: Sequence[str] = ()) -> Classes:
+    """The classes of the labels found in train.
+
+    Classes stand in the order of `order` where the source has one (a hub data set's class names), else by number
+    if all labels are whole numbers, else by the alphabet. Raw labels with the same name become one class.
+    """
+    ordered = _ordered(set(raw), order=order)
+    names = list(dict.fromkeys(label_names.get(label, label) for label in ordered))
+    return Classes(
+        names=names,
+        class_of={label: names.index(label_names.get(label, label)) for label in ordered},
+        unused_names=[key for key in label_names if key not in ordered],
+        unnamed=[label for label in ordered if label_names and label not in label_names],
+    )
+
+
+def _ordered(raw: set[str], *, order: Sequence[str]) -> list[str]:
+    if order:
+        place = {label: position for position, label in enumerate(order)}
+        return sorted(raw, key=lambda label: (place.get(label, len(place)), label))
+    if all(_is_integer(label) for label in raw):
+        return sorted(raw, key=lambda label: (int(label), label))
+    return sorted(raw)
+
+
+def _is_integer(label: str) -> bool:
+    return label.removeprefix("-").isdecimal()
+
 
 LabelSet = tuple[str, ...]  # each label once, in alphabetical order: equal sets are equal tuples
 Label = str | LabelSet
@@ -97,3 +136,67 @@ def labelled_rows(values: Iterable[RowValues], *, split: str, is_pair: bool) -> 
 def as_label_set(labels: Iterable[str]) -> LabelSet:
     """The labels, each once, without white space around them; what is then empty is no label."""
     return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
+
+
+SEPARATORS = ("|", ";", ",")
+OTHER_SEPARATORS = (",", ";", "|", "/")  # where it is known that a row may have several labels
+MOST_NAMES = 200  # of the labels of a corpus, or a tenth of its rows
+LONGEST_LABEL = 40  # mean characters of a label
+LEAST_SHARE = 0.01  # of the rows in which the separator stands
+
+
+def find_separator(cells: Sequence[str], *, most: int, separators: Sequence[str] = SEPARATORS) -> str | None:
+    """The separator that cuts the cells into at most `most` names which recur, or None.
+
+    Names recur if there are fewer of them than there are different sets of them, and half of them or more stand in
+    two different sets: "food|price", "food", "price" hold names, "yes, always", "no, never" do not.
+    """
+    times = Counter(cells)
+    return next((separator for separator in separators if _cuts(times, separator, most=most)), None)
+
+
+def find_other_separator(labels: Sequence[LabelSet]) -> str | None:
+    """The separator that the cells seem to have, if the recipe's leaves (nearly) every row with one label at most."""
+    uncut = [whole[0] if whole else "" for whole in labels if len(whole) < 2]
+    if len(labels) - len(uncut) > LEAST_SHARE * len(labels):
+        return None
+    return find_separator(uncut, most=max(MOST_NAMES, len(labels) // 10), separators=OTHER_SEPARATORS)
+
+
+def are_label_lists(lists: Sequence[tuple[str, ...]], *, most: int) -> bool:
+    """Whether lists of values are labels: few values that recur, and not a 0 or 1 for each class."""
+    counts = Counter(chain.from_iterable(lists))
+    has_repeats = any(len(set(values)) < len(values) for values in lists)
+    if not 2 <= len(counts) <= most or (has_repeats and set(counts) <= {"0", "1"}):
+        return False
+    return _are_short(counts) and counts.total() >= 2 * len(counts)
+
+
+def _cuts(times: Counter[str], separator: str, *, most: int) -> bool:
+    names: set[str] = set()
+    sets: set[LabelSet] = set()
+    for cell in times:
+        sets.add(labels := as_label_set(cell.split(separator)))
+        names.update(labels)
+        if len(names) > most:  # soon so in a column of texts
+            return False
+    cut = [cell for cell in times if separator in cell]
+    if sum(times[cell] for cell in cut) < max(1, LEAST_SHARE * times.total()):
+        return False
+    if separator == "," and _are_decimals(cut, names):
+        return False
+    return _recur(names, sets - {()}) and _are_short(names)
+
+
+def _recur(names: Collection[str], sets: Collection[LabelSet]) -> bool:
+    company = Counter(chain.from_iterable(sets))
+    return 2 <= len(names) < len(sets) and 2 * sum(count > 1 for count in company.values()) >= len(names)
+
+
+def _are_decimals(cut: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether the comma may be a decimal one: 1,5."""
+    return all(name.isdecimal() for name in names) and all(cell.count(",") == 1 for cell in cut)
+
+
+def _are_short(names: Collection[str]) -> bool:
+    return sum(map(len, names)) <= LONGEST_LABEL * len(names)

@@ -2,25 +2,23 @@
 
 from pathlib import Path
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.whole import written_whole
-from limbeck.corpus.findings import Findings, facts_of, tell
-from limbeck.corpus.labelled import LabelledRows
-from limbeck.corpus.labels import Classes, name_classes
-from limbeck.corpus.overlap import Overlap, find_overlap, find_repeats
-from limbeck.corpus.source import Source, read_source
+from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, tell
+from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
+from limbeck.corpus.source import CorpusSource, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
 from limbeck.errors import LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows
 from limbeck.progress import Reporter
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 
 CUT_SPLITS = ("dev", "test")
 
 
 def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Reporter, name: str) -> Corpus:
     """Read the labelled rows, see to it that there is a dev split, and say what is suspicious about them."""
-    with written_whole(out, kind="corpus", key=key) as scratch:
+    with written_atomically(out, kind="corpus", key=key) as scratch:
         source = read_source(section, reporter=reporter)
         classes = _classes(section, source)
         _check_labels(section, source, classes)
@@ -34,14 +32,14 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
     return Corpus(out)
 
 
-def _prepare(section: CorpusSection, source: Source) -> Findings:
+def _prepare(section: CorpusSection, source: CorpusSource) -> Findings:
     splits, origins = _with_cuts(section, source)
     overlap = find_overlap(splits["train"], {split: splits[split] for split in CUT_SPLITS if split in splits})
     splits["train"], removed = _train_rows(section, splits["train"], overlap)
     return Findings(splits, origins, overlap=overlap, removed=removed, repeats=find_repeats(splits["train"]))
 
 
-def _classes(section: CorpusSection, source: Source) -> Classes:
+def _classes(section: CorpusSection, source: CorpusSource) -> Classes:
     """Those of the training rows; a column for a class makes it one, even if no row has it."""
     columns = source.class_order if isinstance(section.label, list) else []
     labels = {*source.splits["train"].label_counts, *columns}
@@ -50,7 +48,7 @@ def _classes(section: CorpusSection, source: Source) -> Classes:
     return name_classes(labels, label_names=names, order=source.class_order)
 
 
-def _check_labels(section: CorpusSection, source: Source, classes: Classes) -> None:
+def _check_labels(section: CorpusSection, source: CorpusSource, classes: Classes) -> None:
     train = source.splits["train"]
     present = {classes.names[classes.class_of[label]] for label in train.label_counts}
     if section.multi_label and not present:
@@ -65,7 +63,7 @@ def _check_labels(section: CorpusSection, source: Source, classes: Classes) -> N
             raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), row=row)
 
 
-def _with_cuts(section: CorpusSection, source: Source) -> tuple[dict[str, LabelledRows], dict[str, str]]:
+def _with_cuts(section: CorpusSection, source: CorpusSource) -> tuple[dict[str, LabelledRows], dict[str, str]]:
     """The splits with dev, and test if asked for, cut off train where the source has none; and where each is from."""
     splits = dict(source.splits)
     whole = len(splits["train"])

@@ -10,11 +10,11 @@ from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
 from limbeck.errors import FileEmpty, OnlyLabelsUnknown, TooFewRows
 from limbeck.progress import Reporter
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 
 
 @dataclass(frozen=True)
-class Source:
+class CorpusSource:
     """What was read, and from where: file names without folders, or the data set's name."""
 
     splits: Mapping[str, LabelledRows]
@@ -25,13 +25,13 @@ class Source:
     of_other_labels: int = 0  # rows that `only_labels` leaves out
 
 
-def read_source(section: Corpus, *, reporter: Reporter) -> Source:
+def read_source(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
     """Every split that the section names; of its rows those that `only_labels` asks for."""
     source = _from_files(section, reporter=reporter) if section.hub is None else _from_hub(section)
     return _only_labels(section, source) if section.only_labels else source
 
 
-def _only_labels(section: Corpus, source: Source) -> Source:
+def _only_labels(section: CorpusSection, source: CorpusSource) -> CorpusSource:
     """The rows keep their ids, so they are the same rows with or without the others."""
     wanted = set(section.only_labels)
     names = {label: section.label_names.get(label, label) for label in source.splits["train"].label_counts}
@@ -47,12 +47,12 @@ def _only_labels(section: Corpus, source: Source) -> Source:
     return replace(source, splits=splits, of_other_labels=left_out)
 
 
-def _from_files(section: Corpus, *, reporter: Reporter) -> Source:
+def _from_files(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
     paths = {split: Path(path) for split in SPLITS if (path := getattr(section, split))}
     total = sum(path.stat().st_size for path in paths.values() if path.is_file())
     with reporter.bar("reading rows", total=total, unit="bytes") as bar:
         read = {split: read_file(section, path, split=split, watch=bar.advance) for split, path in paths.items()}
-    return Source(
+    return CorpusSource(
         splits={split: rows for split, (rows, _) in read.items()},
         names={split: path.name for split, path in paths.items()},
         class_order=read["train"][1].columns if isinstance(section.label, list) else [],
@@ -61,13 +61,13 @@ def _from_files(section: Corpus, *, reporter: Reporter) -> Source:
     )
 
 
-def _from_hub(section: Corpus) -> Source:
+def _from_hub(section: CorpusSection) -> CorpusSource:
     data = read_hub(section)
     name = Path(str(section.hub)).name if Path(str(section.hub)).is_dir() else str(section.hub)
     if not data.splits.get("train"):
         raise FileEmpty(path=Path(name))
     is_pair = section.pair is not None
-    return Source(
+    return CorpusSource(
         splits={split: labelled_rows(rows, split=split, is_pair=is_pair) for split, rows in data.splits.items()},
         names=dict.fromkeys(data.splits, name),
         class_order=data.class_names,

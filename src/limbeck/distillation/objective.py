@@ -1,17 +1,16 @@
 """The objective: every loss of the recipe, weighted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import Tensor, nn
 
-from limbeck.distillation.terms.batch import Batch
 from limbeck.distillation.terms.custom import CustomTerm
 from limbeck.distillation.terms.features import feature_term
 from limbeck.distillation.terms.layers import layer_term
 from limbeck.distillation.terms.logits import LogitTerm
-from limbeck.distillation.terms.shapes import Shapes
-from limbeck.distillation.terms.term import Term
-from limbeck.recipe.losses import AnyLoss, Custom, FeatureLoss, LayerLoss, Loss
+from limbeck.distillation.terms.term import Batch, Shapes, Term
+from limbeck.recipe.losses import AnyLoss, Custom, Dist, Dkd, FeatureLoss, LayerLoss, Loss, StandardisedLogits
 from limbeck.training.schedules import value_at
 
 
@@ -39,3 +38,50 @@ def term_of(loss: AnyLoss, shapes: Shapes) -> Term:
     if isinstance(loss, LayerLoss):
         return layer_term(loss, shapes)  # type: ignore[arg-type]
     return CustomTerm(loss) if isinstance(loss, Custom) else LogitTerm(loss, shapes)  # type: ignore[arg-type]
+
+
+LEAST_SHARE = 0.01  # of the sum of all terms, over the whole training
+
+
+def weak_terms(history: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line for each term that makes less than a hundredth of the sum, in the stage where it stands."""
+    notes = []
+    stages = dict.fromkeys(epoch.get("stage", 1) for epoch in history)
+    for stage in stages:
+        epochs = [epoch["losses"] for epoch in history if epoch.get("stage", 1) == stage]
+        means = {name: sum(abs(losses[name]) for losses in epochs) / len(epochs) for name in epochs[0]}
+        total, largest = sum(means.values()), max(means, key=lambda name: means[name])
+        notes += [
+            f"{name} is {mean / total:.2%} of the loss and {largest} is {means[largest] / total:.0%}: "
+            f"raise the weight of {name}, or lower that of {largest}"
+            for name, mean in means.items()
+            if len(means) > 1 and total > 0 and mean / total < LEAST_SHARE
+        ]
+    return notes
+
+
+def empty_losses(losses: Sequence[AnyLoss], *, classes: int) -> list[str]:
+    """One line for each such loss; nothing where there are more classes."""
+    if classes != 2:
+        return []
+    return [note for loss in losses if (note := _note(loss))]
+
+
+def _note(loss: AnyLoss) -> str | None:
+    match loss:
+        case StandardisedLogits():
+            return (
+                "standardised_logits: with two classes every standardised row is (+1, -1) or the reverse, so only "
+                "the teacher's best class is left; logit_mse or soft_targets carry more"
+            )
+        case Dkd() if loss.other_weight:
+            return (
+                "dkd: with two classes there is one class besides the target, so its part for the others is always "
+                "zero; soft_targets says the same as what is left"
+            )
+        case Dist() if loss.between_classes:
+            return (
+                "dist: with two classes the correlation over a row's classes is +1 or -1, so that part has no "
+                "gradient; within_classes still works, logit_mse carries more"
+            )
+    return None

@@ -11,38 +11,42 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.artifacts.whole import written_whole
-from limbeck.distillation.apprentice import Apprentice, feature_width, inputs_of, is_transformer
-from limbeck.distillation.drowned import drowned_terms
-from limbeck.distillation.fresh import fresh_student
-from limbeck.distillation.lessons import Lessons, Places, lessons_of
-from limbeck.distillation.live_teacher import LiveTeacher, shape_of
-from limbeck.distillation.objective import Objective
+from limbeck.distillation.new_student import new_student
+from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, trainings_of
-from limbeck.distillation.taught_paraphraser import teach_paraphrasers
-from limbeck.distillation.terms.shapes import Shapes
-from limbeck.distillation.tokenizer_config import write_tokenizer_config
+from limbeck.distillation.student_with_objective import (
+    LiveTeacher,
+    StudentWithObjective,
+    feature_width,
+    inputs_of,
+    is_transformer,
+    shape_of,
+    teach_paraphrasers,
+)
+from limbeck.distillation.terms.term import Shapes
+from limbeck.distillation.training_rows import Places, TrainingRows, training_rows_of
 from limbeck.models.folding import folded
-from limbeck.models.positions import position_count
-from limbeck.models.size import parameter_count, parameter_count_without_embeddings
+from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom, LayerLoss, Loss, needs_of
 from limbeck.recipe.schedule import Schedule
 from limbeck.recipe.student import AnyStudent, Transformer
 from limbeck.training.batches import length_batches, token_budget_batches
+from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import Progress, train
 from limbeck.training.modes import evaluating, quiet_transformers
-from limbeck.training.recording import Slots
 from limbeck.training.skill import judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
@@ -88,7 +92,7 @@ def train_student(
     model = _seeded(student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
-        lessons_of,
+        training_rows_of,
         tokenizer=vocabulary.tokenizer,
         kind="framed" if isinstance(student, Transformer) else "words",
         classes=len(corpus.labels),
@@ -96,8 +100,8 @@ def train_student(
         with_features=not alone and "features" in section.needs,
         device=device,
     )
-    school = School(
-        lessons=tokenise(training_rows(corpus, extra, labels), labels),
+    setup = TrainingSetup(
+        training_rows=tokenise(rows_to_train_on(corpus, extra, labels), labels),
         dev=tokenise(corpus.splits["dev"], None),
         corpus=corpus,
         teacher=origins.teacher,
@@ -106,9 +110,9 @@ def train_student(
         reporter=reporter,
         tracks=tracks,
     )
-    with written_whole(out, kind="student", key=key) as scratch:
+    with written_atomically(out, kind="student", key=key) as scratch:
         trainings = trainings_of(section, alone=alone)
-        finished = [school.train(model, training, work=scratch / WORK / training.folder) for training in trainings]
+        finished = [setup.train(model, training, work=scratch / WORK / training.folder) for training in trainings]
         model = folded(model.cpu())
         model.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
@@ -119,7 +123,7 @@ def train_student(
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev after epoch {facts.best_epoch}")
-    for note in [] if alone else drowned_terms(_history(finished)):
+    for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
 
@@ -130,15 +134,15 @@ def _seeded(
     """The fresh student; all that is random from here on follows from the seed."""
     start_from = origins.start_from() if origins.start_from else None
     torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets a seed of its own
-    return fresh_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
+    return new_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
 
 
 @dataclass(frozen=True)
-class School:
+class TrainingSetup:
     """All that the trainings of one student have in common."""
 
-    lessons: Lessons
-    dev: Lessons
+    training_rows: TrainingRows
+    dev: TrainingRows
     corpus: Corpus
     teacher: Callable[[], Any] | None
     seed: int
@@ -148,20 +152,20 @@ class School:
 
     def train(self, model: Any, training: Training, *, work: Path) -> Progress:
         """One training; leaves its best or last weights in the model."""
-        device, section = self.lessons.labels.device, training.settings
+        device, section = self.training_rows.labels.device, training.settings
         work.mkdir(parents=True, exist_ok=True)
-        apprentice = self._apprentice(model, training).to(device)
-        lengths = self.lessons.lengths()
+        trained = self._apprentice(model, training).to(device)
+        lengths = self.training_rows.lengths()
 
         def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
             return length_batches(lengths, batch_size=section.batch_size, seed=self.seed, epoch=epoch)
 
-        def losses(apprentice: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
-            terms: dict[str, Tensor] = apprentice(self.lessons, places, done)
+        def losses(trained: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
+            terms: dict[str, Tensor] = trained(self.training_rows, places, done)
             return terms
 
         return train(
-            apprentice,
+            trained,
             section,
             arithmetic=choose_arithmetic(section.precision),
             batches=batches,
@@ -173,14 +177,14 @@ class School:
             tracks=self.tracks,
             keep="best" if training.judged_by_dev else "last",
             average=section.average,
-            widths=self.lessons.all_widths() if can_be_recorded(model, training.losses) else None,
+            widths=self.training_rows.all_widths() if can_be_recorded(model, training.losses) else None,
         )
 
-    def _apprentice(self, model: Any, training: Training) -> Apprentice:
+    def _apprentice(self, model: Any, training: Training) -> StudentWithObjective:
         needs = frozenset().union(*(needs_of(loss) for loss in training.losses))
         attention = any(isinstance(loss, LayerLoss) and loss.reads_attention for loss in training.losses)
         live = LiveTeacher(self.teacher(), reads_attention=attention) if "layers" in needs and self.teacher else None
-        features = self.lessons.teacher_features
+        features = self.training_rows.teacher_features
         weights = self.corpus.class_weights
         shapes = Shapes(
             student_features=feature_width(model),
@@ -193,7 +197,7 @@ class School:
         objective = Objective(training.losses, shapes)
         if features is not None:
             teach_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
-        return Apprentice(model, objective, teacher=live)
+        return StudentWithObjective(model, objective, teacher=live)
 
 
 def can_be_recorded(student: Any, losses: Sequence[Loss]) -> bool:
@@ -204,7 +208,7 @@ def can_be_recorded(student: Any, losses: Sequence[Loss]) -> bool:
     return not (moves or others or is_transformer(student))
 
 
-def judge(model: Any, dev: Lessons) -> dict[str, float]:
+def judge(model: Any, dev: TrainingRows) -> dict[str, float]:
     """How well the student does on dev."""
     logits = torch.zeros_like(dev.teacher_logits)
     with evaluating(model):
@@ -214,7 +218,7 @@ def judge(model: Any, dev: Lessons) -> dict[str, float]:
     return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())
 
 
-def training_rows(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
+def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
     """What the student is trained on: alone the labelled rows, else all rows that the teacher has spoken about."""
     if labels is None:
         return corpus.splits["train"]
@@ -264,3 +268,19 @@ def _facts(
         dev_score=best["dev_score"],
         tokenizer="framed" if is_transformer(model) else "words",
     )
+
+
+def write_tokenizer_config(folder: Path, model: Any, *, max_length: int) -> None:
+    """Write tokenizer_config.json beside the tokenizer.json of a saved student."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    config = model.config
+    reads_types = (getattr(config, "type_vocab_size", None) or 0) > 1
+    written = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": max_length,
+        "padding_side": "right",
+        "truncation_side": "right",
+        "pad_token": tokenizer.id_to_token(config.pad_token_id),
+        "model_input_names": ["input_ids", *(["token_type_ids"] if reads_types else []), "attention_mask"],
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(written, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -20,7 +20,7 @@ MAKES_SMALLER = {  # keys of [student], besides the vocabulary, by kind
 }
 
 
-class Tokens(Protocol):
+class CountingTokenizer(Protocol):
     """What is asked of a tokenizer here."""
 
     def __len__(self) -> int:
@@ -40,7 +40,7 @@ class Room:
     kind: str
     precision: str
 
-    def bytes_of(self, tokenizer: Tokens) -> int:
+    def bytes_of(self, tokenizer: CountingTokenizer) -> int:
         """Of the folder with this tokenizer in it."""
         return self.without_tokens + len(tokenizer) * self.of_token + len(tokenizer.to_json().encode())
 
@@ -49,7 +49,7 @@ class Room:
         few = min(FEWEST_TOKENS, most)
         self._refuse_above(self.without_tokens + few * self.of_token, tokens=few)
 
-    def most_tokens(self, of_size: Callable[[int], Tokens], *, most: int) -> int:
+    def most_tokens(self, of_size: Callable[[int], CountingTokenizer], *, most: int) -> int:
         """The largest size up to `most` whose tokenizer fits; raises SizeLimitTooSmall if a small one does not."""
         if self.bytes_of(of_size(most)) <= self.most_bytes:
             return most

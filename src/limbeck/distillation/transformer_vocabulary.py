@@ -8,12 +8,12 @@ from typing import Any, Literal, assert_never
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.size_limit import Room, SizeLimit, cut_facts, tell_cut
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.models.tokenizer import load_tokenizer
@@ -56,7 +56,7 @@ def build_transformer_vocabulary(
     config = AutoConfig.from_pretrained(encoder.folder)
     refuse_family(section, model_type=config.model_type)
     theirs = load_tokenizer(encoder.folder, config)
-    with written_whole(out, kind="vocabulary", key=key) as scratch:
+    with written_atomically(out, kind="vocabulary", key=key) as scratch:
         teacher_ids: list[int] | None = None
         match section.vocabulary.kind:
             case "teacher":

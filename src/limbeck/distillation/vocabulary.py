@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.size_limit import SizeLimit, cut_facts, tell_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
@@ -57,7 +57,7 @@ def build_vocabulary(
     if "teacher" in sources and encoder is None:
         sources = ["random" if source == "teacher" else source for source in sources]
         reporter.note("  the teacher is no encoder and has no word vectors to give: they start at random")
-    with written_whole(out, kind="vocabulary", key=key) as scratch:
+    with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
         student = _shape(section, corpus=corpus, width=sum(widths))
         budget = _budget(section, student, teacher=teacher)

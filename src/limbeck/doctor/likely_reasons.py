@@ -5,10 +5,9 @@ from typing import Any
 
 from limbeck.doctor.extra_text import FLIPS, MEANT_TO_FLIP
 from limbeck.doctor.known import Known
-from limbeck.doctor.objective import drowned, empty
 from limbeck.doctor.reading import UNKNOWN_SHARE
 from limbeck.doctor.tokens import sample
-from limbeck.doctor.training import rising_students
+from limbeck.doctor.training import drowned, empty, rising_students
 
 HARDLY_BETTER = 0.01  # a teacher must be that much more accurate than the student alone
 NOTHING_LEFT = 0.99  # accuracy of the student alone

@@ -12,11 +12,10 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.corpus.run import read_corpus
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.distillation.vectors import width_of
-from limbeck.doctor.collecting import Collected
-from limbeck.doctor.known import Known, NotThere
-from limbeck.doctor.ready_teachers import Teachers
+from limbeck.doctor.known import Collected, Known, NotThere
+from limbeck.doctor.ready_teachers import ReadyTeachers
 from limbeck.doctor.tokens import StudentReading, sample, texts_of
-from limbeck.pretraining.foreseen import refuse_pretraining
+from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter
 from limbeck.recipe.load import LoadedRecipe
 from limbeck.recipe.recipe import Recipe
@@ -45,7 +44,7 @@ def known_of_recipe(loaded: LoadedRecipe, *, scratch: Path, asks: bool = True, r
     collected.add("custom_losses", lambda: custom_files(recipe.distillation.every_loss))
     collected.add("trackers", lambda: refuse_unknown_trackers(recipe.tracking.trackers))
     collected.add("transfer", lambda: _transfer(recipe, corpus, scratch=scratch, reporter=reporter), check="transfer")
-    teachers = Teachers(recipe, corpus, scratch=scratch, asks=asks, reporter=reporter)
+    teachers = ReadyTeachers(recipe, corpus, scratch=scratch, asks=asks, reporter=reporter)
     for name in ("teacher_readings", "teacher_parameters", "asked", "asked_twice"):
         collected.add(name, partial(getattr, teachers, name), check="teacher")
     collected.add("pretraining", lambda: refuse_pretraining(recipe.teacher), check="teacher")
@@ -66,7 +65,7 @@ def _transfer(recipe: Recipe, corpus: Corpus, *, scratch: Path, reporter: Report
     return gather_transfer(recipe.transfer, corpus=corpus, out=scratch / "transfer", key=NO_KEY, reporter=reporter)
 
 
-def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teachers: Teachers) -> StudentReading:
+def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teachers: ReadyTeachers) -> StudentReading:
     """The student's tokens, as a run would count them."""
     student = recipe.student
     if isinstance(student, Transformer):
@@ -82,7 +81,7 @@ def _texts(corpus: Corpus, gathered: TransferText | None) -> Iterator[str]:
 
 
 def _tokenizer(
-    student: AnyWordStudent, corpus: Corpus, texts: Iterator[str], *, steps: list[Any], teachers: Teachers
+    student: AnyWordStudent, corpus: Corpus, texts: Iterator[str], *, steps: list[Any], teachers: ReadyTeachers
 ) -> StudentTokenizer:
     section = student.vocabulary
     if section.kind == "pieces":
@@ -99,7 +98,7 @@ def _tokenizer(
     )
 
 
-def _vocabulary(recipe: Recipe, reading: StudentReading | None, teachers: Teachers) -> dict[str, Any]:
+def _vocabulary(recipe: Recipe, reading: StudentReading | None, teachers: ReadyTeachers) -> dict[str, Any]:
     """How many word vectors there would be, and how wide they are."""
     student = recipe.student
     if reading is None or isinstance(student, Transformer):

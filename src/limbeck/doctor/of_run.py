@@ -1,7 +1,8 @@
 """What is known of a run: every artifact in its folder that is whole and belongs to the others."""
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,18 @@ import numpy as np
 
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import FORMATS, MANIFEST, Manifest, faults_of, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.artifacts.report import Report
-from limbeck.artifacts.staleness import made_after_report
+from limbeck.artifacts.report import Report, made_after_report
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.doctor.collecting import Collected
 from limbeck.doctor.finding import Finding
-from limbeck.doctor.folders import CHECK, Artifacts, find_artifacts
-from limbeck.doctor.known import Asked, AskedTwice, Known, NotThere, Stale
+from limbeck.doctor.known import Asked, AskedTwice, Collected, Known, NotThere, Stale
 from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
-from limbeck.errors import ArtifactMissing, in_shell, some
-from limbeck.labeling.source import Source
+from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
+from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.recipe.load import load_recipe
@@ -31,10 +30,92 @@ from limbeck.recipe.student import Transformer
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
 
+CHECK = "manifest"
+IN_THE_MAKING = (".partial", ".old")  # endings of folders that are no artifacts (yet)
+
+
+@dataclass
+class Artifacts:
+    """The artifacts of a run by their place in it: the whole ones, and why others cannot be read."""
+
+    folder: Path
+    whole: dict[str, Manifest] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
+    older: list[str] = field(default_factory=list)  # of the broken: those that are only of an older version
+    findings: list[Finding] = field(default_factory=list)
+
+    def why_not(self, place: str) -> str:
+        """Why there is no whole artifact at this place."""
+        return f"{place} is {self.broken[place]}" if place in self.broken else f"{place} is not made yet"
+
+
+def find_artifacts(folder: Path) -> Artifacts:
+    """Look at every file of every artifact, as its manifest lists them."""
+    found = Artifacts(folder)
+    for place in _places(folder):
+        _look(found, place)
+    if found.older:
+        what = f"{_artifacts(len(found.older))} in the form of an older version"
+        advice = f"To have the checks read all of it: limbeck run {in_shell(folder)} makes these anew."
+        found.findings.append(Finding(CHECK, "note", what, some(found.older), advice))
+    return found
+
+
+def _artifacts(count: int) -> str:
+    return "an artifact is" if count == 1 else f"{count} artifacts are"
+
+
+def _places(folder: Path) -> list[str]:
+    """Folders with a manifest, and those that run.json says were made and that are still there."""
+    paths = {path.parent for path in folder.rglob(MANIFEST)} | {folder / name for name in _stages(folder)}
+    places = [path.relative_to(folder) for path in sorted(paths) if path.is_dir() and path != folder]
+    return [place.as_posix() for place in places if not any(Path(part).suffix in IN_THE_MAKING for part in place.parts)]
+
+
+def _stages(folder: Path) -> list[str]:
+    try:
+        return list(json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _look(found: Artifacts, place: str) -> None:
+    path = found.folder / place
+    again = f"Run it again: limbeck run {in_shell(found.folder)} makes what is damaged anew, and keeps the rest."
+    try:
+        manifest = read_manifest(path, kind=_kind(path))
+    except ArtifactMissing as error:
+        found.broken[place] = f"damaged: {error.reason}"
+        found.findings.append(Finding(CHECK, "error", f"{place} is damaged", error.reason, again))
+        return
+    except ArtifactError as error:
+        first, *_, advice = str(error).splitlines()
+        found.broken[place] = "of a newer version"
+        found.findings.append(Finding(CHECK, "error", f"{place} is of a newer version of Limbeck", first, advice))
+        return
+    if faults := faults_of(path, manifest):
+        found.broken[place] = f"damaged: {some(faults)}"
+        found.findings.append(Finding(CHECK, "error", f"{place} does not match its manifest", some(faults), again))
+    elif manifest.format != FORMATS[manifest.kind]:
+        found.broken[place] = "of an older version"
+        found.older.append(place)
+    else:
+        found.whole[place] = manifest
+
+
+def _kind(path: Path) -> str:
+    """What its manifest calls itself; what is no kind of artifact is refused when it is read."""
+    try:
+        raw: Any = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        return raw["kind"] if raw["kind"] in FORMATS else "model"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "model"
+
+
 ROWS_ASKED = 32
 
 
-def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[Source] | None = None) -> Known:
+def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[TeacherSource] | None = None) -> Known:
     """Look at all artifacts. With `asks`, the teacher is opened and asked for a few rows twice."""
     recipe = load_recipe(folder, locate=False).recipe  # the files that it was made from may be gone
     artifacts = find_artifacts(folder)
@@ -96,11 +177,11 @@ class _Run:
     def copies(self) -> TransferText:
         if self.recipe.augmentation is None:
             raise NotThere("the recipe has no [augmentation]")
-        read = {"transfer": self.transfer().lessons_fingerprint} if self.recipe.augmentation.transfer_copies else {}
+        read = {"transfer": self.transfer().training_fingerprint} if self.recipe.augmentation.transfer_copies else {}
         return TransferText(self._at("augmented", corpus=self.corpus().fingerprint, **read))
 
     def teacher(self) -> TeacherFolder:
-        return TeacherFolder(self._at("teacher", corpus=self.corpus().lessons_fingerprint))
+        return TeacherFolder(self._at("teacher", corpus=self.corpus().training_fingerprint))
 
     def members(self) -> dict[str, TeacherFolder]:
         """Those that are asked: of an ensemble all members, else the teacher."""
@@ -146,7 +227,7 @@ class _Run:
         rows = rows.select(np.flatnonzero(rows.is_labelled & labelled.labels.covers(rows.ids)))
         return [Asked(facts.name, facts.kind, rows, labelled.labels.for_rows(rows.ids))]
 
-    def asked_twice(self, *, asks: bool, sources: Sequence[Source] | None) -> list[AskedTwice]:
+    def asked_twice(self, *, asks: bool, sources: Sequence[TeacherSource] | None) -> list[AskedTwice]:
         if not asks:
             raise NotThere("the teacher was not to be asked")
         labelled, name = self.labelled(), self.teacher().facts.name
@@ -164,7 +245,7 @@ class _Run:
         return ChosenRows(self._at("chosen", labels=self.labelled().labels.fingerprint))
 
     def vocabulary(self) -> VocabularyFolder:
-        return VocabularyFolder(self._at("vocabulary", corpus=self.corpus().lessons_fingerprint))
+        return VocabularyFolder(self._at("vocabulary", corpus=self.corpus().training_fingerprint))
 
     def student_reading(self) -> StudentReading:
         path, section = self.vocabulary().tokenizer, self.recipe.student
@@ -175,7 +256,7 @@ class _Run:
 
     def students(self) -> list[StudentFolder]:
         places = [f"students/{self.recipe.student.kind}/{seed}" for seed in self.recipe.distillation.seeds]
-        corpus, vocabulary = self.corpus().lessons_fingerprint, self.vocabulary().fingerprint
+        corpus, vocabulary = self.corpus().training_fingerprint, self.vocabulary().fingerprint
         made = [place for place in places if place in self.artifacts.whole] or places[:1]
         return [StudentFolder(self._at(place, corpus=corpus, vocabulary=vocabulary)) for place in made]
 
@@ -193,7 +274,7 @@ class _Run:
         return Report(place).data
 
 
-def _sources(folder: Path) -> list[Source]:
+def _sources(folder: Path) -> list[TeacherSource]:
     from limbeck.pipeline import teacher_sources  # loads every stage there is
 
     return teacher_sources(folder)

@@ -16,7 +16,7 @@ from limbeck.doctor.known import Asked, AskedTwice, NotThere
 from limbeck.doctor.tokens import TeacherReading, sample, weights_in
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.progress import Reporter
-from limbeck.recipe.hub import why_no_hub
+from limbeck.recipe.files import why_no_hub
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.answers_file import open_answers, read_file_teacher
@@ -41,7 +41,7 @@ class _Open:
 
 
 @dataclass(frozen=True)
-class Teachers:
+class ReadyTeachers:
     """All teachers of a recipe; each of its properties raises NotThere where no teacher has it."""
 
     recipe: Recipe

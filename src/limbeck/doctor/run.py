@@ -7,23 +7,11 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from limbeck.doctor import (
-    corpus,
-    extra_text,
-    headroom,
-    objective,
-    outcome,
-    overfitting,
-    reading,
-    size,
-    teacher,
-    training,
-)
-from limbeck.doctor.finding import Examination, Finding, Kind, worst_first
+from limbeck.doctor import corpus, extra_text, levers, outcome, reading, teacher, training
+from limbeck.doctor.finding import Examination, Finding, Kind, print_examination, worst_first
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.of_recipe import known_of_recipe
 from limbeck.doctor.of_run import known_of_run
-from limbeck.doctor.table import print_examination
 from limbeck.errors import ArtifactMissing
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.files import at_home
@@ -42,14 +30,14 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "teacher-length": reading.teacher_length,
     "student-length": reading.student_length,
     "unknown-words": reading.unknown_words,
-    "size": size.size,
-    "empty-losses": objective.empty,
-    "drowned-losses": objective.drowned,
+    "size": reading.size,
+    "empty-losses": training.empty,
+    "drowned-losses": training.drowned,
     "epochs": training.epochs,
-    "overfitting": overfitting.overfitting,
+    "overfitting": training.overfitting,
     "gain": outcome.gain,
     "noise": outcome.noise,
-    "headroom": headroom.headroom,
+    "headroom": levers.headroom,
     "int8": outcome.int8,
 }
 WHILE_LOOKING: dict[Kind, list[str]] = {

@@ -23,7 +23,7 @@ COUNTED = 8  # times the longest input: more tokens of a text are not counted
 UNKNOWN = (UNK, "<unk>")
 
 
-class Reading(Protocol):
+class TextReader(Protocol):
     """A model's way of reading."""
 
     @property

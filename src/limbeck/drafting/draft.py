@@ -1,15 +1,14 @@
 """A commented recipe for a file that has been looked at; it runs as it stands."""
 
 import os
+import shutil
 import tomllib
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.corpus.balance import rarest_and_most_frequent
-from limbeck.drafting.draft_augmentation import augmentation_lines
-from limbeck.drafting.draft_transfer import transfer_lines
-from limbeck.drafting.draft_values import line, plain, value
-from limbeck.drafting.gpu import has_gpu
+from limbeck.drafting.draft_transfer import augmentation_lines, line, plain, transfer_lines, value
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
@@ -135,7 +134,7 @@ def _corpus(found: Inspection, *, data_path: str) -> list[str]:
 
 
 def _own_text(found: Inspection, *, gpu: bool, path: str) -> list[str]:
-    """The keys that read the documents as text without labels; none where their sentences are not to be lessons."""
+    """The keys that read the documents as text without labels; none where they are not to be learned from."""
     if not gpu or not found.is_mostly_long or found.pair is not None or found.language != "en":
         return []
     *form, _language = _form(found)
@@ -265,3 +264,23 @@ def _max_length(found: Inspection) -> int:
     """Tokens for the 95th percentile, up to the next multiple of 16: an English word is about 1.4 word pieces."""
     tokens = found.long_words * (1.4 if found.language == "en" else 1.0) + 4
     return int(min(LONGEST_INPUT, max(SHORTEST_INPUT, -(-tokens // 16) * 16)))
+
+
+DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, where NVIDIA's driver runs on Linux
+HIDDEN = {"", "-1"}  # what CUDA_VISIBLE_DEVICES says when no GPU is to be seen
+
+
+def has_gpu() -> bool:
+    """Whether there is an NVIDIA GPU that this process may use, and a torch that is built for it."""
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in HIDDEN or not _torch_can():
+        return False
+    if DRIVER.is_dir():
+        return any(DRIVER.iterdir())
+    return shutil.which("nvidia-smi") is not None  # WSL has the driver, but no such folder
+
+
+def _torch_can() -> bool:
+    try:
+        return not version("torch").endswith("+cpu")
+    except PackageNotFoundError:  # the one that will be installed may
+        return True

@@ -9,12 +9,12 @@ from typing import Literal
 
 from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.label_cells import LabelReader
-from limbeck.corpus.labels import name_classes
+from limbeck.corpus.labelled import name_classes
 from limbeck.drafting.label_role import LabelRole
 from limbeck.drafting.layout import Layout, find_layout
 from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
-from limbeck.recipe.corpus import Column, Corpus
+from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
 from limbeck.tables.table import KnownFormat
 from limbeck.text.language import detect_language
@@ -22,7 +22,7 @@ from limbeck.text.sentences import word_count
 
 LONG_TEXT = 100  # words (in Chinese: characters) at the 95th percentile
 COUNTED_TEXTS = 5_000  # whose words are counted, spread over the file
-KEYS = frozenset(Corpus.model_fields)
+KEYS = frozenset(CorpusSection.model_fields)
 BESIDE_TRAIN = {"dev": ("dev", "valid", "validation", "val"), "test": ("test",)}
 
 
@@ -124,11 +124,13 @@ def _refuse_blank_labels(layout: Layout, role: LabelRole, found: Inspection) -> 
         read_file(_section(found, found.path), found.path, split="train")
 
 
-def _section(found: Inspection, path: Path) -> Corpus:
+def _section(found: Inspection, path: Path) -> CorpusSection:
     """What a recipe would say of a file of this form."""
     names = ("text", "pair", "label", "multi_label", "label_separator")
     keys = {"train": str(path), **{name: getattr(found, name) for name in names}, **asdict(found.form)}
-    return Corpus.model_validate({key: value for key, value in keys.items() if key in KEYS and value is not None})
+    return CorpusSection.model_validate(
+        {key: value for key, value in keys.items() if key in KEYS and value is not None}
+    )
 
 
 def _label_names(layout: Layout, role: LabelRole) -> dict[str, str]:

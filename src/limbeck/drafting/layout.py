@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from limbeck.corpus.written_lists import written_list
+from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.opening import opened, text_lines
 from limbeck.tables.raw_table import Cells

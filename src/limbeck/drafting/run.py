@@ -6,7 +6,7 @@ from pathlib import Path
 
 from limbeck.artifacts.disk import refuse_place
 from limbeck.drafting.draft import draft_recipe
-from limbeck.drafting.draft_values import place
+from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
 from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
 from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe

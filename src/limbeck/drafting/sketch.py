@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from limbeck.corpus.several_labels import LONGEST_LABEL, are_label_lists, find_separator
+from limbeck.corpus.labelled import LONGEST_LABEL, are_label_lists, find_separator
 from limbeck.drafting.layout import Layout
 
 LABEL_NAMES = (  # the first that is there is taken

@@ -58,7 +58,7 @@ class Head(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Encoder:
+class EncoderWeights:
     """A network without dropout. Activations go by the names that transformers has for them."""
 
     words: Array  # (vocabulary, width)
@@ -74,7 +74,7 @@ class Encoder:
     head: Head
 
 
-def encoder_weights(network: nn.Module) -> Encoder:
+def encoder_weights(network: nn.Module) -> EncoderWeights:
     """The weights of a classifier. Raises TypeError for a family that no graph is known for."""
     match network:
         case BertForSequenceClassification():
@@ -95,10 +95,10 @@ def encoder_weights(network: nn.Module) -> Encoder:
             raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
 
 
-def _bert_like(config: Any, base: Any, head: Head, *, skip: int = 0) -> Encoder:
+def _bert_like(config: Any, base: Any, head: Head, *, skip: int = 0) -> EncoderWeights:
     """`skip` is the number of positions before the first token's."""
     embeddings = base.embeddings
-    return Encoder(
+    return EncoderWeights(
         words=numpy_of(embeddings.word_embeddings.weight),
         positions=numpy_of(embeddings.position_embeddings.weight)[skip:],
         unplaced=None,
@@ -127,9 +127,9 @@ def _bert_layer(layer: Any) -> Layer:
     )
 
 
-def _distilbert(network: DistilBertForSequenceClassification) -> Encoder:
+def _distilbert(network: DistilBertForSequenceClassification) -> EncoderWeights:
     config, embeddings = network.config, network.distilbert.embeddings
-    return Encoder(
+    return EncoderWeights(
         words=numpy_of(embeddings.word_embeddings.weight),
         positions=numpy_of(embeddings.position_embeddings.weight),
         unplaced=None,
@@ -157,13 +157,13 @@ def _distilbert_layer(layer: Any) -> Layer:
     )
 
 
-def _mpnet(network: MPNetForSequenceClassification) -> Encoder:
+def _mpnet(network: MPNetForSequenceClassification) -> EncoderWeights:
     """transformers' MPNet takes tokens of one fixed id for padding when it counts positions, whatever its config calls
     padding. In a vocabulary with another token in that place, such tokens stand inside of texts."""
     config, base, fixed = network.config, network.mpnet, network.mpnet.embeddings.padding_idx
     unplaced = None if config.pad_token_id == fixed else fixed
     positions = numpy_of(base.embeddings.position_embeddings.weight)
-    return Encoder(
+    return EncoderWeights(
         words=numpy_of(base.embeddings.word_embeddings.weight),
         positions=positions[fixed + 1 if unplaced is None else fixed :],
         unplaced=unplaced,

@@ -1,29 +1,47 @@
 """The export stage: graph, tokenizer and card in one folder, kept only if it says what the student says."""
 
+import math
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import onnx
 import torch
+from scipy.optimize import minimize_scalar
+from torch import nn
 from transformers import AutoModelForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import CheckpointDamaged, some
-from limbeck.export.calibration import calibration_rows, temperature_of
-from limbeck.export.dev_rows import asked_of, sample
 from limbeck.export.graphs import graph_of, int8_of
-from limbeck.export.parity import Exported, Parity, measure_parity, on_every_engine, refuse_unless_alike
-from limbeck.export.trained import remembered_logits
+from limbeck.export.parity import (
+    Exported,
+    Parity,
+    Positions,
+    asked_of,
+    measure_parity,
+    on_every_engine,
+    refuse_unless_alike,
+    sample,
+    spread,
+)
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
-from limbeck.text.student_reader import StudentReader
-from limbeck.training.modes import quiet_transformers
+from limbeck.runtime.row import Row
+from limbeck.text.student_reader import StudentReader, has_token_types
+from limbeck.training.batches import token_budget_batches
+from limbeck.training.modes import evaluating, quiet_transformers
+from limbeck.training.skill import Labels, predicted
 
 
 def export_student(
@@ -43,7 +61,7 @@ def export_student(
 
     Raises ExportRefused, and leaves nothing behind, when they differ by more than the recipe allows.
     """
-    with written_whole(out, kind="model", key=key) as scratch:
+    with written_atomically(out, kind="model", key=key) as scratch:
         try:
             parity = _write_compared(section, scratch, student=student, rows=rows, precision=precision)
         except BaseException:
@@ -133,3 +151,116 @@ def _summary(model: ModelFolder, parity: Parity) -> str:
         f"{parity.rows:,} rows: {same} on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
         f"{calibrated}"
     )
+
+
+LEAST_ROWS = 30  # with fewer, a temperature would follow the noise
+MOST_ROWS = 2_000  # one number needs no more
+LOWEST, HIGHEST = 0.05, 20.0
+AT_THE_EDGE = 0.01  # in logarithms: a search that ends so near a bound has found no best temperature
+DIGITS = 4
+
+
+class Saying(Protocol):
+    """An exported file, as far as it is asked here."""
+
+    def logits(self, rows: list[Row], /) -> npt.NDArray[np.float32]:
+        """(rows, classes)."""
+
+
+def calibration_rows(rows: Rows) -> Positions:
+    """Positions of the rows that a temperature is fitted on: those that have a label, at most 2,000, evenly spread."""
+    return spread(np.flatnonzero(rows.is_labelled), MOST_ROWS)
+
+
+def temperature_of(exported: Saying, rows: Rows) -> float:
+    """Fitted on the rows for calibration, by what the exported file says of them."""
+    chosen = rows.select(calibration_rows(rows))
+    if len(chosen) < LEAST_ROWS:
+        return 1.0
+    return fitted_temperature(exported.logits(asked_of(chosen)), chosen.labels)
+
+
+def fitted_temperature(logits: npt.NDArray[Any], labels: Labels) -> float:
+    """The temperature T at which the labels are likeliest (Guo et al. 2017, arXiv:1706.04599, section 4.2).
+
+        T = argmin  mean over rows of  - log softmax(z / T)_label
+        with several labels a row:     - Σ_c  y_c log σ(z_c / T) + (1 - y_c) log σ(-z_c / T)
+
+    The likelihood is convex in 1 / T, so that there is one minimum and a search along log T finds it. 1 where there is
+    no telling: fewer than 30 rows, the same class for every row, or a minimum at a bound. Labels that are all right
+    are likeliest at T = 0, where every probability is 1; those of a model that knows nothing at T = ∞.
+    """
+    multi_label = labels.ndim == 2
+    if len(labels) < LEAST_ROWS or (not multi_label and len(np.unique(predicted(logits, multi_label=False))) == 1):
+        return 1.0
+    low, high = math.log(LOWEST), math.log(HIGHEST)
+    found = minimize_scalar(
+        lambda log_temperature: negative_log_likelihood(logits, labels, temperature=math.exp(log_temperature)),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-5},
+    )
+    is_inside = low + AT_THE_EDGE < found.x < high - AT_THE_EDGE
+    return round(math.exp(found.x), DIGITS) if is_inside else 1.0
+
+
+def negative_log_likelihood(logits: npt.NDArray[Any], labels: Labels, *, temperature: float) -> float:
+    """Of the labels, mean over rows, in nats; with several labels a row, that of every class's yes or no, summed."""
+    z = logits.astype(np.float64) / temperature
+    if labels.ndim == 2:
+        return float(np.logaddexp(0.0, np.where(labels == 1, -z, z)).sum() / len(labels))
+    of_label = np.take_along_axis(z, labels[:, np.newaxis], axis=1)[:, 0]
+    return float(np.mean(np.logaddexp.reduce(z, axis=1) - of_label))
+
+
+Logits = npt.NDArray[np.float32]
+TOKENS_PER_BATCH = 2048  # measured with a Bi-LSTM: from 4,096 on, short rows took longer
+MOST_REMEMBERED = 64  # students
+
+_remembered: dict[tuple[str, bytes], Logits] = {}
+
+
+def remembered_logits(folder: StudentFolder, student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
+    """What `student_logits` says, and said of these rows before: a student is exported once for each precision.
+
+    It is known by the fingerprint of its folder. Should its files have changed since, so has what is exported now, and
+    the comparison with what it said fails.
+    """
+    key = folder.fingerprint, rows.keys.tobytes()
+    if key not in _remembered:
+        while len(_remembered) >= MOST_REMEMBERED:
+            _remembered.pop(next(iter(_remembered)))
+        _remembered[key] = student_logits(student, reader, rows)
+    return _remembered[key]
+
+
+def student_logits(student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
+    """(rows, classes): what the trained student says, in eval mode; rows of similar length are read together."""
+    read, with_types = reader.read(rows.texts, rows.pairs), has_token_types(getattr(student, "config", None))
+
+    def said(places: npt.NDArray[np.int64]) -> Logits:
+        batch = read.batch(places, with_types=with_types)
+        with torch.inference_mode():  # which holds for one thread
+            answer = student(**{name: torch.from_numpy(array) for name, array in batch.items()})
+        logits: Logits = answer.logits.float().cpu().numpy()
+        return logits
+
+    batches = token_budget_batches(read.lengths, tokens_per_batch=TOKENS_PER_BATCH)
+    with evaluating(student), _single_threads() as pool:
+        blocks = list(pool.map(said, batches))
+    return np.concatenate(blocks)[np.argsort(np.concatenate(batches))]
+
+
+@contextmanager
+def _single_threads() -> Iterator[ThreadPoolExecutor]:
+    """As many threads as PyTorch would have used for one step.
+
+    Measured: the steps of an LSTM are too small to share out; with two threads they took twice as long at best.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(before, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(before)

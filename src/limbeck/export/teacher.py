@@ -8,10 +8,10 @@ import torch
 from onnx import ModelProto
 from transformers import AutoModelForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, save_facts
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.export.transformer_graph import transformer_graph
 from limbeck.export.transformer_int8 import transformer_int8
@@ -45,7 +45,7 @@ def export_teacher(
     except _NotExportable as error:
         reporter.note(f"  the teacher is timed as it is alone, and not as an {precision} file: {error}")
         return None
-    with written_whole(out, kind="model", key=key) as scratch:
+    with written_atomically(out, kind="model", key=key) as scratch:
         onnx.save_model(transformer_int8(graph) if precision == "int8" else graph, scratch / GRAPH)
         tokenizer.save(scratch / TOKENIZER)
         save_facts(scratch, _facts(teacher, language=language, pair=pair, precision=precision))

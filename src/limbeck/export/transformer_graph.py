@@ -4,15 +4,16 @@ onnxruntime has fused operators of its own for most of this. Measured on one thr
 three times as long as an Add and a LayerNormalization, and its attention was no faster than the nodes here.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from torch import nn
 
-from limbeck.export.attention_graph import found_by_all, found_by_first, mask
-from limbeck.export.draft import Draft
-from limbeck.export.encoder_weights import Encoder, Head, Layer, encoder_weights
-from limbeck.export.graph_parts import EMBEDDINGS
+from limbeck.export.encoder_weights import Array, EncoderWeights, Head, Layer, Linear, encoder_weights
+from limbeck.export.graph_builder import GraphBuilder
+from limbeck.export.graph_parts import EMBEDDINGS, LOWEST
 
 OPSET, IR_VERSION = 20, 9  # the oldest that have Gelu; every onnxruntime we allow reads them
 HEAD = DENSE, LOGITS = "dense", "logits"  # the products behind the layers
@@ -28,7 +29,7 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     """
     encoder = encoder_weights(network)
     reads_types = pair and encoder.types is not None and len(encoder.types) > 1
-    draft = Draft()
+    draft = GraphBuilder()
     _measure(draft, encoder)
     mask(draft, distances=encoder.distances)
     states = _embedded(draft, encoder, reads_types=reads_types)
@@ -42,7 +43,7 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     return _model(draft, classes=len(encoder.head.classes.bias), reads_types=reads_types)
 
 
-def _measure(draft: Draft, encoder: Encoder) -> None:
+def _measure(draft: GraphBuilder, encoder: EncoderWeights) -> None:
     """→ `shape` (rows, tokens as numbers), `token_count` (1), `places` (tokens), `inside` (rows, tokens)."""
     zero, one = draft.constant("zero", 0), draft.constant("one", 1)
     draft.constant("states_shape", [-1, len(encoder.layers[0].query.weight)])  # of all tokens in one column
@@ -56,7 +57,7 @@ def _measure(draft: Draft, encoder: Encoder) -> None:
     draft.add("Less", ["places", "length_column"], "inside")
 
 
-def _embedded(draft: Draft, encoder: Encoder, *, reads_types: bool) -> str:
+def _embedded(draft: GraphBuilder, encoder: EncoderWeights, *, reads_types: bool) -> str:
     """(rows · tokens, width): the normalised sum of the vectors of word, position and type."""
     draft.add("Where", ["inside", "input_ids", "zero"], "words")
     draft.add("Gather", [draft.constant(EMBEDDINGS, encoder.words), "words"], "word_vectors")
@@ -72,7 +73,7 @@ def _embedded(draft: Draft, encoder: Encoder, *, reads_types: bool) -> str:
     return states if encoder.projection is None else draft.linear(states, encoder.projection, "projected")
 
 
-def _placed(draft: Draft, positions: str, *, unplaced: int | None) -> str:
+def _placed(draft: GraphBuilder, positions: str, *, unplaced: int | None) -> str:
     """The vectors of the tokens' positions: (tokens, width), the same for all rows, if all tokens count."""
     if unplaced is None:
         start = axis = draft.constant("axis_0", [0])
@@ -84,14 +85,16 @@ def _placed(draft: Draft, positions: str, *, unplaced: int | None) -> str:
     return draft.add("Gather", [positions, "positions_of_tokens"], "position_vectors")
 
 
-def _first_tokens(draft: Draft, states: str) -> str:
+def _first_tokens(draft: GraphBuilder, states: str) -> str:
     """(rows · tokens, width) → (rows, width)."""
     draft.add("Concat", ["shape", draft.constant("the_rest", [-1])], "shape_by_row", axis=0)
     draft.add("Reshape", [states, "shape_by_row"], "states_by_row")
     return draft.add("Gather", ["states_by_row", "zero"], "first_tokens", axis=1)
 
 
-def _fed_forward(draft: Draft, encoder: Encoder, layer: Layer, states: str, found: str, *, name: str) -> str:
+def _fed_forward(
+    draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, found: str, *, name: str
+) -> str:
     """States, and what attention found for them → the layer's states."""
     draft.add("Add", [draft.linear(found, layer.attended, f"{name}.attended"), states], f"{name}.attended_sum")
     middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle")
@@ -101,13 +104,13 @@ def _fed_forward(draft: Draft, encoder: Encoder, layer: Layer, states: str, foun
     return draft.norm(f"{name}.outer_sum", layer.outer_norm, f"{name}.states")
 
 
-def _classify(draft: Draft, head: Head, states: str) -> None:
+def _classify(draft: GraphBuilder, head: Head, states: str) -> None:
     """The first tokens' states → `logits`."""
     active = draft.activation(draft.linear(states, head.dense, DENSE), head.activation, "active")
     draft.linear(active, head.classes, LOGITS)
 
 
-def _model(draft: Draft, *, classes: int, reads_types: bool) -> ModelProto:
+def _model(draft: GraphBuilder, *, classes: int, reads_types: bool) -> ModelProto:
     ids = ["input_ids", "type_ids"] if reads_types else ["input_ids"]
     graph = helper.make_graph(
         draft.nodes,
@@ -122,3 +125,65 @@ def _model(draft: Draft, *, classes: int, reads_types: bool) -> ModelProto:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
     onnx.checker.check_model(model, full_check=True)
     return model
+
+
+def mask(draft: GraphBuilder, *, distances: Array | None) -> None:
+    """`inside` (rows, tokens) and `places` (tokens) → `mask` (rows, 1 or heads, 1 or tokens, tokens).
+
+    It is added to the scores of every layer.
+    """
+    draft.add("Unsqueeze", ["inside", draft.constant("axes_1_2", [1, 2])], "inside_4d")
+    seen = draft.constant("seen", 0.0) if distances is None else _by_distance(draft, distances)
+    draft.add("Where", ["inside_4d", seen, draft.constant("unseen", LOWEST)], "mask")
+
+
+def _by_distance(draft: GraphBuilder, distances: Array) -> str:
+    """(heads, asking tokens, tokens): what is added to a score for how far a token is behind the asking one."""
+    draft.add("Unsqueeze", ["places", draft.constant("axis_1", [1])], "asking_places")
+    draft.add("Sub", ["places", "asking_places"], "distance")
+    draft.add("Add", ["distance", draft.constant("no_distance", distances.shape[1] // 2)], "distance_column")
+    return draft.add("Gather", [draft.constant("distances", distances), "distance_column"], "by_distance", axis=1)
+
+
+def found_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
+    """(rows · tokens, width) → (rows · tokens, width), all heads side by side."""
+    queries, keys, values = _by_head(draft, [_scaled(layer, heads), layer.key, layer.value], states, heads, name)
+    return _found(draft, queries, keys, values, mask="mask", name=name)
+
+
+def found_by_first(draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str) -> str:
+    """(rows · tokens, width), and (rows, width) of the first tokens → (rows, width)."""
+    query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query")
+    one_each = draft.constant(f"{name}.one_each", [-1, heads, 1, len(layer.query.bias) // heads])
+    queries = draft.add("Reshape", [query, one_each], f"{name}.queries")
+    keys, values = _by_head(draft, [layer.key, layer.value], states, heads, name)
+    of_first = draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
+    return _found(draft, queries, keys, values, mask=of_first, name=name)
+
+
+def _scaled(layer: Layer, heads: int) -> Linear:
+    """The query with the factor of all scores, one by the root of a head's width, in its weights."""
+    factor = np.float32((len(layer.query.bias) // heads) ** -0.5)
+    return Linear(layer.query.weight * factor, layer.query.bias * factor)
+
+
+def _by_head(draft: GraphBuilder, parts: Sequence[Linear], states: str, heads: int, name: str) -> list[str]:
+    """Each part as (rows, heads, tokens, width of a head); one product for all of them."""
+    weights, biases = [part.weight for part in parts], [part.bias for part in parts]
+    joined = draft.linear(states, Linear(np.concatenate(weights, axis=1), np.concatenate(biases)), f"{name}.joined")
+    split_up = draft.constant(f"{name}.split_up", [len(parts) * heads, len(biases[0]) // heads])
+    shape = draft.add("Concat", ["shape", split_up], f"{name}.shape", axis=0)
+    draft.add("Reshape", [joined, shape], f"{name}.by_token")
+    draft.add("Transpose", [f"{name}.by_token"], f"{name}.by_head", perm=[0, 2, 1, 3])
+    return draft.split(f"{name}.by_head", [heads] * len(parts), f"{name}.parts", axis=1)
+
+
+def _found(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:
+    """softmax(queries · keysᵀ + mask) · values, all heads side by side."""
+    draft.add("Transpose", [keys], f"{name}.keys_turned", perm=[0, 1, 3, 2])
+    draft.add("MatMul", [queries, f"{name}.keys_turned"], f"{name}.scores")  # (rows, heads, asking tokens, tokens)
+    draft.add("Add", [f"{name}.scores", mask], f"{name}.masked")
+    draft.add("Softmax", [f"{name}.masked"], f"{name}.shares", axis=-1)
+    draft.add("MatMul", [f"{name}.shares", values], f"{name}.found_by_head")
+    draft.add("Transpose", [f"{name}.found_by_head"], f"{name}.found_by_token", perm=[0, 2, 1, 3])
+    return draft.add("Reshape", [f"{name}.found_by_token", "states_shape"], f"{name}.found")

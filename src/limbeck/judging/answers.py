@@ -1,12 +1,14 @@
 """What the teacher and every exported model say about the judged rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from transformers import AutoModelForSequenceClassification
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFolder
@@ -15,18 +17,21 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import TooFewRows
 from limbeck.judging import calibration, metrics
-from limbeck.judging.network import has_fast_network, network_logits
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
 from limbeck.runtime.probabilities import probabilities_of
 from limbeck.runtime.row import Row
+from limbeck.text.student_reader import StudentReader, has_token_types
+from limbeck.training.asking import answers_in_batches
+from limbeck.training.device import training_device
+from limbeck.training.modes import quiet_transformers
 from limbeck.training.skill import predicted
 
 ROWS_PER_CALL = 2048  # so that the bar moves
 
 
 @dataclass(frozen=True)
-class Answers:
+class ModelAnswers:
     """What one model, in one copy per seed, said about judged rows."""
 
     labels: metrics.Ints  # (rows), the true ones; with several labels a row (rows, classes) of 0 and 1
@@ -73,17 +78,17 @@ class Answers:
         return calibration.confidence(self.calibrated, multi_label=self.is_multi_label)
 
     @cached_property
-    def shipped(self) -> "Answers | None":
+    def shipped(self) -> "ModelAnswers | None":
         """Those of the seed that ships."""
         if self.shipped_place is None:
             return None
         seed = slice(self.shipped_place, self.shipped_place + 1)
         temperatures = None if self.temperatures is None else self.temperatures[seed]
-        return Answers(labels=self.labels, logits=self.logits[seed], temperatures=temperatures)
+        return ModelAnswers(labels=self.labels, logits=self.logits[seed], temperatures=temperatures)
 
-    def at(self, places: metrics.Ints) -> "Answers":
+    def at(self, places: metrics.Ints) -> "ModelAnswers":
         """Those about some of the rows."""
-        return Answers(self.labels[places], self.logits[:, places], self.temperatures, self.shipped_place)
+        return ModelAnswers(self.labels[places], self.logits[:, places], self.temperatures, self.shipped_place)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class TeacherAnswers:
     """What the teacher said, and about which of the judged rows: one that is a file need not know all of them."""
 
     places: metrics.Ints  # among the judged rows
-    answers: Answers  # about the rows at these places
+    answers: ModelAnswers  # about the rows at these places
 
     @classmethod
     def of(cls, labels: TeacherLabels, rows: Rows) -> "TeacherAnswers":
@@ -99,9 +104,9 @@ class TeacherAnswers:
         places = np.flatnonzero(labels.covers(rows.ids)).astype(np.int64)
         covered = rows.select(places)
         said = labels.for_rows(covered.ids)
-        return cls(places=places, answers=Answers(labels=covered.labels, logits=said[np.newaxis]))
+        return cls(places=places, answers=ModelAnswers(labels=covered.labels, logits=said[np.newaxis]))
 
-    def compared(self, answers: Answers) -> dict[str, Any]:
+    def compared(self, answers: ModelAnswers) -> dict[str, Any]:
         """The keys of a line about how near it is to the teacher, on the rows that the teacher knows.
 
         Where those are only some of the judged rows, also the accuracy on them: that is the one to hold against the
@@ -140,7 +145,7 @@ def answers_of(
     bar: Bar,
     shipped_place: int | None = 0,
     students: Mapping[int, StudentFolder] | None = None,
-) -> Answers:
+) -> ModelAnswers:
     """What the exported files say, one per seed, each loaded as it will be where it ships.
 
     Where the `students` that they were made from are given, transformers are asked by their networks on a GPU.
@@ -148,7 +153,7 @@ def answers_of(
     asked, students = runtime_rows(rows), students or {}
     logits = [_logits(export, rows, asked, bar=bar, student=students.get(seed)) for seed, export in exports.items()]
     temperatures = tuple(export.facts().temperature for export in exports.values())
-    return Answers(rows.labels, np.stack(logits), temperatures, shipped_place)
+    return ModelAnswers(rows.labels, np.stack(logits), temperatures, shipped_place)
 
 
 def _logits(
@@ -165,3 +170,55 @@ def _logits(
         pieces.append(np.asarray(classifier.logits(piece), dtype=np.float32))
         bar.advance(len(piece))
     return np.concatenate(pieces)
+
+
+Logits = npt.NDArray[np.float32]
+
+TOKENS_PER_BATCH = 65_536
+ROWS_ASKED_TWICE = 64  # of the network and of the file
+TOLERANCE = 1e-3  # largest difference of a logit between the two, which add up in different orders
+
+
+def has_fast_network(model: ModelFolder) -> bool:
+    """Whether the file is slow on a CPU, its network is at hand on a GPU, and the two say the same but for rounding."""
+    facts = model.facts()
+    return facts.kind == "transformer" and facts.precision == "fp32" and training_device().type == "cuda"
+
+
+def network_logits(
+    model: ModelFolder, student: StudentFolder, rows: Rows, asked: Sequence[Row], *, bar: Bar
+) -> Logits | None:
+    """(rows, classes) by the trained network. None if the file itself does not say the same of some of the rows."""
+    some = np.unique(np.linspace(0, len(rows) - 1, num=min(ROWS_ASKED_TWICE, len(rows)), dtype=np.int64))
+    by_file = load(model.folder).logits([asked[place] for place in some])
+    network, facts = _network(student), student.facts
+    reader = StudentReader.load(
+        student.folder / "tokenizer.json", is_framed=facts.tokenizer == "framed", max_length=facts.max_length
+    )
+    found = _network_logits(network, reader, rows.select(some), bar=None)
+    if len(some) and np.abs(found - by_file).max() > TOLERANCE:
+        return None
+    return _network_logits(network, reader, rows, bar=bar)
+
+
+def _network(student: StudentFolder) -> Any:
+    quiet_transformers()
+    network = AutoModelForSequenceClassification.from_pretrained(
+        student.folder, local_files_only=True, dtype=torch.float32
+    )
+    return network.to(training_device())
+
+
+def _network_logits(network: Any, reader: StudentReader, rows: Rows, *, bar: Bar | None) -> Logits:
+    found = torch.zeros((len(rows), network.config.num_labels), device=training_device())
+    asked = answers_in_batches(
+        network,
+        reader.read(rows.texts, rows.pairs),
+        with_types=has_token_types(network.config),
+        tokens_per_batch=TOKENS_PER_BATCH,
+        bar=bar,
+    )
+    for places, _, answer in asked:
+        found[places] = answer.logits.float()
+    logits: Logits = found.cpu().numpy()
+    return logits

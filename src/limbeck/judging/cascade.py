@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from limbeck.judging.answers import Answers, TeacherAnswers
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers
 from limbeck.judging.metrics import Bools, Floats, Ints
 
 MOST_POINTS = 101
@@ -20,7 +20,7 @@ class Duel:
     teacher_right: Bools  # (rows)
 
     @classmethod
-    def between(cls, student: Answers, teacher: TeacherAnswers) -> "Duel | None":
+    def between(cls, student: ModelAnswers, teacher: TeacherAnswers) -> "Duel | None":
         """On the rows that the teacher answered, by the first seed of the student; None where there is none."""
         if len(teacher.places) == 0:
             return None

@@ -1,14 +1,60 @@
 """The quality numbers of one line of the report."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from limbeck.artifacts.rows import Rows
 from limbeck.judging import calibration, metrics
-from limbeck.judging.answers import Answers, TeacherAnswers
-from limbeck.judging.lengths import LengthGroups, accuracy_by_length
-from limbeck.judging.significance import mcnemar
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers
+from limbeck.judging.metrics import Bools, Ints
+from limbeck.text.sentences import word_count
+
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class LengthGroups:
+    """Which group every row is in, from the short ones to the long ones."""
+
+    bounds: list[tuple[int, int]]  # fewest and most words of each group
+    of_row: Ints  # (rows): number of the group
+
+    def at(self, places: Ints) -> "LengthGroups":
+        """The same groups, of some of the rows."""
+        return LengthGroups(bounds=self.bounds, of_row=self.of_row[places])
+
+
+def length_groups(rows: Rows, *, language: str) -> LengthGroups:
+    """Groups between the quartiles of the rows' lengths. Rows of one length are never parted, so that there may be
+    fewer than four groups, and larger ones."""
+    lengths = row_lengths(rows, language=language)
+    edges = np.unique(np.quantile(lengths, QUARTILES))
+    number = np.searchsorted(edges, lengths, side="left")  # an edge belongs to the group below it
+    kept, of_row = np.unique(number, return_inverse=True)
+    bounds = [(int(lengths[number == one].min()), int(lengths[number == one].max())) for one in kept]
+    return LengthGroups(bounds=bounds, of_row=of_row.astype(np.int64))
+
+
+def row_lengths(rows: Rows, *, language: str) -> Ints:
+    """(rows): words, in Chinese characters; of a pair those of both texts."""
+    columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
+    counts = [[word_count(text, language=language) for text in column] for column in columns]
+    return np.asarray(np.sum(counts, axis=0), dtype=np.int64)
+
+
+def accuracy_by_length(correct: Bools, groups: LengthGroups) -> list[dict[str, Any]]:
+    """Of each group the accuracy, mean over seeds; None where no row of it was answered. `correct` is (seeds, rows)."""
+    table = []
+    for number, bounds in enumerate(groups.bounds):
+        inside = correct[:, groups.of_row == number]
+        accuracy = float(inside.mean()) if inside.size else None
+        table.append({"words": list(bounds), "rows": inside.shape[1], "accuracy": accuracy})
+    return table
+
 
 OF_ACCURACY = ("accuracy", "accuracy_sd", "accuracy_ci95", "accuracy_per_seed", "by_length")
 OF_CLASSES = ("macro_f1", "per_class", "macro", "weighted", "confusion", "mcc", "roc_auc")
@@ -16,7 +62,7 @@ OF_TRUST = ("ece", "ece_calibrated", "temperature", "reliability", "reliability_
 OF_SETS = ("micro_f1", "hamming_loss")  # where a row may have several labels
 
 
-def quality(answers: Answers, *, names: Sequence[str], groups: LengthGroups, samples: int) -> dict[str, Any]:
+def quality(answers: ModelAnswers, *, names: Sequence[str], groups: LengthGroups, samples: int) -> dict[str, Any]:
     """The quality keys of one line of the report; all but the number of seeds are None where no row was answered."""
     seeds = {"seed_count": len(answers.logits)}
     if len(answers.labels) == 0:
@@ -31,7 +77,7 @@ def quality(answers: Answers, *, names: Sequence[str], groups: LengthGroups, sam
     }
 
 
-def gain(answers: Answers, *, baseline: Answers | None, samples: int) -> dict[str, Any] | None:
+def gain(answers: ModelAnswers, *, baseline: ModelAnswers | None, samples: int) -> dict[str, Any] | None:
     """How much more accurate than the same student trained alone, with its 95 % interval; None without a baseline."""
     if baseline is None:
         return None
@@ -40,7 +86,7 @@ def gain(answers: Answers, *, baseline: Answers | None, samples: int) -> dict[st
     return {"accuracy": difference, "ci95": list(interval)}
 
 
-def mcnemar_tests(answers: Answers, *, baseline: Answers | None, teacher: TeacherAnswers) -> dict[str, Any]:
+def mcnemar_tests(answers: ModelAnswers, *, baseline: ModelAnswers | None, teacher: TeacherAnswers) -> dict[str, Any]:
     """McNemar's test of the copy that ships, against the baseline's and, on the rows it knows, against the teacher."""
     this = answers.shipped
     if this is None:
@@ -53,7 +99,7 @@ def mcnemar_tests(answers: Answers, *, baseline: Answers | None, teacher: Teache
     }
 
 
-def _accuracy(answers: Answers, *, groups: LengthGroups, samples: int) -> dict[str, Any]:
+def _accuracy(answers: ModelAnswers, *, groups: LengthGroups, samples: int) -> dict[str, Any]:
     return {
         "accuracy": float(np.mean(answers.accuracies)),
         "accuracy_sd": metrics.spread(answers.accuracies),
@@ -63,7 +109,7 @@ def _accuracy(answers: Answers, *, groups: LengthGroups, samples: int) -> dict[s
     }
 
 
-def _classes(answers: Answers, *, names: Sequence[str]) -> dict[str, Any]:
+def _classes(answers: ModelAnswers, *, names: Sequence[str]) -> dict[str, Any]:
     labels, of_seeds, one_label = answers.labels, list(answers.predicted), not answers.is_multi_label
     shipped = answers.shipped if one_label else None
     scores = [calibration.log_probabilities(said) if one_label else said for said in answers.logits]
@@ -78,7 +124,7 @@ def _classes(answers: Answers, *, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _trust(answers: Answers) -> dict[str, Any]:
+def _trust(answers: ModelAnswers) -> dict[str, Any]:
     """A teacher has no file, and so no temperature: its probabilities are taken as they are."""
     labels, shipped, has_file = answers.labels, answers.shipped, answers.temperatures is not None
     error, bins = calibration.expected_calibration_error, calibration.reliability
@@ -92,7 +138,7 @@ def _trust(answers: Answers) -> dict[str, Any]:
     }
 
 
-def _sets(answers: Answers) -> dict[str, Any]:
+def _sets(answers: ModelAnswers) -> dict[str, Any]:
     labels, of_seeds = answers.labels, list(answers.predicted)
     return {
         "micro_f1": float(np.mean([metrics.micro_f1(labels, said) for said in of_seeds])),
@@ -104,3 +150,41 @@ def _mean(values: Sequence[float | None]) -> float | None:
     """None where a value is: it then is for every seed, because it hangs on the labels alone."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
+
+
+EXACT_BELOW = 25  # rows on which the two differ; from here on the chi-squared approximation is good
+
+
+def mcnemar(this: Bools, other: Bools) -> dict[str, Any]:
+    """McNemar's test of two models on the same rows; both arrays are (rows), whether a row is right.
+
+    `only_this` and `only_other` count the rows on which one alone is right. `p` is how often chance alone would part
+    those rows at least as unevenly if both models were equally good. `test` says how it was found.
+    """
+    only_this, only_other = int((this & ~other).sum()), int((other & ~this).sum())
+    is_exact = only_this + only_other < EXACT_BELOW
+    p = exact_p(only_this, only_other) if is_exact else chi_squared_p(only_this, only_other)
+    return {"only_this": only_this, "only_other": only_other, "p": p, "test": "exact" if is_exact else "chi_squared"}
+
+
+def exact_p(one: int, other: int) -> float:
+    """Two-sided binomial test: as many heads as that, or fewer, in n = one + other throws of a fair coin, twice.
+
+    p = min(1, 2 · Σ_{i ≤ min(one, other)}  C(n, i) / 2ⁿ)
+    """
+    throws = one + other
+    ways = sum(math.comb(throws, heads) for heads in range(min(one, other) + 1))
+    return min(1.0, 2 * ways / (1 << throws))
+
+
+def chi_squared_p(one: int, other: int) -> float:
+    """McNemar 1947 (doi:10.1007/BF02295996) with the continuity correction of Edwards 1948 (doi:10.1007/BF02289261).
+
+        χ² = max(0, |one - other| - 1)² / (one + other),   p = P(χ² with 1 degree of freedom is larger)
+
+    The correction never makes a difference out of none: where both counts are equal, p is 1.
+    """
+    if one == other:
+        return 1.0
+    statistic = (abs(one - other) - 1) ** 2 / (one + other)
+    return math.erfc(math.sqrt(statistic / 2))

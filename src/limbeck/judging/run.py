@@ -10,13 +10,52 @@ from limbeck.artifacts.candidate import Candidate, main_place
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.judging.answers import Answers, TeacherAnswers, answers_of, judged_rows, labelled_rows
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import Duel
-from limbeck.judging.lengths import length_groups
-from limbeck.judging.quality import gain, mcnemar_tests, quality
-from limbeck.judging.worst_errors import worst_errors
+from limbeck.judging.metrics import Ints, rows_equal
+from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
+
+MOST_ROWS = 20
+MOST_CHARACTERS = 1_000  # of a text; what comes behind them is cut off
+
+
+def worst_errors(
+    rows: Rows, *, student: ModelAnswers, teacher: TeacherAnswers, names: Sequence[str], most: int = MOST_ROWS
+) -> list[dict[str, Any]]:
+    """At most so many of the rows the teacher answered, those first of which the student is surest.
+
+    Either may be right: `label` tells. Probabilities are those of the answer each has given; where a row may have
+    several labels, all three are lists, and the probability is that of the whole set.
+    """
+    known, other = student.at(teacher.places), teacher.answers
+    differing = np.flatnonzero(~rows_equal(known.predicted[0], other.predicted[0]))
+    surest = differing[np.argsort(-known.confidence[0][differing], kind="stable")][:most]
+    shown = rows.select(teacher.places[surest])
+    return [
+        {
+            "text": _cut(shown.texts[position]),
+            "pair": None if shown.pairs is None else _cut(shown.pairs[position]),
+            "label": _named(known.labels[place], names),
+            "student": _named(known.predicted[0][place], names),
+            "teacher": _named(other.predicted[0][place], names),
+            "student_probability": float(known.confidence[0][place]),
+            "teacher_probability": float(other.confidence[0][place]),
+        }
+        for position, place in enumerate(surest.tolist())
+    ]
+
+
+def _named(label: Ints | np.int64, names: Sequence[str]) -> str | list[str]:
+    """The name of a class, or those of a set of them."""
+    if np.ndim(label) == 0:
+        return names[int(label)]
+    return [names[number] for number in np.flatnonzero(label).tolist()]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS].rstrip()}…"
 
 
 @dataclass(frozen=True)
@@ -72,7 +111,7 @@ def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:
 
 def _lines(
     candidates: Sequence[Candidate],
-    answers: Sequence[Answers],
+    answers: Sequence[ModelAnswers],
     *,
     corpus: Corpus,
     rows: Rows,
@@ -105,7 +144,7 @@ def _of_teacher(teacher: TeacherAnswers) -> dict[str, Any]:
     }
 
 
-def _of_shipped(candidate: Candidate, answers: Answers) -> dict[str, Any]:
+def _of_shipped(candidate: Candidate, answers: ModelAnswers) -> dict[str, Any]:
     """Which seed's copy ships, and its accuracy."""
     seeds, place = list(candidate.exports), answers.shipped_place
     shipped = (None, None) if place is None else (seeds[place], answers.accuracies[place])

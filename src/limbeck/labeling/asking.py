@@ -13,7 +13,7 @@ import numpy.typing as npt
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.places import Places, locate, unlabelled_texts
-from limbeck.labeling.source import Answer, BlockTeacher, FeatureTeacher, Pooling, Source, Teacher
+from limbeck.labeling.source import Answer, BlockTeacher, FeatureTeacher, Pooling, Teacher, TeacherSource
 from limbeck.labeling.store import LabelStore
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
@@ -22,10 +22,10 @@ LOW_HALF = np.uint64(2**32 - 1)
 
 
 @dataclass
-class Answered:
+class AskedTeacher:
     """What one teacher said of the rows: where it is kept, and what had to be asked for it."""
 
-    source: Source
+    source: TeacherSource
     store: LabelStore
     places: Places
     texts: int  # different ones
@@ -54,7 +54,7 @@ def hit_rate(*, asked: int, texts: int) -> float:
 
 
 def answers_of(
-    source: Source,
+    source: TeacherSource,
     section: Labeling,
     *,
     index: TextIndex,
@@ -63,7 +63,7 @@ def answers_of(
     root: Path,
     is_alone: bool,
     reporter: Reporter,
-) -> Answered:
+) -> AskedTeacher:
     """Find what this teacher said of every row, and ask it for the rest. It is opened only if there is such a rest."""
 
     def forget(shard: Path) -> None:
@@ -72,7 +72,7 @@ def answers_of(
 
     pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
     store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
-    answered = Answered(source, store, locate(index, store, on_damage=forget), texts, is_alone)
+    answered = AskedTeacher(source, store, locate(index, store, on_damage=forget), texts, is_alone)
     is_missing = unlabelled_texts(index, answered.places)
     answered.asked = int(is_missing.sum())
     if not answered.asked:
@@ -85,7 +85,12 @@ def answers_of(
 
 
 def _ask(
-    answered: Answered, section: Labeling, *, index: TextIndex, is_missing: npt.NDArray[np.bool_], reporter: Reporter
+    answered: AskedTeacher,
+    section: Labeling,
+    *,
+    index: TextIndex,
+    is_missing: npt.NDArray[np.bool_],
+    reporter: Reporter,
 ) -> npt.NDArray[np.int64]:
     """Ask for each missing text, and give back the rows for which there was no answer."""
     queue = _long_texts_first(index, is_missing)
@@ -153,7 +158,7 @@ def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> np
     return queue
 
 
-def _refuse_loss(answered: Answered, *, index: TextIndex, unanswered: npt.NDArray[np.int64]) -> None:
+def _refuse_loss(answered: AskedTeacher, *, index: TextIndex, unanswered: npt.NDArray[np.int64]) -> None:
     """The store may have been emptied, or damaged, while the teacher was being asked."""
     is_missing = unlabelled_texts(index, answered.places)
     is_missing[unanswered] = False

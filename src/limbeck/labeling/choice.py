@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.compute as pc
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.chosen_rows import ChosenRows, Places, save_chosen_rows
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
@@ -16,9 +17,7 @@ from limbeck.artifacts.mapped import Matrix
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import NothingChosen
-from limbeck.labeling.nearness import nearness
 from limbeck.labeling.summary import chosen as said_classes
 from limbeck.labeling.summary import entropies, probabilities
 from limbeck.progress import Reporter
@@ -42,11 +41,11 @@ def choose_rows(
     `parts` are by name, in this order: "transfer" and "augmented". Rows that the teacher said nothing of are never
     chosen.
     """
-    with written_whole(out, kind="chosen", key=key) as scratch:
+    with written_atomically(out, kind="chosen", key=key) as scratch:
         places: dict[str, Places | None] = {}
         quality: dict[str, Any] = {"teacher_entropy": _corpus_entropy(corpus, labels)}
         for name, text in parts.items():
-            said = _Said.of(text.rows, labels, multi_label=corpus.is_multi_label)
+            said = _LabelledPart.of(text.rows, labels, multi_label=corpus.is_multi_label)
             if name == "transfer":
                 places[name] = _chosen(section, said, corpus=corpus, labels=labels)
             else:
@@ -59,14 +58,14 @@ def choose_rows(
     return ChosenRows(out)
 
 
-class _Said:
+class _LabelledPart:
     """The rows of one part that the teacher has spoken about, and what it said."""
 
     def __init__(self, rows: Rows, covered: Places, logits: npt.NDArray[np.float32], *, multi_label: bool) -> None:
         self.rows, self.covered, self.logits, self.multi_label = rows, covered, logits, multi_label
 
     @classmethod
-    def of(cls, rows: Rows, labels: TeacherLabels, *, multi_label: bool) -> "_Said":
+    def of(cls, rows: Rows, labels: TeacherLabels, *, multi_label: bool) -> "_LabelledPart":
         ids = rows.table["id"]
         covered = np.flatnonzero(labels.covers(ids))
         return cls(rows, covered, labels.for_rows(ids.take(covered)), multi_label=multi_label)
@@ -79,7 +78,7 @@ class _Said:
         return np.asarray(np.maximum(found, 1 - found).mean(axis=1) if self.multi_label else found.max(axis=1))
 
 
-def _chosen(section: Transfer | None, said: _Said, *, corpus: Corpus, labels: TeacherLabels) -> Places | None:
+def _chosen(section: Transfer | None, said: _LabelledPart, *, corpus: Corpus, labels: TeacherLabels) -> Places | None:
     """Places of the chosen rows in their order; None for all rows of the part."""
     candidates = np.arange(len(said.covered))
     if section is not None and section.least_confidence > 0:
@@ -92,7 +91,7 @@ def _chosen(section: Transfer | None, said: _Said, *, corpus: Corpus, labels: Te
 
 
 def _copies_of_chosen(
-    text: TransferText, said: _Said, *, gathered: TransferText | None, chosen: Places | None
+    text: TransferText, said: _LabelledPart, *, gathered: TransferText | None, chosen: Places | None
 ) -> Places | None:
     """Places of the copies, but for those of gathered rows that were not chosen; None for all copies."""
     kept = said.covered
@@ -105,7 +104,9 @@ def _copies_of_chosen(
     return None if len(kept) == len(said.rows) else kept
 
 
-def _best(section: Transfer, said: _Said, candidates: Places, *, corpus: Corpus, labels: TeacherLabels) -> Places:
+def _best(
+    section: Transfer, said: _LabelledPart, candidates: Places, *, corpus: Corpus, labels: TeacherLabels
+) -> Places:
     """So many of the candidates as the recipe asks for."""
     assert section.rows is not None
     order = _drawn(said.rows, said.covered[candidates], seed=section.seed)
@@ -160,7 +161,7 @@ def _corpus_entropy(corpus: Corpus, labels: TeacherLabels) -> dict[str, float]:
 
 
 def _quality(
-    text: TransferText, said: _Said, places: Places | None, *, corpus: Corpus, labels: TeacherLabels
+    text: TransferText, said: _LabelledPart, places: Places | None, *, corpus: Corpus, labels: TeacherLabels
 ) -> dict[str, Any]:
     """Numbers of the chosen rows of one part."""
     taken = np.ones(len(said.covered), dtype=bool) if places is None else np.isin(said.covered, places)
@@ -178,7 +179,7 @@ def _quality(
     return {**numbers, **_copies(text, said, labels)} if text.sources is not None else numbers
 
 
-def _copies(text: TransferText, said: _Said, labels: TeacherLabels) -> dict[str, Any]:
+def _copies(text: TransferText, said: _LabelledPart, labels: TeacherLabels) -> dict[str, Any]:
     """How often the teacher gives a copy another label than the row it was made from; the same for each method."""
     assert text.sources is not None
     sources = text.sources["source"].take(said.covered)
@@ -218,3 +219,29 @@ def _tell(quality: Mapping[str, Any], reporter: Reporter) -> None:
                 "  [yellow]warning[/yellow]: the teacher is far less sure of the transfer text than of dev; is it of "
                 "the same kind? `limbeck transfer RUN` shows it"
             )
+
+
+MOST_NEIGHBOURS = 2000  # training rows that are compared with; evenly spread over train
+ROWS_AT_A_TIME = 8192
+
+
+def nearness(labels: TeacherLabels, *, ids: Any, corpus: Rows) -> npt.NDArray[np.float32]:
+    """(ids): cosine of each text's features with those of the training row most like it.
+
+    Features have a common direction that says nothing; the mean over the training rows is taken off first.
+    """
+    train = corpus.table["id"].take(np.linspace(0, len(corpus) - 1, min(MOST_NEIGHBOURS, len(corpus))).astype(np.int64))
+    known = labels.features_for(train.filter(labels.covers(train))).astype(np.float32)
+    middle = known.mean(axis=0)
+    directions = unit(known - middle)
+    found = np.empty(len(ids), dtype=np.float32)
+    for start in range(0, len(ids), ROWS_AT_A_TIME):
+        part = labels.features_for(ids.slice(start, ROWS_AT_A_TIME)).astype(np.float32)
+        found[start : start + len(part)] = (unit(part - middle) @ directions.T).max(axis=1)
+    return found
+
+
+def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Each row at length one; a row of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

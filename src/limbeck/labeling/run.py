@@ -9,20 +9,20 @@ import numpy as np
 from rich.markup import escape
 
 from limbeck.artifacts.answers import Features, Logits
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import NothingCovered, RowsUncovered
-from limbeck.labeling.asking import Answered, answers_of, hit_rate
+from limbeck.labeling.asking import AskedTeacher, answers_of, hit_rate
 from limbeck.labeling.combine import Combine, combined
 from limbeck.labeling.index import TextIndex
 from limbeck.labeling.places import read_labels
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.progress import Reporter
 from limbeck.recipe.labeling import Labeling
 
-LESSONS = ("train", "transfer")  # what the student learns from
+LEARNED_FROM = ("train", "transfer")  # what the student learns from
 MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26  # of labels that are in memory at a time
 
 
@@ -32,7 +32,7 @@ def label(
     rows: Mapping[str, Rows],
     classes: int,
     multi_label: bool,
-    sources: Sequence[Source],
+    sources: Sequence[TeacherSource],
     combine: Combine,
     uncovered: Literal["stop", "skip"],
     fingerprint: str,
@@ -48,7 +48,7 @@ def label(
     """
     if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
-    with written_whole(out, kind="labels", key=key) as scratch:
+    with written_atomically(out, kind="labels", key=key) as scratch:
         index = TextIndex(rows)
         texts, texts_by_split = index.distinct_texts()
         answered = [
@@ -88,7 +88,7 @@ def label(
 
 
 def _silent_rows(
-    answered: Sequence[Answered], *, index: TextIndex, uncovered: Literal["stop", "skip"], reporter: Reporter
+    answered: Sequence[AskedTeacher], *, index: TextIndex, uncovered: Literal["stop", "skip"], reporter: Reporter
 ) -> dict[str, int]:
     """How many rows of each split are without an answer of one teacher or another. Raises if there may be none."""
     is_silent = np.zeros(len(index), dtype=np.bool_)
@@ -99,9 +99,9 @@ def _silent_rows(
         return counts
     name = " + ".join(one.source.name for one in answered if not one.places.is_known.all())
     texts, _ = index.texts_of(np.flatnonzero(is_silent)[:3])
-    lessons = [split for split in LESSONS if split in index.splits]
-    if lessons and all(counts[split] == len(index.splits[split]) for split in lessons):
-        raise NothingCovered(teacher=name, rows=sum(counts[split] for split in lessons), texts=texts)
+    learned_from = [split for split in LEARNED_FROM if split in index.splits]
+    if learned_from and all(counts[split] == len(index.splits[split]) for split in learned_from):
+        raise NothingCovered(teacher=name, rows=sum(counts[split] for split in learned_from), texts=texts)
     if uncovered == "stop":
         raise RowsUncovered(teacher=name, uncovered=counts, rows=len(index), texts=texts)
     left_out = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
@@ -111,7 +111,7 @@ def _silent_rows(
 
 def _write(
     scratch: Path,
-    answered: Sequence[Answered],
+    answered: Sequence[AskedTeacher],
     *,
     index: TextIndex,
     classes: int,
@@ -132,7 +132,7 @@ def _write(
 
 
 def _said(
-    answered: Sequence[Answered], index: TextIndex, window: slice, *, combine: Combine, multi_label: bool
+    answered: Sequence[AskedTeacher], index: TextIndex, window: slice, *, combine: Combine, multi_label: bool
 ) -> tuple[Logits, Features | None]:
     """What all teachers together say of a window of rows; features are those of a single teacher."""
     said = [read_labels(index, one.places, one.store, window) for one in answered]
@@ -141,7 +141,7 @@ def _said(
     return logits, said[0][1]
 
 
-def _asking(answered: Sequence[Answered], *, texts: int, store: str) -> dict[str, Any]:
+def _asking(answered: Sequence[AskedTeacher], *, texts: int, store: str) -> dict[str, Any]:
     """What was asked, what was in the store, and how long it took."""
     asked = sum(one.asked for one in answered)
     seconds = sum(one.seconds for one in answered)

@@ -61,7 +61,7 @@ class BlockTeacher(Teacher, Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class TeacherSource:
     """One teacher as this room sees it: who it is, and how to get hold of it."""
 
     name: str

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from limbeck.artifacts.answers import Answers, Features, Keys, Logits, answers_in_bytes
+from limbeck.artifacts.answers import AnswerTable, Features, Keys, Logits, answers_in_bytes
 from limbeck.artifacts.manifest import DIGEST_BYTES, file_digest
 from limbeck.labeling.source import Pooling
 
@@ -33,7 +33,7 @@ class LabelStore:
         """The shards there are now, in a fixed order; other runs may be adding to them."""
         return [path for folder in self._folders for path in sorted(folder.glob("*.arrow"))]
 
-    def open(self, shard: Path) -> Answers | None:
+    def open(self, shard: Path) -> AnswerTable | None:
         """What a shard holds, memory-mapped; None for one that is damaged, which then counts as never asked.
 
         Its bytes are compared with its name when it is opened for the first time.
@@ -41,7 +41,7 @@ class LabelStore:
         try:
             if shard not in self._sound and file_digest(shard) != shard.stem:
                 return None
-            answers = Answers.open(shard)
+            answers = AnswerTable.open(shard)
         except (pa.ArrowInvalid, FileNotFoundError, ValueError, KeyError):
             return None  # any other trouble with the disk says nothing about what stands on it, and is raised
         if answers.logits.shape[1] != self.classes or (self.pooling and answers.features is None):

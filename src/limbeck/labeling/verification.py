@@ -9,7 +9,7 @@ import numpy as np
 from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling.combine import Combine, combined
-from limbeck.labeling.source import Pooling, Source
+from limbeck.labeling.source import Pooling, TeacherSource
 from limbeck.labeling.store import LabelStore
 from limbeck.labeling.summary import chosen
 
@@ -50,7 +50,7 @@ def verify(
     splits: Mapping[str, Rows],
     classes: int,
     multi_label: bool,
-    sources: Sequence[Source],
+    sources: Sequence[TeacherSource],
     combine: Combine,
     precision: str,
     store: Path,

@@ -11,7 +11,7 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 
 from limbeck.errors import CheckpointDamaged, CheckpointMistaken, CheckpointNotFound, LimbeckError, WeightsNotSafe
-from limbeck.recipe.hub import why_no_hub
+from limbeck.recipe.files import why_no_hub
 
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
 
@@ -45,7 +45,7 @@ def find_checkpoint(checkpoint: str, *, what: str = "teacher") -> Path:
 
 
 @contextmanager
-def damage_told(folder: Path, *, what: str = "teacher") -> Iterator[None]:
+def damage_as_user_errors(folder: Path, *, what: str = "teacher") -> Iterator[None]:
     """Whatever a broken checkpoint makes transformers raise becomes an error that names the folder."""
     try:
         yield

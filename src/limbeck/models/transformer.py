@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from limbeck.errors import HeadsUnfit, StudentFamilyUnsupported
-from limbeck.models.positions import position_count
+from limbeck.models.size import position_count
 from limbeck.models.transformer_start import start_from_teacher
 from limbeck.models.word_student import MULTI_LABEL
 from limbeck.recipe.student import Transformer

@@ -8,7 +8,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from limbeck.models.outputs import StudentOutput
+from limbeck.models.word_student import StudentOutput
 
 # Families that begin a text with a token of its own, end it with another, and pad behind it.
 WITH_POOLER = ("albert", "bert", "camembert", "ernie", "mpnet", "roberta", "xlm-roberta")  # unless one asks for none

@@ -1,14 +1,22 @@
 """What students that read word vectors share: the vectors, the two texts of a pair, the head."""
 
+from dataclasses import dataclass
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import SequenceClassifierOutput
 
-from limbeck.models.low_rank import low_rank
-from limbeck.models.outputs import StudentOutput
 from limbeck.recipe.student import WordStudent
+
+
+@dataclass
+class StudentOutput(SequenceClassifierOutput):  # type: ignore[misc]  # transformers is untyped
+    """Logits (rows, classes), and the features (rows, width) of each row that the head has read, for losses on them."""
+
+    features: Tensor | None = None
+
 
 PAD = 0  # the token id of padding in every vocabulary that a student does not share with its teacher
 MULTI_LABEL = "multi_label_classification"  # transformers' word for it: its pipeline then takes a sigmoid
@@ -219,3 +227,18 @@ def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[s
         "label2id": {label: number for number, label in enumerate(labels)},
         "problem_type": MULTI_LABEL if task.get("multi_label", False) else None,
     }
+
+
+def low_rank(vectors: Tensor, *, rank: int) -> tuple[Tensor, Tensor]:
+    """(words, rank) and (width, rank) with `first @ second.T` ≈ vectors (words, width).
+
+    No other product of that shape has a smaller sum of squared differences (Eckart and Young 1936): the second is the
+    leading right singular vectors, the first what the vectors are along them. A vector of zeros stays one. Signs are
+    fixed (the largest weight of each axis is positive), so that the same vectors give the same product.
+    """
+    exact = vectors.double()
+    # Axes of the products of columns: their number is the vectors' width, whatever the number of words.
+    _, axes = torch.linalg.eigh(exact.T @ exact)
+    axes = axes.flip(1)[:, :rank]  # the largest first
+    axes = axes * axes.gather(0, axes.abs().argmax(dim=0)[None, :]).sign()
+    return (exact @ axes).to(vectors.dtype), axes.to(vectors.dtype)

@@ -1,24 +1,32 @@
 """Room 7: judge and time the teacher and every exported model, and write the report."""
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
+
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import README, ModelFolder
 from limbeck.artifacts.report import Report, save_report
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.whole import written_whole
+from limbeck.export.teacher import export_teacher
 from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.run import Judgement, judge
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
-from limbeck.report.curves import training_curves
+from limbeck.recipe.recipe import Recipe
 from limbeck.report.html import page
+from limbeck.report.model_card import model_card, objective_in_words
 from limbeck.timing.cost import teacher_size, weighable
 from limbeck.timing.costing import measure_costs
 from limbeck.timing.machine import machine_facts
@@ -50,7 +58,7 @@ def evaluate(
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, weighed = judged_rows(corpus), weighable(members)
-    with written_whole(out, kind="report", key=key) as scratch:
+    with written_atomically(out, kind="report", key=key) as scratch:
         judged = judge(ordered, corpus=corpus, teacher=labels, section=section, reporter=reporter)
         costs = measure_costs(
             ordered,
@@ -138,3 +146,98 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:
     rows = {split: len(rows) for split, rows in corpus.splits.items()}
     return {**corpus.facts, "multi_label": corpus.is_multi_label, "rows": rows}
+
+
+STAMP = "<!-- written by limbeck from report {} -->"
+MARK = STAMP.partition("{")[0]
+
+
+def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -> None:
+    """Write the card of every model that has none, or one of another report.
+
+    A card that was changed stays while the report stays; one without our last line is not ours, and stays for good.
+    """
+    judged = {entry["name"] for entry in report.data.get("models", [])}
+    stamp = STAMP.format(report.fingerprint)
+    objective = objective_in_words(recipe.distillation)
+    for model in models:
+        facts = model.facts()
+        path = model.folder / README
+        if facts.name in judged and _is_due(path, stamp=stamp):
+            card = model_card(report.data, facts.name, objective=objective, max_length=facts.max_length)
+            _write(path, f"{card}\n{stamp}\n")
+
+
+def _is_due(path: Path, *, stamp: str) -> bool:
+    if not path.is_file():
+        return True
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return MARK in text and stamp not in text
+
+
+def _write(path: Path, text: str) -> None:
+    """In one step: whoever reads it finds the old card or the new one, never half of one."""
+    scratch = path.with_name(f"{path.name}.partial")
+    scratch.write_text(text, encoding="utf-8")
+    scratch.rename(path)
+
+
+FOLDER = "exports/teacher-int8"
+
+
+@contextmanager
+def int8_teacher(
+    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, work: RunFolder
+) -> Iterator[ModelFolder | None]:
+    """The file of an encoder, removed at the end: it is as large as the rest of a run, and nobody ships it.
+
+    None where it is not asked for, where the teacher is none that can be exported, and for an ensemble.
+    """
+    folder = work.folder / FOLDER
+    try:
+        if section.teacher_int8 and teacher.is_encoder:
+            yield export_teacher(
+                teacher,
+                language=corpus.language,
+                pair=corpus.is_pair,
+                precision="int8",
+                out=folder,
+                key=Key(section={"precision": "int8"}, inputs={"teacher": teacher.fingerprint}),
+                reporter=work.reporter,
+            )
+        else:
+            yield None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
+
+
+KEYS = ("epoch", "loss", "dev_accuracy")
+MOST_POINTS = 120  # of one training
+
+
+def training_curves(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
+    """The history of every trained student once, however many files were exported from it."""
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for candidate in candidates:
+        for seed, student in candidate.students.items():
+            found.setdefault((student.facts.name, seed), _curve(student, seed))
+    return list(found.values())
+
+
+def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
+    return {
+        "name": student.facts.name,
+        "role": student.facts.role,
+        "seed": seed,
+        "epochs": [
+            {**{key: epoch[key] for key in KEYS}, "losses": epoch.get("losses", {})} for epoch in student.history
+        ],
+        "points": [thinned(points) for points in student.points],
+    }
+
+
+def thinned(points: Sequence[dict[str, float]], *, most: int = MOST_POINTS) -> list[dict[str, float]]:
+    """At most so many of them, evenly spread, the first and the last among them."""
+    places = np.linspace(0, len(points) - 1, num=min(most, len(points))).round().astype(int)
+    return [points[place] for place in places]

@@ -13,8 +13,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
 from limbeck.labeling.choice import choose_rows
-from limbeck.pipeline.fingerprints import input_fingerprints
-from limbeck.pipeline.keys import ExtraText, settings, texts
+from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings, texts
 from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
@@ -26,7 +25,7 @@ CHOOSING = {"rows", "choice", "least_confidence", "seed"}
 
 
 @dataclass(frozen=True)
-class Lessons:
+class ChosenText:
     """What of the extra text was chosen."""
 
     parts: ExtraText
@@ -81,7 +80,7 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
     if section is None:
         return {}
     text = gathered["transfer"] if section.transfer_copies else None
-    read = {"corpus": corpus.fingerprint, **({} if text is None else {"transfer": text.lessons_fingerprint})}
+    read = {"corpus": corpus.fingerprint, **({} if text is None else {"transfer": text.training_fingerprint})}
     made = work.step(
         "augmented",
         kind="transfer",
@@ -100,10 +99,10 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
     return {"augmented": made}
 
 
-def lessons_of(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> Lessons:
+def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> ChosenText:
     """Choose among the extra text by what the teacher said of it."""
     if not parts:
-        return Lessons(parts, None)
+        return ChosenText(parts, None)
     section = recipe.transfer
     rule = {key: value for key, value in settings(section).items() if key in CHOOSING} if section else {}
     chosen = work.step(
@@ -115,7 +114,7 @@ def lessons_of(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: Teacher
             section, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
         ),
     )
-    return Lessons(parts, chosen)
+    return ChosenText(parts, chosen)
 
 
 def _methods(section: Augmentation) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
@@ -16,23 +17,18 @@ from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.whole import written_whole
 from limbeck.corpus.run import read_corpus
-from limbeck.distillation.empty_losses import empty_losses
-from limbeck.distillation.foreseen import refuse_the_impossible
+from limbeck.distillation.objective import empty_losses
+from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.drafting.run import draft_to_run
 from limbeck.export.run import export_student
-from limbeck.pipeline.cards import write_cards
-from limbeck.pipeline.evaluation import evaluate
-from limbeck.pipeline.extra_text import Lessons, copies_of, lessons_of, transfer_of
-from limbeck.pipeline.fingerprints import input_fingerprints
-from limbeck.pipeline.int8_teacher import int8_teacher
-from limbeck.pipeline.keys import settings, texts
+from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
+from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
+from limbeck.pipeline.keys import input_fingerprints, settings, texts
 from limbeck.pipeline.pretraining import pretrained_of
-from limbeck.pipeline.size_limit import size_limit_of
-from limbeck.pipeline.students import Students, students_of, vocabulary_of
-from limbeck.pipeline.teachers import labels_of, staff_of
-from limbeck.pretraining.foreseen import refuse_pretraining
+from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabulary_of
+from limbeck.pipeline.teachers import labels_of, teachers_of
+from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.export import Precision
 from limbeck.recipe.load import load_recipe
@@ -70,7 +66,7 @@ def run(
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
-    with disk_faults_told(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as work:
+    with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as work:
         work.write("recipe.toml", to_toml(loaded.recipe))
         _flow(loaded.recipe, name=loaded.name, until=until, work=work)
     return Run(folder)
@@ -94,22 +90,22 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
         return
     tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")
     pretrained = pretrained_of(recipe, corpus, gathered, work, tracks=tracks)
-    staff = staff_of(recipe, corpus, pretrained, work, tracks=tracks)
+    teachers = teachers_of(recipe, corpus, pretrained, work, tracks=tracks)
     if until == Stage.TEACHER:
         return
-    labels = labels_of(recipe, corpus, extra, staff, work)
-    taught = lessons_of(recipe, corpus, extra, labels, work)
+    labels = labels_of(recipe, corpus, extra, teachers, work)
+    chosen_text = choose_text(recipe, corpus, extra, labels, work)
     if until == Stage.LABELING:
         return
-    vocabulary = vocabulary_of(recipe, corpus, taught, staff, work)
-    staff = staff.rested()  # the memory of opened teachers is the students' from here on
-    students = students_of(recipe, corpus, taught, labels, vocabulary, staff, work, tracks=tracks)
+    vocabulary = vocabulary_of(recipe, corpus, chosen_text, teachers, work)
+    teachers = teachers.unloaded()  # the memory of opened teachers is the students' from here on
+    students = students_of(recipe, corpus, chosen_text, labels, vocabulary, teachers, work, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
     candidates = _candidates(recipe, corpus, students, work)
     if until == Stage.EXPORT:
         return
-    report = _report(recipe, name, corpus, taught, staff.teacher, staff.folders, labels, candidates, work)
+    report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, work)
     write_cards(recipe, report, [candidate.shipped for candidate in candidates])
 
 
@@ -166,7 +162,7 @@ def _export(
         kind="model",
         key=Key(
             section={**settings(section, without=("precisions",)), "precision": precision},
-            inputs={"student": student.fingerprint, "corpus": corpus.lessons_fingerprint},
+            inputs={"student": student.fingerprint, "corpus": corpus.training_fingerprint},
         ),
         load=ModelFolder,
         make=lambda out, key: export_student(
@@ -185,7 +181,7 @@ def _ship(export: ModelFolder, name: str, work: RunFolder) -> ModelFolder:
     """Copy an export to where users look for it."""
 
     def copy(out: Path, key: Key) -> None:
-        with written_whole(out, kind="model", key=key) as scratch:
+        with written_atomically(out, kind="model", key=key) as scratch:
             for file in read_manifest(export.folder, kind="model").files:
                 shutil.copyfile(export.folder / file, scratch / file)
 
@@ -199,7 +195,7 @@ def _report(
     recipe: Recipe,
     name: str,
     corpus: Corpus,
-    taught: Lessons,
+    chosen_text: ChosenText,
     teacher: TeacherFolder,
     members: list[TeacherFolder],
     labels: TeacherLabels,
@@ -211,8 +207,8 @@ def _report(
             evaluate(
                 recipe.evaluation,
                 corpus=corpus,
-                transfer=taught.quality("transfer"),
-                augmentation=taught.quality("augmented"),
+                transfer=chosen_text.quality("transfer"),
+                augmentation=chosen_text.quality("augmented"),
                 teacher=teacher,
                 members=members,
                 labels=labels,
@@ -237,7 +233,7 @@ def _report(
             inputs={
                 "labels": labels.fingerprint,
                 "teacher": f"{teacher.facts.name} {teacher.fingerprint}",
-                **texts(corpus, taught.parts),
+                **texts(corpus, chosen_text.parts),
                 **models,
             },
         ),

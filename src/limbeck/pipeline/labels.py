@@ -15,7 +15,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.errors import ArtifactMissing, in_shell, some
 from limbeck.labeling.label_file import write_label_file
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.summary import SplitSummary, summarise
 from limbeck.labeling.tables import print_labels, print_verification
 from limbeck.labeling.verification import Verification, stores_of, verify
@@ -82,7 +82,7 @@ class LabelledRun:
             "store_mb": sum(shard.stat().st_size for shard in shards) / 1e6,
         }
 
-    def verified(self, sources: Sequence[Source], *, sample: int) -> Verification:
+    def verified(self, sources: Sequence[TeacherSource], *, sample: int) -> Verification:
         """Ask again for a sample of the rows. Raises if it is the teacher that has changed, and not the labels."""
         for teacher in self.teachers:
             if faults := faults_of(teacher.folder, read_manifest(teacher.folder, kind="teacher")):
@@ -151,7 +151,7 @@ def check_labels(
     export: Path | None,
     console: Console,
     as_json: bool = False,
-    sources: Sequence[Source] | None = None,
+    sources: Sequence[TeacherSource] | None = None,
 ) -> bool:
     """Show the labels of a run, verify and export them if asked; False if they are not what the teacher says."""
     run = labelled_run(folder)
@@ -172,7 +172,7 @@ def check_labels(
     return found is None or found.is_sound
 
 
-def _sources(folder: Path) -> list[Source]:
+def _sources(folder: Path) -> list[TeacherSource]:
     from limbeck.pipeline import teacher_sources  # loads PyTorch
 
     return teacher_sources(folder)

@@ -15,9 +15,9 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.run import Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
-from limbeck.pipeline.extra_text import Lessons
-from limbeck.pipeline.keys import lessons, settings
-from limbeck.pipeline.teachers import OpenedOnce, Staff, encoder_section, untaught, untaught_fingerprint
+from limbeck.pipeline.extra_text import ChosenText
+from limbeck.pipeline.keys import settings, training_fingerprints
+from limbeck.pipeline.teachers import OpenedOnce, Teachers, encoder_section, untaught, untaught_fingerprint
 from limbeck.progress import Reporter
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Transformer, source_kind
@@ -32,46 +32,46 @@ NOT_OF_A_STUDENT = ("seeds", "baseline", "at_once")  # of [distillation]: what i
 
 
 @dataclass(frozen=True)
-class Classroom:
-    """All that the students of a run are taught from: finished artifacts, each in its folder."""
+class TrainingInputs:
+    """All that the students of a run are chosen_text from: finished artifacts, each in its folder."""
 
     recipe: Recipe
     corpus: Corpus
-    taught: Lessons
+    chosen_text: ChosenText
     labels: TeacherLabels
     vocabulary: VocabularyFolder
-    staff: Staff
+    teachers: Teachers
     tracks: Tracks
 
     def as_json(self) -> dict[str, Any]:
         """Where everything is, for another process."""
-        chosen = self.taught.chosen
+        chosen = self.chosen_text.chosen
         return {
             "recipe": self.recipe.model_dump(mode="json"),
             "corpus": str(self.corpus.folder),
-            "parts": {name: str(text.folder) for name, text in self.taught.parts.items()},
+            "parts": {name: str(text.folder) for name, text in self.chosen_text.parts.items()},
             "chosen": str(chosen.folder) if chosen else None,
             "labels": str(self.labels.folder),
             "vocabulary": str(self.vocabulary.folder),
-            "teacher": str(self.staff.teacher.folder),
-            "members": {name: str(member.folder.folder) for name, member in self.staff.members.items()},
+            "teacher": str(self.teachers.teacher.folder),
+            "members": {name: str(member.folder.folder) for name, member in self.teachers.members.items()},
             "tracks": {**asdict(self.tracks), "folder": str(self.tracks.folder)},
         }
 
     @classmethod
-    def from_json(cls, places: Mapping[str, Any]) -> "Classroom":
+    def from_json(cls, places: Mapping[str, Any]) -> "TrainingInputs":
         """The same, opened in another process."""
         members = {name: TeacherFolder(Path(place)) for name, place in places["members"].items()}
         return cls(
             recipe=Recipe.model_validate(places["recipe"]),
             corpus=Corpus(Path(places["corpus"])),
-            taught=Lessons(
+            chosen_text=ChosenText(
                 {name: TransferText(Path(place)) for name, place in places["parts"].items()},
                 ChosenRows(Path(places["chosen"])) if places["chosen"] else None,
             ),
             labels=TeacherLabels(Path(places["labels"])),
             vocabulary=VocabularyFolder(Path(places["vocabulary"])),
-            staff=Staff(
+            teachers=Teachers(
                 TeacherFolder(Path(places["teacher"])), {name: OpenedOnce(folder) for name, folder in members.items()}
             ),
             tracks=Tracks(**{**places["tracks"], "folder": Path(places["tracks"]["folder"])}),
@@ -79,7 +79,7 @@ class Classroom:
 
 
 @dataclass(frozen=True)
-class Pupil:
+class StudentId:
     """Which of the students."""
 
     role: Role
@@ -91,15 +91,15 @@ class Pupil:
         return self.role == "baseline"
 
 
-def place_of(pupil: Pupil, room: Classroom) -> str:
+def place_of(student_id: StudentId, inputs: TrainingInputs) -> str:
     """Its folder in the run."""
-    return f"students/{room.recipe.student.kind}{'-alone' if pupil.is_alone else ''}/{pupil.seed}"
+    return f"students/{inputs.recipe.student.kind}{'-alone' if student_id.is_alone else ''}/{student_id.seed}"
 
 
-def key_of(pupil: Pupil, room: Classroom) -> Key:
+def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
     """What it is made from; its seed stands in its place."""
-    recipe, alone = room.recipe, pupil.is_alone
-    student, _ = _beginning(room, alone=alone)
+    recipe, alone = inputs.recipe, student_id.is_alone
+    student, _ = _beginning(inputs, alone=alone)
     left_out = (*NOT_OF_A_STUDENT, *(("losses", "stages") if alone else ()))
     return Key(
         section={
@@ -107,29 +107,31 @@ def key_of(pupil: Pupil, room: Classroom) -> Key:
             "distillation": given(settings(recipe.distillation, without=left_out)),
         },
         inputs={
-            "corpus": room.corpus.lessons_fingerprint,
-            "vocabulary": room.vocabulary.fingerprint,
-            **(_known_to_anyone(recipe) if alone else _said(room)),
+            "corpus": inputs.corpus.training_fingerprint,
+            "vocabulary": inputs.vocabulary.fingerprint,
+            **(_known_to_anyone(recipe) if alone else _said(inputs)),
         },
     )
 
 
-def train_pupil(pupil: Pupil, room: Classroom, *, out: Path, key: Key, reporter: Reporter) -> StudentFolder:
+def train_one(
+    student_id: StudentId, inputs: TrainingInputs, *, out: Path, key: Key, reporter: Reporter
+) -> StudentFolder:
     """Train it, or go on with its training."""
-    student, origins = _beginning(room, alone=pupil.is_alone)
+    student, origins = _beginning(inputs, alone=student_id.is_alone)
     return train_student(
-        room.recipe.distillation,
+        inputs.recipe.distillation,
         student=student,
-        role=pupil.role,
-        seed=pupil.seed,
-        corpus=room.corpus,
-        extra=[] if pupil.is_alone else room.taught.rows,
-        labels=None if pupil.is_alone else room.labels,
-        vocabulary=room.vocabulary,
+        role=student_id.role,
+        seed=student_id.seed,
+        corpus=inputs.corpus,
+        extra=[] if student_id.is_alone else inputs.chosen_text.rows,
+        labels=None if student_id.is_alone else inputs.labels,
+        vocabulary=inputs.vocabulary,
         out=out,
         key=key,
         reporter=reporter,
-        tracks=room.tracks,
+        tracks=inputs.tracks,
         origins=origins,
     )
 
@@ -139,14 +141,14 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name not in ADDED_LATER or value is not None}
 
 
-def _said(room: Classroom) -> dict[str, str]:
+def _said(inputs: TrainingInputs) -> dict[str, str]:
     """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
-    recipe, taught = room.recipe, room.taught
+    recipe, chosen_text = inputs.recipe, inputs.chosen_text
     files = custom_files(recipe.distillation.every_loss)
     return {
-        "teacher": room.labels.facts["teacher"],
-        **lessons(room.corpus, taught.parts),
-        **taught.fingerprints,
+        "teacher": inputs.labels.facts["teacher"],
+        **training_fingerprints(inputs.corpus, chosen_text.parts),
+        **chosen_text.fingerprints,
         **({"features": recipe.features} if "features" in recipe.distillation.needs else {}),
         **{f"loss {call}": file_digest(file) if file else "" for call, file in files.items()},
     }
@@ -166,13 +168,13 @@ def _settings(student: AnyStudent) -> dict[str, Any]:
     return {**values, "word_vectors": start}
 
 
-def _beginning(room: Classroom, *, alone: bool) -> tuple[AnyStudent, Origins]:
+def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:
     """The student, and what it may start from.
 
-    A baseline starts only from what anyone has, the checkpoint before it was taught. Where that is the teacher itself,
-    it has the teacher's shape alone, and starts at random.
+    A baseline starts only from what anyone has: the checkpoint before it was fine-tuned. Where that is the teacher
+    itself, it has the teacher's shape alone, and starts at random.
     """
-    recipe, encoder = room.recipe, room.staff.encoder
+    recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
     if not isinstance(student, Transformer) or encoder is None:
         return student, Origins()
@@ -180,7 +182,7 @@ def _beginning(room: Classroom, *, alone: bool) -> tuple[AnyStudent, Origins]:
         reads_along = "layers" in recipe.distillation.needs
         once = encoder if reads_along else encoder.anew  # for its first weights alone it need not stay in memory
         return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
-    before = untaught(encoder_section(recipe), room.corpus)
+    before = untaught(encoder_section(recipe), inputs.corpus)
     if before is None:
         return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.anew().model)
     return student, Origins(start_from=before)

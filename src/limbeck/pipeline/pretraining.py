@@ -69,7 +69,7 @@ def _pretrained(
             inputs={
                 "checkpoint": checkpoint_fingerprint(section.checkpoint),
                 "train": str(train),
-                **{part: text.lessons_fingerprint for part, text in gathered.items()},
+                **{part: text.training_fingerprint for part, text in gathered.items()},
             },
         ),
         load=PretrainedFolder,

@@ -11,13 +11,13 @@ from typing import Any
 
 import torch
 
-from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.augmentation.processes import available_cores
-from limbeck.distillation.run import training_rows
+from limbeck.distillation.run import rows_to_train_on
 from limbeck.distillation.stages import trainings_of
-from limbeck.pipeline.one_student import Classroom, Pupil, key_of, place_of, train_pupil
+from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, place_of, train_one
 from limbeck.progress import Bar
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
@@ -49,40 +49,46 @@ def _is_only_here(loss: Custom) -> bool:
     return module == "__main__" or (loaded is not None and getattr(loaded, "__file__", None) is None)
 
 
-def train_at_once(pupils: Sequence[Pupil], room: Classroom, work: RunFolder, *, at_once: int) -> None:
+def train_at_once(student_ids: Sequence[StudentId], inputs: TrainingInputs, work: RunFolder, *, at_once: int) -> None:
     """Train those that are not there yet, at most so many at a time."""
-    keys = {pupil: key_of(pupil, room) for pupil in pupils}
-    missing = [pupil for pupil in pupils if work.is_to_make(place_of(pupil, room), kind="student", key=keys[pupil])]
+    keys = {student_id: key_of(student_id, inputs) for student_id in student_ids}
+    missing = [
+        student_id
+        for student_id in student_ids
+        if work.is_to_make(place_of(student_id, inputs), kind="student", key=keys[student_id])
+    ]
     if not missing:
         return
     gc.collect()
     torch.cuda.empty_cache()  # what PyTorch holds back here is memory that the others lack
-    places = room.as_json()
+    places = inputs.as_json()
     jobs = {
-        place_of(pupil, room): {
-            "room": places,
-            "pupil": asdict(pupil),
-            "out": str(work.folder / place_of(pupil, room)),
-            "key": asdict(keys[pupil]),
+        place_of(student_id, inputs): {
+            "inputs": places,
+            "student_id": asdict(student_id),
+            "out": str(work.folder / place_of(student_id, inputs)),
+            "key": asdict(keys[student_id]),
         }
-        for pupil in missing
+        for student_id in missing
     }
     at_once = min(at_once, len(jobs))
     what = f"training {len(jobs)} students, {at_once} at once" if at_once > 1 else f"training {next(iter(jobs))}"
-    with work.reporter.bar(what, total=rows_to_read(missing, room), unit="rows") as bar:
+    with work.reporter.bar(what, total=rows_to_read(missing, inputs), unit="rows") as bar:
         run_side_by_side(WORK, jobs, at_once=at_once, listener=_Together(bar, work, students=len(jobs)))
 
 
-def rows_to_read(pupils: Sequence[Pupil], room: Classroom) -> int:
+def rows_to_read(student_ids: Sequence[StudentId], inputs: TrainingInputs) -> int:
     """Rows of all epochs of all their trainings."""
 
     @cache
     def read_by(*, alone: bool) -> int:
-        rows = training_rows(room.corpus, [] if alone else room.taught.rows, None if alone else room.labels)
-        epochs = sum(training.settings.epochs for training in trainings_of(room.recipe.distillation, alone=alone))
+        rows = rows_to_train_on(
+            inputs.corpus, [] if alone else inputs.chosen_text.rows, None if alone else inputs.labels
+        )
+        epochs = sum(training.settings.epochs for training in trainings_of(inputs.recipe.distillation, alone=alone))
         return len(rows) * epochs
 
-    return sum(read_by(alone=pupil.is_alone) for pupil in pupils)
+    return sum(read_by(alone=student_id.is_alone) for student_id in student_ids)
 
 
 class _Together:
@@ -113,10 +119,10 @@ class _Together:
 def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
     """Train one student into its place; the run belongs to the process that asks for it."""
     out = Path(job["out"])
-    with disk_faults_told(out, advice="Correct that, or give another folder with --out."):
-        train_pupil(
-            Pupil(**job["pupil"]),
-            Classroom.from_json(job["room"]),
+    with disk_errors_as_user_errors(out, advice="Correct that, or give another folder with --out."):
+        train_one(
+            StudentId(**job["student_id"]),
+            TrainingInputs.from_json(job["inputs"]),
             out=out,
             key=Key(**job["key"]),
             reporter=_Relay(tell),

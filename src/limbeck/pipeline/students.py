@@ -14,12 +14,12 @@ from limbeck.distillation.run import Role
 from limbeck.distillation.size_limit import SizeLimit
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
-from limbeck.pipeline.extra_text import Lessons
-from limbeck.pipeline.keys import lessons, settings
-from limbeck.pipeline.one_student import Classroom, Pupil, given, key_of, place_of, train_pupil
+from limbeck.export.graphs import graph_of, int8_of
+from limbeck.pipeline.extra_text import ChosenText
+from limbeck.pipeline.keys import settings, training_fingerprints
+from limbeck.pipeline.one_student import StudentId, TrainingInputs, given, key_of, place_of, train_one
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
-from limbeck.pipeline.size_limit import size_limit_of
-from limbeck.pipeline.teachers import Staff
+from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyWordStudent, BiLstm, Transformer
 from limbeck.training.tracks import Tracks
@@ -31,18 +31,20 @@ NOT_OF_WORDS = ("dropout", "pooling", "max_length", "tune_vectors", "word_vector
 Students = dict[Role, dict[int, StudentFolder]]
 
 
-def vocabulary_of(recipe: Recipe, corpus: Corpus, taught: Lessons, staff: Staff, work: RunFolder) -> VocabularyFolder:
+def vocabulary_of(
+    recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, work: RunFolder
+) -> VocabularyFolder:
     """The student's tokens, counted in all it will read."""
     if isinstance(recipe.student, Transformer):
-        return _pieces(recipe.student, corpus, taught, staff, work, size_limit=size_limit_of(recipe))
-    return _words(recipe.student, corpus, taught, staff, work, size_limit=size_limit_of(recipe))
+        return _pieces(recipe.student, corpus, chosen_text, teachers, work, size_limit=size_limit_of(recipe))
+    return _words(recipe.student, corpus, chosen_text, teachers, work, size_limit=size_limit_of(recipe))
 
 
 def _words(
     section: AnyWordStudent,
     corpus: Corpus,
-    taught: Lessons,
-    staff: Staff,
+    chosen_text: ChosenText,
+    teachers: Teachers,
     work: RunFolder,
     *,
     size_limit: SizeLimit | None,
@@ -56,19 +58,19 @@ def _words(
                 **given(settings(section, without=NOT_OF_WORDS)),
                 **_room_taken(section),
                 **_weighed_as(size_limit),
-                "form": taught.form,
+                "form": chosen_text.form,
             },
-            inputs={**_read_by(corpus, taught, staff), "word_vectors": " + ".join(vectors)},
+            inputs={**_read_by(corpus, chosen_text, teachers), "word_vectors": " + ".join(vectors)},
         ),
         load=VocabularyFolder,
         make=lambda out, key: build_vocabulary(
             section,
             corpus=corpus,
-            extra=taught.rows,
-            form=taught.form,
-            teacher=staff.teacher,
-            encoder=staff.encoder.folder if staff.encoder else None,
-            open_encoder=staff.encoder,
+            extra=chosen_text.rows,
+            form=chosen_text.form,
+            teacher=teachers.teacher,
+            encoder=teachers.encoder.folder if teachers.encoder else None,
+            open_encoder=teachers.encoder,
             out=out,
             key=key,
             reporter=work.reporter,
@@ -78,7 +80,7 @@ def _words(
 
 
 def _room_taken(section: AnyWordStudent) -> dict[str, Any]:
-    """The one pooling with weights of its own, which leave room for fewer words below the size of the teacher."""
+    """The one pooling with weights of its own, which leave inputs for fewer words below the size of the teacher."""
     attends = isinstance(section, BiLstm) and section.pooling == "attention"
     return {"pooling": "attention"} if attends else {}
 
@@ -90,8 +92,8 @@ def _weighed_as(limit: SizeLimit | None) -> dict[str, str]:
 def _pieces(
     section: Transformer,
     corpus: Corpus,
-    taught: Lessons,
-    staff: Staff,
+    chosen_text: ChosenText,
+    teachers: Teachers,
     work: RunFolder,
     *,
     size_limit: SizeLimit | None,
@@ -101,16 +103,16 @@ def _pieces(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section={"family": section.family, **settings(section.vocabulary), **shape, "form": taught.form},
-            inputs=_read_by(corpus, taught, staff),
+            section={"family": section.family, **settings(section.vocabulary), **shape, "form": chosen_text.form},
+            inputs=_read_by(corpus, chosen_text, teachers),
         ),
         load=VocabularyFolder,
         make=lambda out, key: build_transformer_vocabulary(
             section,
             corpus=corpus,
-            extra=taught.rows,
-            form=taught.form,
-            encoder=staff.encoder.folder if staff.encoder else None,
+            extra=chosen_text.rows,
+            form=chosen_text.form,
+            encoder=teachers.encoder.folder if teachers.encoder else None,
             out=out,
             key=key,
             reporter=work.reporter,
@@ -119,41 +121,59 @@ def _pieces(
     )
 
 
-def _read_by(corpus: Corpus, taught: Lessons, staff: Staff) -> dict[str, str]:
-    return {"teacher": staff.teacher.fingerprint, **lessons(corpus, taught.parts), **taught.fingerprints}
+def _read_by(corpus: Corpus, chosen_text: ChosenText, teachers: Teachers) -> dict[str, str]:
+    return {
+        "teacher": teachers.teacher.fingerprint,
+        **training_fingerprints(corpus, chosen_text.parts),
+        **chosen_text.fingerprints,
+    }
 
 
 def students_of(
     recipe: Recipe,
     corpus: Corpus,
-    taught: Lessons,
+    chosen_text: ChosenText,
     labels: TeacherLabels,
     vocabulary: VocabularyFolder,
-    staff: Staff,
+    teachers: Teachers,
     work: RunFolder,
     *,
     tracks: Tracks,
 ) -> Students:
     """The baseline and the distilled student, each once per seed; one after the other, or several at once."""
-    room = Classroom(recipe, corpus, taught, labels, vocabulary, staff, tracks)
+    inputs = TrainingInputs(recipe, corpus, chosen_text, labels, vocabulary, teachers, tracks)
     roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
     seeds = recipe.distillation.seeds
-    pupils = list(dict.fromkeys(Pupil(role, seed) for role in roles for seed in seeds))
-    rows = partial(rows_to_read, pupils, room)
-    at_once = how_many_at_once(recipe.distillation, students=len(pupils), rows=rows)
+    student_ids = list(dict.fromkeys(StudentId(role, seed) for role in roles for seed in seeds))
+    rows = partial(rows_to_read, student_ids, inputs)
+    at_once = how_many_at_once(recipe.distillation, students=len(student_ids), rows=rows)
     if at_once > 1:
-        train_at_once(pupils, room, work, at_once=at_once)
-        made = {pupil: StudentFolder(work.folder / place_of(pupil, room)) for pupil in pupils}
+        train_at_once(student_ids, inputs, work, at_once=at_once)
+        made = {student_id: StudentFolder(work.folder / place_of(student_id, inputs)) for student_id in student_ids}
     else:
-        made = {pupil: _student(pupil, room, work) for pupil in pupils}
-    return {role: {seed: made[Pupil(role, seed)] for seed in seeds} for role in roles}
+        made = {student_id: _student(student_id, inputs, work) for student_id in student_ids}
+    return {role: {seed: made[StudentId(role, seed)] for seed in seeds} for role in roles}
 
 
-def _student(pupil: Pupil, room: Classroom, work: RunFolder) -> StudentFolder:
+def _student(student_id: StudentId, inputs: TrainingInputs, work: RunFolder) -> StudentFolder:
     return work.step(
-        place_of(pupil, room),
+        place_of(student_id, inputs),
         kind="student",
-        key=key_of(pupil, room),
+        key=key_of(student_id, inputs),
         load=StudentFolder,
-        make=lambda out, key: train_pupil(pupil, room, out=out, key=key, reporter=work.reporter),
+        make=lambda out, key: train_one(student_id, inputs, out=out, key=key, reporter=work.reporter),
     )
+
+
+def size_limit_of(recipe: Recipe) -> SizeLimit | None:
+    """The limit, with the export's own graphs to weigh students by; None where the recipe sets none."""
+    max_size_mb = recipe.student.max_size_mb
+    if max_size_mb is None:
+        return None
+    is_int8, pair = "int8" in recipe.export.precisions, recipe.corpus.pair is not None
+
+    def graph_bytes(student: Any) -> int:
+        graph = graph_of(student, pair=pair)
+        return int((int8_of(student, graph) if is_int8 else graph).ByteSize())
+
+    return SizeLimit(max_size_mb, precision="int8" if is_int8 else "fp32", graph_bytes=graph_bytes)

@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import PathUnusable
 from limbeck.labeling.run import label
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.pipeline.keys import ExtraText, settings, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.recipe import Recipe
@@ -51,7 +51,7 @@ class OpenedOnce:
 
 
 @dataclass(frozen=True)
-class Staff:
+class Teachers:
     """The teacher of a run, and its members by name: of an ensemble all of them, else the teacher alone."""
 
     teacher: TeacherFolder
@@ -62,17 +62,17 @@ class Staff:
         """The first member that has states of tokens and a vocabulary; None where all are files or students."""
         return next((member for member in self.members.values() if member.folder.is_encoder), None)
 
-    def rested(self) -> "Staff":
+    def unloaded(self) -> "Teachers":
         """The same teachers, none of them in memory."""
-        return Staff(self.teacher, {name: OpenedOnce(member.folder) for name, member in self.members.items()})
+        return Teachers(self.teacher, {name: OpenedOnce(member.folder) for name, member in self.members.items()})
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[TeacherSource]:
         """The members as the labeling room asks them."""
         facts = self.teacher.facts
         weights = dict(zip(facts.members, facts.weights, strict=True))
         return [
-            Source(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weights.get(name, 1.0))
+            TeacherSource(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weights.get(name, 1.0))
             for name, member in self.members.items()
         ]
 
@@ -82,12 +82,12 @@ class Staff:
         return [member.folder for member in self.members.values()]
 
 
-def staff_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks) -> Staff:
+def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks) -> Teachers:
     """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
     section = recipe.teacher
     if not isinstance(section, EnsembleTeacher):
         teacher = _member(section, "teacher", corpus, pretrained, work, tracks=tracks, table="[teacher]")
-        return Staff(teacher, {teacher.facts.name: OpenedOnce(teacher)})
+        return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher)})
     table = f"its [[teacher.members]] table{' (with teacher.seeds: in [teacher])' if section.is_of_seeds else ''}"
     members = {
         name: _member(member, f"teachers/{name}", corpus, pretrained, work, tracks=tracks, table=table)
@@ -99,14 +99,14 @@ def staff_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFo
         key=Key(
             section={"combine": section.combine, "members": list(members)},  # in order: the first lends its pieces
             inputs={
-                "corpus": corpus.lessons_fingerprint,
+                "corpus": corpus.training_fingerprint,
                 **{f"member {name}": folder.fingerprint for name, folder in members.items()},
             },
         ),
         load=TeacherFolder,
         make=lambda out, key: join_teachers(section, members=members, corpus=corpus, out=out, key=key),
     )
-    return Staff(together, {name: OpenedOnce(folder) for name, folder in members.items()})
+    return Teachers(together, {name: OpenedOnce(folder) for name, folder in members.items()})
 
 
 def _member(
@@ -124,7 +124,7 @@ def _member(
     teacher = work.step(
         name,
         kind="teacher",
-        key=Key(section=_settings(section), inputs={**origin, "corpus": corpus.lessons_fingerprint}),
+        key=Key(section=_settings(section), inputs={**origin, "corpus": corpus.training_fingerprint}),
         load=TeacherFolder,
         make=lambda out, key: prepare_teacher(
             section,
@@ -189,17 +189,17 @@ def untaught_fingerprint(section: EncoderTeacher) -> str:
     return f"{checkpoint_fingerprint(section.checkpoint)} {section.seed}"
 
 
-def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, staff: Staff, work: RunFolder) -> TeacherLabels:
+def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teachers, work: RunFolder) -> TeacherLabels:
     """Labels of all rows: the student learns from train and extra text, the report needs dev and test."""
     section = recipe.labeling.model_copy(update={"features": recipe.features})
-    facts = staff.teacher.facts
+    facts = teachers.teacher.facts
     uncovered = _uncovered(recipe)
     labels = work.step(
         "labels",
         kind="labels",
         key=Key(
             section={"features": section.features, "uncovered": uncovered},
-            inputs={"teacher": staff.teacher.fingerprint, **texts(corpus, extra)},
+            inputs={"teacher": teachers.teacher.fingerprint, **texts(corpus, extra)},
         ),
         load=TeacherLabels,
         make=lambda out, key: label(
@@ -207,10 +207,10 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, staff: Staff, wo
             rows={**corpus.splits, **{name: text.rows for name, text in extra.items()}},
             classes=len(corpus.labels),
             multi_label=corpus.is_multi_label,
-            sources=staff.sources,
+            sources=teachers.sources,
             combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
             uncovered=uncovered,
-            fingerprint=staff.teacher.fingerprint,
+            fingerprint=teachers.teacher.fingerprint,
             store=Path(section.store) if section.store else work.folder.parent / STORE,
             out=out,
             key=key,
@@ -229,9 +229,9 @@ def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:
     return next((member.uncovered for member in members if isinstance(member, FileTeacher)), "stop")
 
 
-def teacher_sources(run: Path) -> list[Source]:
+def teacher_sources(run: Path) -> list[TeacherSource]:
     """The teachers of a run on disk, as the labeling room asks them."""
     teacher = TeacherFolder(run / "teacher")
     facts = teacher.facts
     folders = {name: TeacherFolder(run / "teachers" / name) for name in facts.members} or {facts.name: teacher}
-    return Staff(teacher, {name: OpenedOnce(folder) for name, folder in folders.items()}).sources
+    return Teachers(teacher, {name: OpenedOnce(folder) for name, folder in folders.items()}).sources

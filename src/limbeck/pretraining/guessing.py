@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from limbeck.pretraining.masking import Masked, Tokens, masked
+from limbeck.pretraining.masking import Masked, MaskingVocabulary, masked
 from limbeck.pretraining.texts import Places, TextRows
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import Arithmetic, sent
@@ -17,7 +17,13 @@ TOKENS_PER_BATCH = 8_192
 
 
 def masked_texts(
-    texts: TextRows, places: Places, tokens: Tokens, *, fraction: float, seed: list[int], device: torch.device
+    texts: TextRows,
+    places: Places,
+    tokens: MaskingVocabulary,
+    *,
+    fraction: float,
+    seed: list[int],
+    device: torch.device,
 ) -> tuple[dict[str, Tensor], Masked]:
     """These texts as the model reads them, on its device, and what it is to guess."""
     batch = texts.batch(places)
@@ -55,7 +61,7 @@ def guessing_loss(model: Any, inputs: dict[str, Tensor], guesses: Masked) -> Ten
 
 
 def judge_guesses(
-    model: Any, texts: TextRows, tokens: Tokens, *, fraction: float, seed: int, arithmetic: Arithmetic
+    model: Any, texts: TextRows, tokens: MaskingVocabulary, *, fraction: float, seed: int, arithmetic: Arithmetic
 ) -> dict[str, float]:
     """Loss and accuracy of the guesses in the texts that were held back, whose masks are always the same."""
     device = next(iter(model.parameters())).device

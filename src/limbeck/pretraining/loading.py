@@ -15,8 +15,8 @@ from transformers import (
 )
 
 from limbeck.errors import CheckpointDamaged, PretrainingImpossible, some
-from limbeck.models.checkpoint import damage_told
-from limbeck.models.positions import position_count
+from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.modes import quiet_transformers
 
@@ -45,7 +45,7 @@ def load_guesser(folder: Path, *, name: str, max_length: int) -> Guesser:
 
     Raises PretrainingImpossible for a model that has no such head, or whose tokenizer has no mask.
     """
-    with damage_told(folder):
+    with damage_as_user_errors(folder):
         tokenizer = guessing_tokenizer(folder, name=name)
         model, loading = _with_head(folder)
         beside = _beside(folder, model) if loading["unexpected_keys"] else {}
@@ -67,7 +67,7 @@ def guessing_tokenizer(folder: Path, *, name: str) -> Any:
     Raises PretrainingImpossible for any other.
     """
     quiet_transformers()
-    with damage_told(folder):
+    with damage_as_user_errors(folder):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             reason = f"a {config.model_type} has no head for masked words"

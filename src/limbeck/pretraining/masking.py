@@ -12,7 +12,7 @@ SEEN_AS_MASK, SEEN_AS_ANOTHER = 0.8, 0.1
 Ids = npt.NDArray[np.int64]
 
 
-class Tokens(NamedTuple):
+class MaskingVocabulary(NamedTuple):
     """What of a vocabulary masking goes by."""
 
     mask: int
@@ -20,7 +20,7 @@ class Tokens(NamedTuple):
     is_ordinary: npt.NDArray[np.bool_]  # the same as a table, id by id
 
     @classmethod
-    def of(cls, tokenizer: Any) -> "Tokens":
+    def of(cls, tokenizer: Any) -> "MaskingVocabulary":
         """Of a tokenizer with a mask. The unknown token is special too: that a word is unknown is nothing to learn."""
         known = np.array(sorted(tokenizer.get_vocab().values()), dtype=np.int64)
         is_ordinary = np.zeros(int(known.max()) + 1, dtype=np.bool_)
@@ -38,7 +38,9 @@ class Masked(NamedTuple):
     answers: Ids  # (guesses): the tokens that stood there
 
 
-def masked(ids: Ids, inside: npt.NDArray[np.bool_], tokens: Tokens, *, fraction: float, seed: list[int]) -> Masked:
+def masked(
+    ids: Ids, inside: npt.NDArray[np.bool_], tokens: MaskingVocabulary, *, fraction: float, seed: list[int]
+) -> Masked:
     """Of n ordinary tokens of a row, max(1, round(fraction · n)) are to be guessed; of a row without any, none.
 
     `ids` are (rows, tokens), and `inside` says which of them are no padding. The same seed masks the same tokens.

@@ -9,18 +9,18 @@ import torch
 from rich.markup import escape
 from torch import Tensor
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import PretrainingImpossible
 from limbeck.models.checkpoint import find_checkpoint
 from limbeck.pretraining.guessing import TRAINING, guessing_loss, judge_guesses, masked_texts
-from limbeck.pretraining.loading import Guesser, load_guesser
-from limbeck.pretraining.masking import Tokens
+from limbeck.pretraining.loading import Guesser, guessing_tokenizer, load_guesser
+from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.pretraining.texts import Places, TextRows, chosen_texts, token_rows
 from limbeck.progress import Reporter
-from limbeck.recipe.teacher import Pretraining
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, Pretraining
 from limbeck.training.batches import length_batches
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import train
@@ -52,7 +52,7 @@ def pretrain(
     folder = find_checkpoint(checkpoint)
     guesser = load_guesser(folder, name=checkpoint, max_length=section.max_length or max_length)
     texts = _texts(section, parts, guesser, checkpoint=checkpoint, reporter=reporter)
-    with written_whole(out, kind="pretrained", key=key) as scratch:
+    with written_atomically(out, kind="pretrained", key=key) as scratch:
         what = f"pretraining {Path(checkpoint).name}"
         history = _go_on(guesser, section, texts, work=scratch / WORK, reporter=reporter, tracks=tracks, what=what)
         guesser.save(scratch)
@@ -86,7 +86,11 @@ def _go_on(
     what: str,
 ) -> History:
     """Leave the weights of the last epoch in the model; returns what was found before, and after every epoch."""
-    tokens, arithmetic, device = Tokens.of(guesser.tokenizer), choose_arithmetic(section.precision), training_device()
+    tokens, arithmetic, device = (
+        MaskingVocabulary.of(guesser.tokenizer),
+        choose_arithmetic(section.precision),
+        training_device(),
+    )
     lengths = texts.lengths[texts.read]
 
     def batches(epoch: int) -> list[Places]:
@@ -136,3 +140,11 @@ def _tell(history: History, texts: TextRows, guesser: Guesser, *, what: str, rep
         f"{before['held_back_loss']:.3f} before and is {after['held_back_loss']:.3f} after, with "
         f"{before['held_back_accuracy']:.1%} and {after['held_back_accuracy']:.1%} guessed right{fresh}"
     )
+
+
+def refuse_pretraining(teacher: AnyTeacher) -> None:
+    """Raise what pretraining would raise after the data was read: not every checkpoint can guess masked words."""
+    members = teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
+    encoders = [member for member in members if isinstance(member, EncoderTeacher) and member.pretraining is not None]
+    for checkpoint in dict.fromkeys(encoder.checkpoint for encoder in encoders):
+        guessing_tokenizer(find_checkpoint(checkpoint), name=checkpoint)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from limbeck.artifacts.rows import Rows, joined
-from limbeck.pretraining.masking import Tokens
+from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.progress import Bar, Reporter
 from limbeck.training.token_rows import TokenRows
 
@@ -76,7 +76,7 @@ def _blocks(
     rows: Rows, tokenizer: Any, names: Sequence[str], *, max_length: int, bar: Bar
 ) -> Iterator[list[list[list[int]]]]:
     """Some thousand texts at a time: for each of the names, the numbers of every text that has an ordinary token."""
-    is_ordinary = Tokens.of(tokenizer).is_ordinary
+    is_ordinary = MaskingVocabulary.of(tokenizer).is_ordinary
     for part in rows.slices(TEXTS_AT_A_TIME):
         found = tokenizer(part.texts, part.pairs, truncation=True, max_length=max_length, verbose=False)
         kept = [place for place, ids in enumerate(found["input_ids"]) if is_ordinary[ids].any()]

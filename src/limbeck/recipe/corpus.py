@@ -11,7 +11,7 @@ Column = str | int
 FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
 
 
-class Corpus(Section):
+class CorpusSection(Section):
     """The labelled rows: `train`, and `dev` and `test` where there are any."""
 
     train: str | None = None

@@ -11,9 +11,9 @@ from limbeck.errors import RecipeInvalid, RecipeNotFound, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import merged, read_recipe
 from limbeck.recipe.files import at_home, find_file, search_roots
-from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.problems import problems_of
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.toml import apply_overrides
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
@@ -15,8 +15,16 @@ from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
 from limbeck.recipe.student import SHORTEST, Bag, BiLstm, Student, Transformer
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
-from limbeck.recipe.tracking import Tracking
 from limbeck.recipe.transfer import Transfer
+
+
+class Tracking(Section):
+    """Losses, learning rate and dev accuracy of every training, for the trackers that accelerate knows."""
+
+    trackers: list[str] = []
+    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed."""
+    project: str = Field(default="limbeck", pattern=r"^\w[\w .-]*$")
+    """What the tracker shall call the project."""
 
 
 class Recipe(Section):
@@ -24,7 +32,7 @@ class Recipe(Section):
 
     name: str | None = Field(default=None, pattern=r"^[\w.-]+$")
     """Name of the run and of its folder; left out: the recipe file's name."""
-    corpus: Corpus
+    corpus: CorpusSection
     """The labelled rows."""
     transfer: Transfer | None = None
     """Unlabelled text the teacher will label."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from limbeck.report.plots.against import SIZE, TIME
-from limbeck.report.plots.runs import accuracy_of_runs
+from limbeck.report.plots.against import SIZE, TIME, accuracy_of_runs
 from limbeck.report.tables.comparison import models_grid, students_grid
 from limbeck.report.tables.runs import ComparedRun, obstacles
 from limbeck.report.templates import pictures, rendered

@@ -42,7 +42,7 @@ def written_format(read: InputFormat, asked: OutputFormat) -> InputFormat:
     return asked
 
 
-class Answers:
+class PredictionWriter:
     """Turns entries and their probabilities into lines of output.
 
     csv, tsv: the columns that were there, then `label` and a `probability_<class>` for each class; in csv with the

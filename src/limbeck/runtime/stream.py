@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import NothingToPredict
-from limbeck.runtime.answers import Answers, OutputFormat, written_format
+from limbeck.runtime.answers import OutputFormat, PredictionWriter, written_format
 from limbeck.runtime.entries import Entry, InputFormat, Table, Wanted, detect_format, json_entries, line_entries
 from limbeck.runtime.lines import Lines, Source, opened
 from limbeck.runtime.row import Row
@@ -58,7 +58,7 @@ def predict_stream(
         if format == "auto":
             format = detect_format(lines, columns_named=text is not None or pair is not None)
         delimiter, columns, entries = _read(lines, wanted, format=format, header=header)
-        answers = Answers(
+        answers = PredictionWriter(
             classifier.labels,
             format=written_format(format, output),
             multi_label=classifier.facts.multi_label,
@@ -89,7 +89,7 @@ def _read(
             assert_never(format)
 
 
-def _answer(classifier: Predicts, answers: Answers, chunk: list[Entry], sink: TextIO) -> None:
+def _answer(classifier: Predicts, answers: PredictionWriter, chunk: list[Entry], sink: TextIO) -> None:
     probabilities = classifier.predict_proba([entry.row for entry in chunk])
     sink.writelines(answers.lines(chunk, probabilities))
     sink.flush()

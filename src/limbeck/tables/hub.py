@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import DependencyMissing, FileUnreadable, HubUnreachable
-from limbeck.recipe.hub import why_no_hub
+from limbeck.recipe.files import why_no_hub
 
 # Collections whose name before the slash is a data set and after it a configuration.
 COLLECTIONS = frozenset({"glue", "super_glue", "clue", "tweet_eval", "xglue", "xtreme"})

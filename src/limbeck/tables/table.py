@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, assert_never
 
 from limbeck.delimiters import csv_delimiter
 from limbeck.errors import FileEmpty, FileUnreadable, RowMalformed
-from limbeck.recipe.corpus import Column, Corpus, FileFormat
+from limbeck.recipe.corpus import Column, CorpusSection, FileFormat
 from limbeck.recipe.transfer import Transfer
 from limbeck.tables.delimited import delimited_table
 from limbeck.tables.json_lines import json_table
@@ -52,7 +52,7 @@ class TableForm:
     txt_holds: Literal["tsv", "lines"] = "tsv"  # what "auto" takes a .txt file for
 
     @classmethod
-    def of(cls, section: Corpus | Transfer) -> "TableForm":
+    def of(cls, section: CorpusSection | Transfer) -> "TableForm":
         """As a section of the recipe says."""
         return cls(
             format=section.format,

@@ -39,7 +39,7 @@ def logits_of(probabilities: Values, *, least: float, multi_label: bool) -> Valu
 
 
 @dataclass
-class Verdict:
+class AnswerScale:
     """Goes along with the rows as they are read, and says at the end what their numbers are."""
 
     path: Path

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
-from limbeck.artifacts.answers import Answers, Keys, Logits, find_keys, key_order, write_answers
+from limbeck.artifacts.answers import AnswerTable, Keys, Logits, find_keys, key_order, write_answers
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows, content_keys
 from limbeck.artifacts.teacher_folder import ANSWERS, TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import some
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables.raw_table import NumberedCells, Watch
 from limbeck.tables.table import open_table, plain_text
-from limbeck.teacher.answer_values import Verdict, logits_of
+from limbeck.teacher.answer_values import AnswerScale, logits_of
 from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_columns, form_of, read_numbers
 from limbeck.training.skill import judged, skill
 
@@ -30,7 +30,7 @@ WARNING = "  [yellow]warning[/yellow]:"
 
 
 @dataclass(frozen=True)
-class _Said:
+class _FileAnswers:
     """All that a file says, each text once, and what there was to notice."""
 
     keys: Keys  # sorted
@@ -46,7 +46,7 @@ class AnswersFile:
     """Asked like any other teacher; what it does not know is NaN."""
 
     def __init__(self, path: Path) -> None:
-        self._answers = Answers.open(path)
+        self._answers = AnswerTable.open(path)
 
     def logits(
         self,
@@ -77,7 +77,7 @@ def read_file_teacher(
 ) -> TeacherFolder:
     """Read the file, and judge it by the dev rows that it covers."""
     said = _read(section, corpus=corpus, reporter=reporter)
-    with written_whole(out, kind="teacher", key=key) as scratch:
+    with written_atomically(out, kind="teacher", key=key) as scratch:
         write_answers(scratch / ANSWERS, keys=said.keys, logits=said.logits)
         facts = TeacherFacts(
             name=section.name or Path(section.path).name,
@@ -91,11 +91,11 @@ def read_file_teacher(
     return TeacherFolder(out)
 
 
-def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _Said:
+def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _FileAnswers:
     path = Path(section.path)
     columns = find_score_columns(section, classes=corpus.labels)
     told = columns.meaning if section.values == "auto" else section.values
-    verdict = Verdict(path=path, names=columns.names, told=told, multi_label=corpus.is_multi_label)
+    verdict = AnswerScale(path=path, names=columns.names, told=told, multi_label=corpus.is_multi_label)
     keys: list[Keys] = []
     values: list[Logits] = []  # numbers as they stand in the file, until it is known what they are
     with reporter.bar(f"reading {path.name}", total=path.stat().st_size, unit="bytes") as bar:
@@ -109,7 +109,7 @@ def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _Said:
         values = [logits_of(piece, least=least, multi_label=multi_label) for piece in values]
     once, logits, said_differently = _each_once(np.concatenate(keys), np.concatenate(values))
     is_doubtful = meaning == "logits" and told is None and verdict.within
-    return _Said(once, logits, verdict.rows, columns.names, meaning, is_doubtful, said_differently)
+    return _FileAnswers(once, logits, verdict.rows, columns.names, meaning, is_doubtful, said_differently)
 
 
 def _pieces(section: FileTeacher, columns: ScoreColumns, *, watch: Watch) -> Iterator[list[NumberedCells]]:
@@ -149,7 +149,7 @@ def _each_once(keys: Keys, logits: Logits) -> tuple[Keys, Logits, int]:
     return keys[starts], once, int(differ.sum())
 
 
-def _judged(said: _Said, dev: Rows) -> dict[str, Any]:
+def _judged(said: _FileAnswers, dev: Rows) -> dict[str, Any]:
     """The facts about dev, by its rows that have a label and an answer."""
     places = find_keys(said.keys, dev.keys)
     known = (places >= 0) & dev.is_labelled
@@ -160,7 +160,7 @@ def _judged(said: _Said, dev: Rows) -> dict[str, Any]:
     return {"dev_accuracy": accuracy, "dev_skill": skill(logits, labels), "dev_rows": int(known.sum())}
 
 
-def _tell(said: _Said, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
+def _tell(said: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
     reporter.note(
         f"  teacher {escape(facts.name)}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different "
         f"texts; columns {escape(some(said.columns, most=6))}"

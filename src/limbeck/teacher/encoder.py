@@ -15,11 +15,9 @@ from torch import Tensor
 from limbeck.models.tokenizer import reads_last_token
 from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
-from limbeck.teacher.padding import padded, padded_batch
-from limbeck.teacher.tokens import TokenRow, Tokens, tokens_of
+from limbeck.teacher.tokens import IDS, TYPES, Numbers, TokenRow, Tokens, tokens_of
 from limbeck.text.student_tokenizer import MASK
-from limbeck.training.ahead import ahead
-from limbeck.training.batches import token_budget_batches
+from limbeck.training.batches import ahead, token_budget_batches
 from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
 
@@ -253,3 +251,33 @@ def _chosen(texts: Sequence[str], places: npt.NDArray[np.int64]) -> list[str]:
 def mean_state(states: Tensor, inside: Tensor) -> Tensor:
     """(rows, width): the mean of the states (rows, tokens, width) that are inside; zeros where none is."""
     return (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def padded_batch(rows: Sequence[Mapping[str, list[int]]], tokenizer: Any) -> dict[str, Tensor]:
+    """The rows as `padded` makes them; each has as many values in all of its columns."""
+    return padded(Tokens.of(rows), np.arange(len(rows)), tokenizer)
+
+
+def padded(tokens: Tokens, chosen: Numbers, tokenizer: Any) -> dict[str, Tensor]:
+    """(rows, tokens) for each column of the chosen rows, filled up on the side and with the values the tokenizer says.
+
+    There is a mask of attention, whether or not rows bring one.
+    """
+    lengths = tokens.lengths[chosen]
+    width = int(lengths.max(initial=0))
+    first = np.zeros_like(lengths) if tokenizer.padding_side == "right" else width - lengths
+    places = np.arange(width)[None, :] - first[:, None]  # in the row
+    inside = (places >= 0) & (places < lengths[:, None])
+    taken = (tokens.starts[chosen][:, None] + places)[inside]
+    values = padding_values(tokenizer)
+    found = {"attention_mask": torch.from_numpy(inside.astype(np.int64))}
+    for name, column in tokens.columns.items():
+        block = np.full(inside.shape, values.get(name, 0), dtype=np.int64)
+        block[inside] = column[taken]
+        found[name] = torch.from_numpy(block)
+    return found
+
+
+def padding_values(tokenizer: Any) -> dict[str, int]:
+    """What stands in a column where there is no token; in others than these 0."""
+    return {IDS: tokenizer.pad_token_id, TYPES: tokenizer.pad_token_type_id}

@@ -9,12 +9,12 @@ from typing import assert_never
 
 import numpy as np
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key, fingerprint_of
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import MemberUnjudged
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.student_source import find_student
@@ -78,7 +78,7 @@ def join_teachers(
         weights=_weights(section, members),
         combine="mean_logits" if section.combine == "mean_logits" else "mean_probabilities",
     )
-    with written_whole(out, kind="teacher", key=key) as scratch:
+    with written_atomically(out, kind="teacher", key=key) as scratch:
         save_teacher_facts(scratch, facts)
     return TeacherFolder(out)
 

@@ -1,7 +1,7 @@
 """Fine-tuning an encoder on the corpus: every weight, or its head alone; in one process, or in several."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,18 @@ from limbeck.artifacts.rows import Rows
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import find_checkpoint
-from limbeck.teacher.encoder import Encoder
+from limbeck.teacher.encoder import Encoder, padding_values
 from limbeck.teacher.loading import load_encoder
-from limbeck.teacher.token_table import TokenTable
-from limbeck.teacher.tokens import Tokens
+from limbeck.teacher.tokens import MASK, Tokens
 from limbeck.training.batches import length_batches
 from limbeck.training.checkpoints import best_of, progress_of
+from limbeck.training.cuda_graphs import Slots, Widths
 from limbeck.training.device import choose_arithmetic
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
-from limbeck.training.recording import Slots, Widths
 from limbeck.training.skill import judged, skill
+from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
@@ -196,3 +196,30 @@ def _compile(model: nn.Module) -> None:
     """Batches differ in length, so shapes are dynamic; where compiling fails (no compiler), it runs uncompiled."""
     torch._dynamo.config.suppress_errors = True
     model.compile(dynamic=True)
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """All that a step of fine-tuning reads of its rows."""
+
+    columns: dict[str, TokenRows]
+    padding: dict[str, int]
+    labels: Tensor
+
+    @classmethod
+    def of(cls, tokens: Tokens, labels: Tensor, *, tokenizer: Any, device: torch.device) -> "TokenTable":
+        """For tokenizers that pad behind the text."""
+        bounds = torch.from_numpy(np.append(tokens.starts, tokens.lengths.sum())).to(device)
+        columns = {
+            name: TokenRows(torch.from_numpy(column.astype(np.int32)).to(device), bounds, tokens.lengths)
+            for name, column in tokens.columns.items()
+        }
+        return cls(columns, padding_values(tokenizer), labels.to(device))
+
+    def inputs(self, slots: Slots) -> dict[str, Tensor]:
+        """What the model reads; as limbeck.teacher.encoder makes it, but for the width."""
+        (width,) = slots.widths
+        found: dict[str, Tensor] = {}
+        for name, column in self.columns.items():
+            found[name], inside = column.padded(slots.chosen, width=width, pad=self.padding.get(name, 0))
+        return {MASK: inside, **found}

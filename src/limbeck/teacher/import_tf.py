@@ -18,10 +18,15 @@ from transformers import (
 )
 
 from limbeck.errors import ClassNamesUnfit, PathUnusable, some
-from limbeck.teacher.tf_checkpoint import TensorFlowCheckpoint, find_tf_checkpoint, open_tf_checkpoint
-from limbeck.teacher.tf_config import TensorFlowBertConfig, read_bert_config, transformers_config
-from limbeck.teacher.tf_vocabulary import bert_tokenizer, lowers_case, read_vocabulary
-from limbeck.teacher.tf_weights import Network, lay_out
+from limbeck.teacher.tf_config import (
+    TensorFlowBertConfig,
+    bert_tokenizer,
+    lowers_case,
+    read_bert_config,
+    read_vocabulary,
+    transformers_config,
+)
+from limbeck.teacher.tf_weights import TensorFlowCheckpoint, TfNetwork, find_tf_checkpoint, lay_out, open_tf_checkpoint
 from limbeck.training.modes import quiet_transformers
 
 
@@ -91,7 +96,7 @@ def _class_names(labels: Sequence[str] | None, *, class_count: int | None) -> li
     return list(labels)
 
 
-def _model_class(network: Network) -> Any:
+def _model_class(network: TfNetwork) -> Any:
     if network.guesses:
         return AlbertForMaskedLM if network.factorised else BertForMaskedLM
     if network.class_count is None:
@@ -100,7 +105,7 @@ def _model_class(network: Network) -> Any:
 
 
 def _loaded(
-    kind: Any, settings: Any, network: Network, variables: TensorFlowCheckpoint
+    kind: Any, settings: Any, network: TfNetwork, variables: TensorFlowCheckpoint
 ) -> tuple[Any, dict[str, Tensor]]:
     """The model, and weights that it has no place for: one that guesses words has no pooler, and its teacher may."""
     weights = {weight.name: weight.tensor(variables) for weight in network.weights}
@@ -136,7 +141,7 @@ def _folder_written_whole(out: Path) -> Iterator[Path]:
         raise
 
 
-def _summary(config: TensorFlowBertConfig, network: Network, *, parameters: int) -> str:
+def _summary(config: TensorFlowBertConfig, network: TfNetwork, *, parameters: int) -> str:
     kind = "ALBERT without shared layers" if network.factorised else "BERT"
     widths = f"{config.num_hidden_layers} layers × {config.hidden_size}"
     if network.factorised:
@@ -147,7 +152,7 @@ def _summary(config: TensorFlowBertConfig, network: Network, *, parameters: int)
     return f"{kind}, {widths}, {config.vocab_size:,} tokens, {parameters / 1e6:.1f}M parameters, {head}"
 
 
-def _notes(network: Network, *, activation: str, named: bool) -> Iterator[str]:
+def _notes(network: TfNetwork, *, activation: str, named: bool) -> Iterator[str]:
     if activation == "gelu":
         yield 'hidden_act "gelu" is taken by erf; if your code approximates it by tanh, write "gelu_tanh" there'
     if network.left_out:

@@ -10,8 +10,8 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, TextsNotApart, some
-from limbeck.models.checkpoint import damage_told
-from limbeck.models.positions import position_count
+from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of, typed_pairs
 from limbeck.recipe.teacher import EncoderTeacher, LongTexts
@@ -42,7 +42,7 @@ def load_encoder(
     of a pair together becomes one that reads each by itself, with a fresh head.
     """
     quiet_transformers()
-    with damage_told(folder):
+    with damage_as_user_errors(folder):
         config = AutoConfig.from_pretrained(folder)
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
@@ -52,7 +52,7 @@ def load_encoder(
     fitted = {"num_labels": len(labels)} if labels and order is None else {}
     if becomes_twin:
         _refuse_apart(config, tokenizer, folder=folder)
-    with damage_told(folder):
+    with damage_as_user_errors(folder):
         model, loading = (AutoModel if becomes_twin else AutoModelForSequenceClassification).from_pretrained(
             folder,
             use_safetensors=True,

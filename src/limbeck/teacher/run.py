@@ -7,10 +7,10 @@ from typing import Any, Protocol, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, FileTeacher, StudentTeacher
@@ -87,7 +87,7 @@ def _prepare_encoder(
         reporter.note(f"  {encoder.note}")
     if encoder.max_length < section.max_length:
         reporter.note(f"  it reads {encoder.max_length:,} tokens at most, not max_length = {section.max_length:,}")
-    with written_whole(out, kind="teacher", key=key) as scratch:
+    with written_atomically(out, kind="teacher", key=key) as scratch:
         if section.train == "none":
             history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
         else:

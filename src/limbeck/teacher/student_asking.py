@@ -14,13 +14,13 @@ from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, FeaturesMissing, some
-from limbeck.models.checkpoint import damage_told
+from limbeck.models.checkpoint import damage_as_user_errors
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
 from limbeck.teacher.encoder import TOKENS_PER_BATCH, Pooling, mean_state
 from limbeck.text.student_reader import StudentReader, has_token_types
-from limbeck.training.asking import Answered, answers_in_batches
+from limbeck.training.asking import AnsweredBatch, answers_in_batches
 from limbeck.training.device import training_device
 from limbeck.training.modes import quiet_transformers
 
@@ -83,7 +83,7 @@ class TorchStudent:
         tokens_per_batch: int | None,
         bar: Bar | None,
         **options: Any,
-    ) -> Iterator[Answered]:
+    ) -> Iterator[AnsweredBatch]:
         return answers_in_batches(
             self._network,
             self._reader.read(texts, pairs),
@@ -141,7 +141,7 @@ def open_student_teacher(teacher: TeacherFolder) -> TorchStudent | ExportedStude
 def _network(folder: Path) -> Any:
     """Raises if a weight is missing: transformers would start it at random."""
     quiet_transformers()
-    with damage_told(folder):
+    with damage_as_user_errors(folder):
         network, loading = AutoModelForSequenceClassification.from_pretrained(
             folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
         )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from rich.markup import escape
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import StudentUnfit
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import StudentTeacher
@@ -27,7 +27,7 @@ def prepare_student_teacher(
     """Copy the student, so that its run may be deleted. Raises if it was trained for another task than the corpus's."""
     found = find_student(section.path)
     refuse_other_task(found, corpus)
-    with written_whole(out, kind="teacher", key=key) as scratch:
+    with written_atomically(out, kind="teacher", key=key) as scratch:
         for name in found.files:
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found.folder / name, scratch / name)

@@ -10,9 +10,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
 from limbeck.text.piece_memo import Ids
-from limbeck.text.plain_ids import TEXTS_AT_ONCE, PlainIds
+from limbeck.text.plain_ids import TEXTS_AT_ONCE, PlainIds, TokenizerFile
 from limbeck.text.student_tokenizer import MASK
-from limbeck.text.tokenizer_file import TokenizerFile
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.text.plain_ids import PlainIds
+from limbeck.text.plain_ids import PlainIds, TokenizerFile
 from limbeck.text.segmenter import opened
-from limbeck.text.tokenizer_file import TokenizerFile
 
 PAD_ID, UNK_ID, MASK_ID = 0, 1, 2
 PAD, UNK, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[MASK]")

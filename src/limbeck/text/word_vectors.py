@@ -26,7 +26,7 @@ NUMBER = re.compile(rb"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-class Record(NamedTuple):
+class VectorRecord(NamedTuple):
     """One word of the file. `numbers` is as it stands there, since most words are not wanted."""
 
     line: int
@@ -34,7 +34,7 @@ class Record(NamedTuple):
     numbers: bytes
 
 
-class Layout(NamedTuple):
+class VectorFileLayout(NamedTuple):
     """What the first bytes say: numbers per word, header or not, and how many words a binary file promises."""
 
     width: int
@@ -86,7 +86,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
             raise VectorsMalformed(path=path, line=1, reason=f"the gzip data is damaged: {error}") from None
 
 
-def _layout(path: Path, stream: BufferedReader) -> Layout:
+def _layout(path: Path, stream: BufferedReader) -> VectorFileLayout:
     start = _peek(stream)
     first_line = start.split(b"\n", 1)[0]
     if not start.strip():
@@ -96,12 +96,12 @@ def _layout(path: Path, stream: BufferedReader) -> Layout:
         width = len(_tidy(first_line).split(b" ")) - 1
         if width < 1:
             raise VectorsMalformed(path=path, line=1, reason="neither a word with its numbers nor a header")
-        return Layout(width=width, header=False, binary_count=None)
+        return VectorFileLayout(width=width, header=False, binary_count=None)
     count, width = int(header[1]), int(header[2])
     if width == 0:
         raise VectorsMalformed(path=path, line=1, reason="the header says that vectors have no numbers")
     is_binary = _is_binary(path, start[len(first_line) + 1 :], width)
-    return Layout(width=width, header=True, binary_count=count if is_binary else None)
+    return VectorFileLayout(width=width, header=True, binary_count=count if is_binary else None)
 
 
 def _peek(stream: BufferedReader) -> bytes:
@@ -123,7 +123,7 @@ def _is_binary(path: Path, after_header: bytes, width: int) -> bool:
     return CONTROL.search(numbers) is not None
 
 
-def _text_records(path: Path, stream: BufferedReader, layout: Layout) -> Iterator[Record]:
+def _text_records(path: Path, stream: BufferedReader, layout: VectorFileLayout) -> Iterator[VectorRecord]:
     width = layout.width
     for line, raw in enumerate(stream, start=1):
         text = _tidy(raw)
@@ -141,7 +141,7 @@ def _text_records(path: Path, stream: BufferedReader, layout: Layout) -> Iterato
         if strange := numbers.translate(None, BYTES_OF_NUMBERS):
             shown = strange[:20].decode("utf-8", "replace")
             raise VectorsMalformed(path=path, line=line, reason=f"'{shown}' among the numbers")
-        yield Record(line, word, numbers)
+        yield VectorRecord(line, word, numbers)
 
 
 def _tidy(line: bytes) -> bytes:
@@ -154,7 +154,7 @@ def _split_from_the_right(text: bytes, width: int) -> tuple[bytes, bytes]:
     return word.rstrip(b" "), b" ".join(numbers)
 
 
-def _binary(path: Path, stream: BufferedReader, layout: Layout) -> Iterator[Record]:
+def _binary(path: Path, stream: BufferedReader, layout: VectorFileLayout) -> Iterator[VectorRecord]:
     """Records of a word, a space and 4-byte floats; some writers put a line break between them."""
     stream.readline()  # the header
     size, count = 4 * layout.width, cast(int, layout.binary_count)
@@ -166,12 +166,12 @@ def _binary(path: Path, stream: BufferedReader, layout: Layout) -> Iterator[Reco
                 reason = f"the file ends after {record - 1:,} of the {count:,} vectors that its header promises"
                 raise VectorsMalformed(path=path, line=record + 1, reason=reason)
             buffer, position = buffer[position:] + more, 0
-        yield Record(record + 1, buffer[position:space].lstrip(b"\n"), buffer[space + 1 : space + 1 + size])
+        yield VectorRecord(record + 1, buffer[position:space].lstrip(b"\n"), buffer[space + 1 : space + 1 + size])
         position = space + 1 + size
 
 
 def _gathered(
-    path: Path, records: Iterator[Record], words: Sequence[str], layout: Layout
+    path: Path, records: Iterator[VectorRecord], words: Sequence[str], layout: VectorFileLayout
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     exact, lowered = _wanted(words)
     vectors = np.zeros((len(words), layout.width), dtype=np.float32)
@@ -197,7 +197,7 @@ def _wanted(words: Sequence[str]) -> tuple[dict[bytes, list[int]], dict[bytes, l
     return dict(exact), dict(lowered)
 
 
-def _numbers(path: Path, record: Record, *, binary: bool) -> npt.NDArray[np.float32]:
+def _numbers(path: Path, record: VectorRecord, *, binary: bool) -> npt.NDArray[np.float32]:
     if binary:
         vector = np.frombuffer(record.numbers, dtype="<f4").astype(np.float32)
     else:

@@ -11,7 +11,7 @@ from limbeck.runtime.row import Row, characters
 from limbeck.timing.contestant import Contestant, EngineOfBench, line_up
 from limbeck.timing.machine import machine_facts, usable_cores
 from limbeck.timing.texts import TextFile, file_rows, mixed, own_rows
-from limbeck.timing.turns import Case, Timed, time_contestants
+from limbeck.timing.turns import BenchCase, Timed, time_contestants
 
 Result = dict[str, Any]
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
@@ -73,7 +73,7 @@ def _line(contestant: Contestant, timed: Timed, reference: Timed) -> Result:
     }
 
 
-def _case(case: Case, timed: Timed, reference: Timed) -> Result:
+def _case(case: BenchCase, timed: Timed, reference: Timed) -> Result:
     timing, other = timed.cases[case], reference.cases.get(case)
     return {
         "threads": case.threads,

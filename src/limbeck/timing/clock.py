@@ -14,7 +14,15 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.runtime.row import Row
 from limbeck.timing.clock_process import WORKER, Worker
 from limbeck.timing.machine import usable_cores
-from limbeck.timing.throughput import Case, Rates, cases_by_length, cases_of_all_cores, taken, time_cases, turned
+from limbeck.timing.throughput import (
+    Rates,
+    ThroughputCase,
+    cases_by_length,
+    cases_of_all_cores,
+    taken,
+    time_cases,
+    turned,
+)
 
 SECONDS_PER_TURN = 1.5  # a slow teacher is given fewer texts, so that a whole report is timed in half a minute
 LEAST_SAMPLES = 10
@@ -61,11 +69,11 @@ class Timing:
         return float(np.median(self.rates))
 
     @cached_property
-    def throughput(self) -> dict[Case, float]:
+    def throughput(self) -> dict[ThroughputCase, float]:
         """Rows per second of every case, the median over the rounds; of one text a call over all samples."""
         alone = 1000 * len(self.samples_ms) / sum(self.samples_ms)
         return {
-            Case(self.threads, 1): alone,
+            ThroughputCase(self.threads, 1): alone,
             **{case: float(np.median(rates)) for case, rates in self.by_case.items()},
         }
 

@@ -185,7 +185,7 @@ def open_teacher(folder: Path, *, max_length: int | None) -> Predict:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    from limbeck.models.positions import position_count
+    from limbeck.models.size import position_count
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from limbeck.artifacts.model_folder import CARD, ModelFolder, open_model
+from limbeck.artifacts.report import made_after_report
 from limbeck.artifacts.run_folder import Run
-from limbeck.artifacts.staleness import made_after_report
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike, in_shell, some
 from limbeck.progress import Reporter

@@ -7,7 +7,7 @@ from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.runtime.classifier import Classifier
 from limbeck.timing.clock import Subject, Timing
-from limbeck.timing.throughput import Case
+from limbeck.timing.throughput import ThroughputCase
 
 Cost = dict[str, Any]
 
@@ -62,7 +62,7 @@ def seconds(timings: Sequence[Timing]) -> Cost:
     }
 
 
-def throughput(measured: Sequence[Mapping[Case, float]]) -> list[Cost]:
+def throughput(measured: Sequence[Mapping[ThroughputCase, float]]) -> list[Cost]:
     """The cases that each of the models was timed in: first those of all texts, then those of short and long ones."""
     shared = [case for case in measured[0] if all(case in rates for rates in measured)]
     return [

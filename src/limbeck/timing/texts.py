@@ -10,7 +10,7 @@ from limbeck.errors import FileEmpty, NothingToPredict
 from limbeck.runtime.entries import Entry, Table, Wanted, detect_format, json_entries, line_entries
 from limbeck.runtime.lines import Lines, opened
 from limbeck.runtime.row import Row, characters
-from limbeck.timing import chinese, english
+from limbeck.timing.sample_texts import CHINESE, ENGLISH
 
 MOST_ROWS = 4_096
 GOLDEN = (5**0.5 - 1) / 2
@@ -28,7 +28,7 @@ class TextFile:
 
 def own_rows(language: str, *, pair: bool) -> list[Row]:
     """Texts that come with the package: Chinese for models of Chinese, English for all others."""
-    texts = (chinese if language == "zh" else english).SENTENCES
+    texts = CHINESE if language == "zh" else ENGLISH
     if not pair:
         return list(texts)
     return list(zip(texts, [*texts[1:], texts[0]], strict=True))

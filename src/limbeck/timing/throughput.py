@@ -14,11 +14,11 @@ MOST_SECONDS_PER_CALL = 5.0  # a call that would take longer is left out
 LEAST_ROWS = 64  # to take calls from, so that calls of one text are about many texts
 
 Length = Literal["short", "long"]
-Rates = dict["Case", list[float]]  # rows per second of each turn
+Rates = dict["ThroughputCase", list[float]]  # rows per second of each turn
 
 
 @dataclass(frozen=True)
-class Case:
+class ThroughputCase:
     """Calls of so many texts on so many threads; the texts are all there are, or the shorter or longer half."""
 
     threads: int
@@ -35,19 +35,21 @@ class Case:
         return [rows[place] for place in sorted(half)]
 
 
-def cases_by_length(batches: Sequence[int], *, threads: int, rows: int) -> list[Case]:
+def cases_by_length(batches: Sequence[int], *, threads: int, rows: int) -> list[ThroughputCase]:
     """Every batch with all texts; then the first batch with the short ones and with the long ones."""
     halves: tuple[Length, ...] = ("short", "long") if batches and rows > 1 else ()
-    return [Case(threads, batch) for batch in batches] + [Case(threads, batches[0], half) for half in halves]
+    return [ThroughputCase(threads, batch) for batch in batches] + [
+        ThroughputCase(threads, batches[0], half) for half in halves
+    ]
 
 
-def cases_of_all_cores(batches: Sequence[int], *, threads: int, cores: int) -> list[Case]:
+def cases_of_all_cores(batches: Sequence[int], *, threads: int, cores: int) -> list[ThroughputCase]:
     """One text a call and every batch, on all cores; nothing where that is no more than the threads timed anyway."""
-    return [Case(cores, batch) for batch in (1, *batches)] if batches and cores > threads else []
+    return [ThroughputCase(cores, batch) for batch in (1, *batches)] if batches and cores > threads else []
 
 
 def time_cases(
-    workers: Sequence[Worker], *, cases: Sequence[Case], rows: Sequence[Row], rounds: int, bar: Bar
+    workers: Sequence[Worker], *, cases: Sequence[ThroughputCase], rows: Sequence[Row], rounds: int, bar: Bar
 ) -> list[Rates]:
     """The rates of every worker, in their order. A model whose calls take long has its seconds used up sooner, and
     fewer turns; a case it would need too long for is missing in its rates."""

@@ -19,7 +19,7 @@ MOST_SECONDS_PER_CALL = 30.0  # a call that would take longer is left out
 
 
 @dataclass(frozen=True)
-class Case:
+class BenchCase:
     """Calls of so many rows on so many threads."""
 
     threads: int
@@ -27,7 +27,7 @@ class Case:
 
 
 @dataclass
-class Timing:
+class BenchTiming:
     """The calls of one model in one case."""
 
     samples_ms: list[float] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Timed:
     """One model: what ran it, and its timings; a case that would have taken too long is missing."""
 
     engine: str = ""
-    cases: dict[Case, Timing] = field(default_factory=dict)
+    cases: dict[BenchCase, BenchTiming] = field(default_factory=dict)
 
 
 def time_contestants(
@@ -80,7 +80,7 @@ def time_contestants(
                     timed.engine = worker.receive()["engine"]
                     bar.advance(note=f"{worker.name} loaded")
                 for batch in batches:
-                    _time_case(Case(count, batch), workers, found, seconds=seconds, bar=bar)
+                    _time_case(BenchCase(count, batch), workers, found, seconds=seconds, bar=bar)
     return found
 
 
@@ -105,21 +105,21 @@ def _ready(
         yield workers
 
 
-def _time_case(case: Case, workers: Sequence[Worker], found: Sequence[Timed], *, seconds: float, bar: Bar) -> None:
+def _time_case(case: BenchCase, workers: Sequence[Worker], found: Sequence[Timed], *, seconds: float, bar: Bar) -> None:
     both = list(zip(workers, found, strict=True))
     for number in range(ROUNDS):
         start = number % len(both)
         for worker, timed in both[start:] + both[:start]:
             if _is_due(case, timed, seconds=seconds):
                 answer = worker.ask(do="turn", batch=case.batch, seconds=seconds / ROUNDS)
-                timing = timed.cases.setdefault(case, Timing())
+                timing = timed.cases.setdefault(case, BenchTiming())
                 timing.samples_ms += answer["samples_ms"]
                 spent = sum(answer["samples_ms"]) / 1000
                 timing.rates.append(case.batch * len(answer["samples_ms"]) / spent)
             bar.advance(note=worker.name)
 
 
-def _is_due(case: Case, timed: Timed, *, seconds: float) -> bool:
+def _is_due(case: BenchCase, timed: Timed, *, seconds: float) -> bool:
     """Whether a model has time left; and, where it would begin, whether a call of it will end.
 
     With one row a call it is due in every round: percentiles of fewer calls would say nothing.

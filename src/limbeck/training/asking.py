@@ -16,7 +16,7 @@ from limbeck.training.modes import evaluating
 Places = npt.NDArray[np.int64]
 
 
-class ReadRows(Protocol):
+class TokenisedRows(Protocol):
     """Rows as tokens, of which batches can be made (limbeck.text.student_reader)."""
 
     @property
@@ -27,7 +27,7 @@ class ReadRows(Protocol):
         """(rows, tokens) for each input of the network."""
 
 
-class Answered(NamedTuple):
+class AnsweredBatch(NamedTuple):
     """A batch, and what the network said of it."""
 
     places: Tensor  # of the rows
@@ -36,14 +36,20 @@ class Answered(NamedTuple):
 
 
 def answers_in_batches(
-    network: Any, read: ReadRows, *, with_types: bool, tokens_per_batch: int, bar: Bar | None = None, **options: Any
-) -> Iterator[Answered]:
+    network: Any,
+    read: TokenisedRows,
+    *,
+    with_types: bool,
+    tokens_per_batch: int,
+    bar: Bar | None = None,
+    **options: Any,
+) -> Iterator[AnsweredBatch]:
     """Every row once, longest first; what is done moves the bar. `options` go to the network with each batch."""
     device: torch.device = next(iter(network.parameters())).device
     with evaluating(network):
         for places in token_budget_batches(read.lengths, tokens_per_batch=tokens_per_batch):
             arrays = read.batch(places, with_types=with_types)
             batch = {name: sent(torch.from_numpy(array), device) for name, array in arrays.items()}
-            yield Answered(sent(torch.from_numpy(places), device), batch, network(**batch, **options))
+            yield AnsweredBatch(sent(torch.from_numpy(places), device), batch, network(**batch, **options))
             if bar:
                 bar.advance(len(places))

@@ -1,5 +1,9 @@
 """Which rows go together in a step: similar lengths, so that little is padded, in an order that a seed fixes."""
 
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,3 +35,21 @@ def token_budget_batches(lengths: npt.NDArray[np.int64], *, tokens_per_batch: in
         batches.append(order[start : start + size])
         start += size
     return batches
+
+
+Item = TypeVar("Item")
+END: Any = object()
+
+
+def ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """The items in their order. While one is in use, the next one is made on a thread, and none after it.
+
+    What making an item raises is raised where that item would have come. Close the iterator where it may be left early:
+    the thread then ends with the item that it is at, and is waited for.
+    """
+    making = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as thread:
+        waiting = thread.submit(next, making, END)
+        while (item := waiting.result()) is not END:
+            waiting = thread.submit(next, making, END)
+            yield item

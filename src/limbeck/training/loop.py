@@ -17,11 +17,10 @@ from torch import Tensor, nn
 
 from limbeck.errors import TrainingDiverged
 from limbeck.progress import Bar, Reporter
-from limbeck.training.average import RunningMean
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
+from limbeck.training.cuda_graphs import Recorder, Slots, Widths, stage_for
 from limbeck.training.device import Arithmetic, accelerator_for
-from limbeck.training.optimiser import adamw, learning_rate_at, set_rate
-from limbeck.training.recording import Recorder, Slots, Widths, stage_for
+from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
@@ -107,12 +106,12 @@ def train(
     """Train, and leave the weights of the best epoch by dev in the model, or those of the last.
 
     Better is: a higher dev score; where that is equal, a lower dev loss. With `average`, the decay of a running mean of
-    the weights (limbeck.training.average), it is the mean that is judged and left. State goes to `work` now and then;
+    the weights (limbeck.training.optimiser), it is the mean that is judged and left. State goes to `work` now and then;
     when it holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group
     of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
 
     With `widths`, all that the losses read of a batch is its rows and these widths: where one process trains on a GPU,
-    batch by batch, steps are then recorded (limbeck.training.recording).
+    batch by batch, steps are then recorded (limbeck.training.cuda_graphs).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
     recorder = _recorder(widths, accelerator, settings)

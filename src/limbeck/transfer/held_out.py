@@ -21,7 +21,7 @@ OTHER_OPENING = 60
 
 
 @dataclass
-class _Split:
+class _HeldOutSplit:
     exact: list[bytes]
     folded: list[bytes]
     first: int  # the number of its first row among the rows of all splits
@@ -45,7 +45,7 @@ class HeldOut:
     def __init__(self, corpus: Corpus, *, near_duplicates: float) -> None:
         self._is_exact = near_duplicates == 1
         self._opening_characters = OPENING.get(corpus.language, OTHER_OPENING)
-        self._splits: dict[str, _Split] = {}
+        self._splits: dict[str, _HeldOutSplit] = {}
         self._openings: dict[str, list[int]] = defaultdict(list)
         self._near = NearTexts(near_duplicates, language=corpus.language)
         self._longest = self._rows = 0
@@ -84,7 +84,7 @@ class HeldOut:
 
     def _add(self, name: str, pieces: list[Piece]) -> None:
         exact = [content_key(*piece) for piece in pieces]
-        self._splits[name] = _Split(exact, [folded_key(*piece) for piece in pieces], self._rows)
+        self._splits[name] = _HeldOutSplit(exact, [folded_key(*piece) for piece in pieces], self._rows)
         if not self._is_exact:
             for block in in_blocks(pieces):
                 self._near.add(self._near.traits(block))

@@ -29,7 +29,7 @@ FULL_DISKS = [  # artifact to be made again, what writes it, and what that raise
     (EXPORT, "limbeck.export.run.onnx.save_model", FULL),
     ("models/bilstm", "shutil.copyfile", FULL),
     ("report", "limbeck.pipeline.evaluation.save_report", FULL),
-    ("report", "limbeck.artifacts.whole.write_manifest", FULL),
+    ("report", "limbeck.artifacts.atomic_folder.write_manifest", FULL),
 ]
 
 

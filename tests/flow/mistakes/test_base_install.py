@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import CARD, GRAPH, TOKENIZER
-from limbeck.artifacts.whole import written_whole
 from limbeck.cli import EXTRA_OF
 from limbeck.runtime.classifier import load
 from limbeck.text.segmenter import marked_jieba
@@ -91,7 +91,7 @@ def test_a_model_whose_text_jieba_cuts_says_what_brings_it(
 ) -> None:
     rows = tmp_path / "rows.txt"
     rows.write_text("gorgeous\n", encoding="utf-8")
-    with written_whole(tmp_path / "model", kind="model", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "model", kind="model", key=Key(section={}, inputs={})) as scratch:
         for name in (GRAPH, CARD):
             shutil.copyfile(model / name, scratch / name)
         marked = marked_jieba((model / TOKENIZER).read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Answers are found by the whole content key, whatever the order they came in."""
+"""AnswerTable are found by the whole content key, whatever the order they came in."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from limbeck.artifacts import answers as module
-from limbeck.artifacts.answers import Answers, answers_in_bytes, find_keys, key_order, write_answers
+from limbeck.artifacts.answers import AnswerTable, answers_in_bytes, find_keys, key_order, write_answers
 from limbeck.artifacts.rows import content_keys
 
 TEXTS = [f"text number {number}" for number in range(200)]
@@ -24,7 +24,7 @@ def halves(*pairs: tuple[int, int]) -> np.ndarray:
 def test_answers_are_found_under_their_keys_whatever_the_order(tmp_path: Path) -> None:
     write_answers(tmp_path / "answers.arrow", keys=KEYS, logits=LOGITS, features=FEATURES)
 
-    answers = Answers.open(tmp_path / "answers.arrow")
+    answers = AnswerTable.open(tmp_path / "answers.arrow")
     places = find_keys(answers.keys, KEYS[::-3])
 
     assert len(answers) == 200
@@ -37,16 +37,16 @@ def test_answers_are_found_under_their_keys_whatever_the_order(tmp_path: Path) -
 def test_keys_in_the_file_are_in_rising_order(tmp_path: Path) -> None:
     write_answers(tmp_path / "answers.arrow", keys=KEYS, logits=LOGITS)
 
-    found = [tuple(key) for key in Answers.open(tmp_path / "answers.arrow").keys.tolist()]
+    found = [tuple(key) for key in AnswerTable.open(tmp_path / "answers.arrow").keys.tolist()]
 
     assert found == sorted(found)
-    assert Answers.open(tmp_path / "answers.arrow").features is None
+    assert AnswerTable.open(tmp_path / "answers.arrow").features is None
 
 
 def test_views_of_the_file_are_no_copies(tmp_path: Path) -> None:
     write_answers(tmp_path / "answers.arrow", keys=KEYS, logits=LOGITS, features=FEATURES)
 
-    answers = Answers.open(tmp_path / "answers.arrow")
+    answers = AnswerTable.open(tmp_path / "answers.arrow")
 
     assert not answers.keys.flags.owndata
     assert not answers.logits.flags.writeable
@@ -57,7 +57,7 @@ def test_views_of_the_file_are_no_copies(tmp_path: Path) -> None:
 def test_no_answers_make_an_empty_file(tmp_path: Path) -> None:
     write_answers(tmp_path / "answers.arrow", keys=KEYS[:0], logits=LOGITS[:0])
 
-    answers = Answers.open(tmp_path / "answers.arrow")
+    answers = AnswerTable.open(tmp_path / "answers.arrow")
 
     assert answers.logits.shape == (0, 3)
     assert find_keys(answers.keys, KEYS[:2]).tolist() == [-1, -1]
@@ -75,7 +75,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         writer.write_table(table)
 
     with pytest.raises(ValueError, match="keys of string"):
-        Answers.open(tmp_path / "other.arrow")
+        AnswerTable.open(tmp_path / "other.arrow")
 
 
 def test_keys_that_share_their_first_half_are_told_apart() -> None:

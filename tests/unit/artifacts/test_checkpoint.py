@@ -1,7 +1,7 @@
 import shutil
 from pathlib import Path
 
-from limbeck.artifacts.checkpoint import checkpoint_fingerprint
+from limbeck.artifacts.manifest import checkpoint_fingerprint
 
 
 def test_a_folder_is_known_by_its_content(tiny_teacher_copy: Path, tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.whole import written_whole
 
 FACTS = {"name": "toy", "labels": ["schlecht", "好"], "language": "zh", "pair": False, "findings": []}
 
@@ -15,7 +15,7 @@ def corpus_with(folder: Path, *names: str, labels: tuple[int, int] = (0, 1)) -> 
     splits = {
         name: Rows.of(ids=[f"{name}:0", f"{name}:1"], texts=["a", f"the {name}"], labels=labels) for name in names
     }
-    with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
         save_corpus(scratch, splits=splits, facts=FACTS)
     return Corpus(folder)
 
@@ -51,8 +51,8 @@ def test_what_training_goes_by_does_not_change_with_test_or_with_what_was_counte
     other_labels = corpus_with(tmp_path / "three", "train", "dev", labels=(1, 1))
 
     assert with_test.fingerprint != without.fingerprint
-    assert with_test.lessons_fingerprint == without.lessons_fingerprint
-    assert other_labels.lessons_fingerprint != without.lessons_fingerprint
+    assert with_test.training_fingerprint == without.training_fingerprint
+    assert other_labels.training_fingerprint != without.training_fingerprint
 
 
 def test_class_names_and_language_are_part_of_what_training_goes_by(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_class_names_and_language_are_part_of_what_training_goes_by(tmp_path: Pa
     for number, change in enumerate(changes):
         folder = tmp_path / str(number)
         rows = Rows.of(ids=["a"], texts=["a"], labels=[0])
-        with written_whole(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
+        with written_atomically(folder, kind="corpus", key=Key(section={}, inputs={})) as scratch:
             save_corpus(scratch, splits={"train": rows, "dev": rows}, facts={**FACTS, **change})
-        fingerprints.add(Corpus(folder).lessons_fingerprint)
+        fingerprints.add(Corpus(folder).training_fingerprint)
 
     assert len(fingerprints) == 4

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from safetensors import SafetensorError
 
-from limbeck.artifacts.disk import disk_faults_told
+from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.errors import DiskFull, FileEmpty, LimbeckError, PathUnusable
 
 
 def told(error: Exception) -> Exception:
     """What becomes of an error."""
     try:
-        with disk_faults_told(Path("run"), advice="Do something."):
+        with disk_errors_as_user_errors(Path("run"), advice="Do something."):
             raise error
     except Exception as result:
         return result

@@ -40,7 +40,7 @@ def test_what_was_given_back_can_be_read_again(path: Path) -> None:
     file = map_table(path)
     before = file.table["text"].to_pylist()
 
-    file.let_go()
+    file.release()
 
     assert file.table["text"].to_pylist() == before
 

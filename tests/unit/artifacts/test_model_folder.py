@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import MANIFEST, Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, open_model, save_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew
 
 FACTS = ModelFacts(
@@ -25,7 +25,7 @@ FACTS = ModelFacts(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    with written_whole(tmp_path / "model", kind="model", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "model", kind="model", key=Key(section={}, inputs={})) as scratch:
         (scratch / GRAPH).write_bytes(b"\x00" * 1_000_000)
         (scratch / TOKENIZER).write_text("{}", encoding="utf-8")
         save_facts(scratch, FACTS)

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import Report, open_report, save_report
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import ArtifactMissing
 
 KEY = Key(section={}, inputs={})
 
 
 def test_what_was_saved_is_read_back(tmp_path: Path) -> None:
-    with written_whole(tmp_path / "report", kind="report", key=KEY) as scratch:
+    with written_atomically(tmp_path / "report", kind="report", key=KEY) as scratch:
         save_report(scratch, data={"run": "影评", "models": []}, page="<!doctype html>影评")
 
     report = open_report(tmp_path / "report")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.run_folder import Run, RunFolder, open_run
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import PathUnusable, RunBusy
 from limbeck.progress import SilentReporter
 
@@ -28,7 +28,7 @@ class Notes(SilentReporter):
 
 
 def make(folder: Path, key: Key) -> None:
-    with written_whole(folder, kind="corpus", key=key) as scratch:
+    with written_atomically(folder, kind="corpus", key=key) as scratch:
         (scratch / "rows.txt").write_text(str(key.section), encoding="utf-8")
 
 

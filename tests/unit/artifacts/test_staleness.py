@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.report import made_after_report
 from limbeck.artifacts.run_folder import report_of
-from limbeck.artifacts.staleness import made_after_report
 from limbeck.errors import ArtifactMissing
 
 INPUTS = {"corpus": "c1", "labels": "l1", "bilstm/0": "e1", "bilstm-int8/0": "e2", "bilstm-alone/0": "e3"}

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-from limbeck.artifacts.whole import written_whole
 
 FACTS = StudentFacts(
     name="bilstm-alone",
@@ -25,7 +25,7 @@ FACTS = StudentFacts(
 
 def test_facts_and_history_are_read_back(tmp_path: Path) -> None:
     history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.75}, {"epoch": 2, "loss": 0.25, "dev_accuracy": 0.875}]
-    with written_whole(tmp_path / "0", kind="student", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "0", kind="student", key=Key(section={}, inputs={})) as scratch:
         save_student_facts(scratch, FACTS, history=history)
 
     student = StudentFolder(tmp_path / "0")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 
 FACTS = TeacherFacts(
     name="tiny",
@@ -30,7 +30,7 @@ def teacher(
     tokenizer: str = "tokenizer",
     history: str = "[]",
 ) -> TeacherFolder:
-    with written_whole(folder, kind="teacher", key=Key(section={"at": str(folder)}, inputs={})) as scratch:
+    with written_atomically(folder, kind="teacher", key=Key(section={"at": str(folder)}, inputs={})) as scratch:
         (scratch / "model.safetensors").write_text(weights, encoding="utf-8")
         (scratch / "tokenizer.json").write_text(tokenizer, encoding="utf-8")
         (scratch / "history.json").write_text(history, encoding="utf-8")

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts, save_teacher_labels
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import LabelsDoNotCover
 
 IDS = [f"train:{number}" for number in range(100)]
@@ -19,7 +19,7 @@ LOGITS = np.array([[number, -number, number / 2] for number in range(100)], dtyp
 @pytest.fixture
 def labels(tmp_path: Path) -> TeacherLabels:
     """Logits that say which row they belong to."""
-    with written_whole(tmp_path / "labels", kind="labels", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "labels", kind="labels", key=Key(section={}, inputs={})) as scratch:
         save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={"teacher": "tiny", "rows": 100})
     return TeacherLabels(tmp_path / "labels")
 
@@ -55,9 +55,9 @@ def test_the_facts_are_kept(labels: TeacherLabels) -> None:
 
 
 def test_the_fingerprint_is_that_of_the_contents(labels: TeacherLabels, tmp_path: Path) -> None:
-    with written_whole(tmp_path / "again", kind="labels", key=Key(section={"other": 1}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "again", kind="labels", key=Key(section={"other": 1}, inputs={})) as scratch:
         save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={"teacher": "tiny", "rows": 100})
-    with written_whole(tmp_path / "changed", kind="labels", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "changed", kind="labels", key=Key(section={}, inputs={})) as scratch:
         save_teacher_labels(scratch, ids=IDS, logits=LOGITS + 1, facts={"teacher": "tiny", "rows": 100})
 
     assert TeacherLabels(tmp_path / "again").fingerprint == labels.fingerprint
@@ -115,7 +115,7 @@ def test_features_of_rows_that_were_never_labelled_are_an_error(tmp_path: Path) 
 
 def test_how_long_the_teacher_took_is_not_part_of_the_fingerprint(labels: TeacherLabels, tmp_path: Path) -> None:
     """A run that was killed and went on ends as one that was not, though it asked less at its end."""
-    with written_whole(tmp_path / "slower", kind="labels", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "slower", kind="labels", key=Key(section={}, inputs={})) as scratch:
         save_teacher_labels(scratch, ids=IDS, logits=LOGITS, facts={})
         save_label_facts(scratch, facts={"teacher": "tiny", "rows": 100}, asking={"seconds": 99.0})
 

@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.artifacts.whole import written_whole
-from limbeck.augmentation.copies import Copy, Workshop
+from limbeck.augmentation.copies import Copy, Tally, Workshop
 from limbeck.augmentation.method import Bench, Prepared
-from limbeck.augmentation.tally import Tally
 from limbeck.progress import SilentReporter
 
 MakeBench = Callable[..., Bench]
@@ -65,7 +64,7 @@ def make_texts_corpus(tmp_path: Path, key: Key, make_rows: Callable[..., Rows]) 
             if texts
         }
         facts = {"name": "toy", "labels": ["no", "yes"], "language": language, "pair": pairs is not None}
-        with written_whole(tmp_path / "corpus", kind="corpus", key=key) as scratch:
+        with written_atomically(tmp_path / "corpus", kind="corpus", key=key) as scratch:
             save_corpus(scratch, splits=splits, facts=facts)
         return Corpus(tmp_path / "corpus")
 

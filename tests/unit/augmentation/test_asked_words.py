@@ -1,6 +1,6 @@
 import pytest
 
-from limbeck.augmentation.asked_words import kind_of, written_like
+from limbeck.augmentation.piece_words import kind_of, written_like
 
 
 @pytest.mark.parametrize("word", ["film", "Film", "café", "well-made", "90s", "o'clock"])

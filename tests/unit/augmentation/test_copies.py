@@ -6,14 +6,10 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.copies import Workshop
-from limbeck.augmentation.delete import DeleteWords
-from limbeck.augmentation.masking import MaskWords
-from limbeck.augmentation.method import Dice, Source, WordMethod
-from limbeck.augmentation.ngram import KeepNgram
+from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
+from limbeck.augmentation.method import Dice, SourceText, WordMethod
 from limbeck.augmentation.pos_swap import pos_swap
-from limbeck.augmentation.swap import SwapWords
-from limbeck.augmentation.tally import Tally
 from limbeck.recipe.augmentation import PosSwap
 
 WORDS = 10_000
@@ -26,7 +22,7 @@ class Shout(WordMethod):
     fraction: float
     kind: str = "shout"
 
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         del dice
         return source.cut.words[position].upper() + "!"
 
@@ -38,7 +34,7 @@ class Refuse(WordMethod):
     fraction: float
     kind: str = "refuse"
 
-    def change(self, source: Source, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
         del source, position, dice
         return None
 

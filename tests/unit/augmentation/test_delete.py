@@ -1,6 +1,6 @@
 from typing import Any
 
-from limbeck.augmentation.delete import DeleteWords
+from limbeck.augmentation.masking import DeleteWords
 
 WORDS = 10_000
 

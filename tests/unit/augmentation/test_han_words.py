@@ -1,4 +1,4 @@
-from limbeck.augmentation.han_words import Column, HanWords
+from limbeck.augmentation.masked_lm import Column, HanWords
 
 DICTIONARY = {
     "好": 5,

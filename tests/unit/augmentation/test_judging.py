@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.augmentation.judging import Verdict, judge
+from limbeck.augmentation.judging import CopyVerdict, judge
 from limbeck.augmentation.portions import folded_key
 
 
@@ -18,7 +18,7 @@ def test_a_copy_that_stands_in_the_corpus_is_dropped(make_texts_corpus: Any) -> 
         keys("new", "a train text", "A Dev  Text", "ａ test text", "both", "newer"), corpus=corpus, rows=None, seed=0
     )
 
-    held_out, train, kept = Verdict.IN_DEV_OR_TEST, Verdict.IN_TRAIN, Verdict.KEPT
+    held_out, train, kept = CopyVerdict.IN_DEV_OR_TEST, CopyVerdict.IN_TRAIN, CopyVerdict.KEPT
     assert verdicts.tolist() == [kept, train, held_out, held_out, held_out, kept]
 
 
@@ -33,13 +33,18 @@ def test_a_copy_that_stands_in_the_copied_text_is_dropped(make_texts_corpus: Any
         transfer=make_rows(["Gathered", "both", "held out"]),
     )
 
-    assert verdicts.tolist() == [Verdict.KEPT, Verdict.IN_TRANSFER, Verdict.IN_TRAIN, Verdict.IN_DEV_OR_TEST]
+    assert verdicts.tolist() == [
+        CopyVerdict.KEPT,
+        CopyVerdict.IN_TRANSFER,
+        CopyVerdict.IN_TRAIN,
+        CopyVerdict.IN_DEV_OR_TEST,
+    ]
 
 
 def test_the_first_of_equal_copies_stays(make_texts_corpus: Any) -> None:
     verdicts = judge(keys("x", "y", "X", "z", "y", "x"), corpus=make_texts_corpus(["a"]), rows=None, seed=0)
 
-    kept, again = Verdict.KEPT, Verdict.DUPLICATE
+    kept, again = CopyVerdict.KEPT, CopyVerdict.DUPLICATE
     assert verdicts.tolist() == [kept, kept, again, kept, again, again]
 
 
@@ -50,7 +55,7 @@ def test_pairs_are_compared_as_pairs(make_texts_corpus: Any) -> None:
 
     verdicts = judge(copies, corpus=corpus, rows=None, seed=0)
 
-    assert verdicts.tolist() == [Verdict.IN_TRAIN, Verdict.KEPT, Verdict.KEPT, Verdict.IN_DEV_OR_TEST]
+    assert verdicts.tolist() == [CopyVerdict.IN_TRAIN, CopyVerdict.KEPT, CopyVerdict.KEPT, CopyVerdict.IN_DEV_OR_TEST]
 
 
 def test_the_draw_depends_on_seed_and_text_and_not_on_the_order(make_texts_corpus: Any) -> None:
@@ -59,7 +64,7 @@ def test_the_draw_depends_on_seed_and_text_and_not_on_the_order(make_texts_corpu
 
     def drawn(order: list[str], seed: int) -> set[str]:
         verdicts = judge(keys(*order), corpus=corpus, rows=300, seed=seed)
-        return {text for text, verdict in zip(order, verdicts, strict=True) if verdict == Verdict.KEPT}
+        return {text for text, verdict in zip(order, verdicts, strict=True) if verdict == CopyVerdict.KEPT}
 
     assert len(drawn(texts, 0)) == 300
     assert drawn(texts, 0) == drawn(texts[::-1], 0)
@@ -69,7 +74,7 @@ def test_the_draw_depends_on_seed_and_text_and_not_on_the_order(make_texts_corpu
 def test_fewer_copies_than_asked_for_all_stay(make_texts_corpus: Any) -> None:
     verdicts = judge(keys("x", "y"), corpus=make_texts_corpus(["a"]), rows=5, seed=0)
 
-    assert verdicts.tolist() == [Verdict.KEPT, Verdict.KEPT]
+    assert verdicts.tolist() == [CopyVerdict.KEPT, CopyVerdict.KEPT]
 
 
 def test_no_copies_have_no_verdicts(make_texts_corpus: Any) -> None:

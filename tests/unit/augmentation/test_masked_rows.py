@@ -1,13 +1,13 @@
 import numpy as np
 
-from limbeck.augmentation.masked_rows import Frame
+from limbeck.augmentation.masked_predictions import TextFrame
 from limbeck.augmentation.piece_words import Blank
 
 CLS, SEP, MASK, PAD = 101, 102, 103, 0
 
 
-def frame(max_length: int = 64) -> Frame:
-    return Frame([CLS], [SEP], MASK, PAD, True, max_length - 2)
+def frame(max_length: int = 64) -> TextFrame:
+    return TextFrame([CLS], [SEP], MASK, PAD, True, max_length - 2)
 
 
 def test_a_row_has_one_word_masked() -> None:
@@ -62,4 +62,4 @@ class ToyTokenizer:
 
 
 def test_the_frame_is_what_the_tokenizer_puts_around_a_text() -> None:
-    assert Frame.of(ToyTokenizer(), max_length=10) == Frame([1, 2], [3], 9, 0, False, 7)
+    assert TextFrame.of(ToyTokenizer(), max_length=10) == TextFrame([1, 2], [3], 9, 0, False, 7)

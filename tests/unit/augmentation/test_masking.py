@@ -3,7 +3,7 @@ from typing import Any
 
 from limbeck.artifacts.rows import content_key
 from limbeck.augmentation.masking import MaskWords
-from limbeck.augmentation.method import Source
+from limbeck.augmentation.method import SourceText
 from limbeck.augmentation.words import cut_words
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
@@ -24,7 +24,7 @@ def test_a_tenth_of_the_words_is_masked(make_copies: Any, within_four_sigma: Any
 
 def test_the_mask_is_the_one_that_the_student_knows() -> None:
     student = build_word_tokenizer(["a film"], language="en", max_size=10, min_count=1, lowercase=True)
-    source = Source(content_key("film."), cut_words("film.", language="en"))
+    source = SourceText(content_key("film."), cut_words("film.", language="en"))
 
     word = MaskWords(0.1).change(source, 0, Random(0))
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.ngram import KeepNgram
+from limbeck.augmentation.masking import KeepNgram
 
 ALWAYS = KeepNgram(1.0, 1, 5)
 

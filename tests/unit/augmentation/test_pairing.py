@@ -8,9 +8,8 @@ from pydantic import ValidationError
 
 from limbeck.artifacts.rows import content_key
 from limbeck.augmentation.masking import MaskWords
-from limbeck.augmentation.method import Source
-from limbeck.augmentation.nearest_texts import nearest_texts
-from limbeck.augmentation.pairing import NewPairs, pairing
+from limbeck.augmentation.method import SourceText
+from limbeck.augmentation.pairing import NewPairs, nearest_texts, pairing
 from limbeck.augmentation.words import cut_words
 from limbeck.recipe.augmentation import Pairing
 from limbeck.recipe.recipe import Recipe
@@ -80,7 +79,7 @@ def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_bench:
     new_pairs = method(make_rows(TEXTS, PAIRS), bench=make_bench)
     alone = "something else altogether"
 
-    partner = new_pairs.partner(Source(content_key(alone), cut_words(alone, language="en")), Random(0))
+    partner = new_pairs.partner(SourceText(content_key(alone), cut_words(alone, language="en")), Random(0))
 
     assert partner is None
 

@@ -7,7 +7,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import AlbertTokenizer, BertTokenizer, RobertaTokenizer
 
-from limbeck.augmentation.piece_words import Vocabulary, blanks_in, vocabulary_of
+from limbeck.augmentation.piece_words import PieceWords, blanks_in, vocabulary_of
 from limbeck.augmentation.words import cut_words
 
 WORDS = ["film", "Paris", "story", "café"]
@@ -55,7 +55,7 @@ def albert() -> Any:
     return AlbertTokenizer(vocab=[*((name, 0.0) for name in special), *words, ("▁", -5.0), *letters])
 
 
-def vocabulary(tokenizer: Any) -> Vocabulary:
+def vocabulary(tokenizer: Any) -> PieceWords:
     return vocabulary_of(tokenizer, size=len(tokenizer))
 
 

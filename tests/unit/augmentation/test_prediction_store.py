@@ -6,7 +6,7 @@ import pytest
 from limbeck.artifacts.rows import content_key
 from limbeck.augmentation import masked_predictions, prediction_store
 from limbeck.augmentation.masked_predictions import answers_about
-from limbeck.augmentation.prediction_store import Answer, answers_to_texts
+from limbeck.augmentation.prediction_store import TextPredictions, answers_to_texts
 from limbeck.errors import CheckpointNotFound
 from limbeck.recipe.augmentation import MaskedLm
 
@@ -18,7 +18,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that a model was asked about."""
     given: list[str] = []
 
-    def watched(texts: list[str], *arguments: Any, **options: Any) -> list[Answer]:
+    def watched(texts: list[str], *arguments: Any, **options: Any) -> list[TextPredictions]:
         given.extend(texts)
         return answers_about(texts, *arguments, **options)
 
@@ -31,7 +31,7 @@ def ask(make_bench: Any, make_language_model: Any) -> Any:
     """ask(*texts, language="en", checkpoint=…, **section): the answers, by text."""
     toy = make_language_model(PIECES)
 
-    def ask(*texts: str, language: str = "en", checkpoint: Path = toy, **options: Any) -> dict[str, Answer]:
+    def ask(*texts: str, language: str = "en", checkpoint: Path = toy, **options: Any) -> dict[str, TextPredictions]:
         keyed = {content_key(text): text for text in texts}
         section = MaskedLm(kind="masked_lm", checkpoint=str(checkpoint), **options)
         return {keyed[key]: answer for key, answer in answers_to_texts(keyed, section, make_bench(language=language))}

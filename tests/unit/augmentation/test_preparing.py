@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.preparing import prepared
+from limbeck.augmentation.run import prepared
 from limbeck.recipe.augmentation import WORD_METHODS, Augmentation
 
 

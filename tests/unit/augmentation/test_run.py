@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
-from limbeck.artifacts.whole import written_whole
 from limbeck.augmentation import augment, portions, processes
 from limbeck.errors import DependencyMissing, NothingAugmented
 from limbeck.progress import SilentReporter
@@ -23,7 +23,7 @@ def run(tmp_path: Path, key: Key) -> Any:
 
     def gathered(texts: list[str], folder: Path) -> TransferText:
         rows = Rows.of(ids=[f"transfer-{number}" for number in range(len(texts))], texts=texts)
-        with written_whole(folder, kind="transfer", key=key) as scratch:
+        with written_atomically(folder, kind="transfer", key=key) as scratch:
             save_transfer_text(scratch, rows=rows, quality={})
         return TransferText(folder)
 
@@ -97,7 +97,7 @@ def test_copies_do_not_depend_on_the_number_of_processes(
     alone = run(corpus, name="alone", copies=5, processes=1, rows=300)
     together = run(corpus, name="together", copies=5, processes=count, rows=300)
 
-    assert together.lessons_fingerprint == alone.lessons_fingerprint
+    assert together.training_fingerprint == alone.training_fingerprint
     assert together.sources.equals(alone.sources)
     assert len(alone.rows) == 300
 
@@ -265,7 +265,7 @@ def test_copies_of_transfer_text_do_not_depend_on_the_number_of_processes(
     alone = run(corpus, name="alone", processes=1, **options)
     together = run(corpus, name="together", processes=2, **options)
 
-    assert together.lessons_fingerprint == alone.lessons_fingerprint
+    assert together.training_fingerprint == alone.training_fingerprint
     assert together.sources.equals(alone.sources)
 
 
@@ -300,7 +300,7 @@ def test_words_are_tagged_once_for_all_runs(make_texts_corpus: Any, run: Any, mo
     def refuse(*_: object) -> Any:
         raise AssertionError("tagged again")
 
-    monkeypatch.setattr("limbeck.augmentation.tag_store.tag_texts", refuse)
+    monkeypatch.setattr("limbeck.augmentation.pos_swap.tag_texts", refuse)
     again = run(corpus, name="again", copies=3)
 
     assert again.rows.texts == first.rows.texts

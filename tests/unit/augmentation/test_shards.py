@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from limbeck.augmentation.shards import keep, stored_batches
+from limbeck.augmentation.prediction_store import keep, stored_batches
 
 
 def numbers(folder: Path) -> set[int]:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.swap import SwapWords
+from limbeck.augmentation.masking import SwapWords
 
 
 def test_swaps_follow_the_number_of_words(make_copies: Any) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation import tag_store
-from limbeck.augmentation.tag_store import tags_of_texts
+from limbeck.augmentation import pos_swap
+from limbeck.augmentation.pos_swap import tags_of_texts
 from limbeck.augmentation.tagging import tag_texts
 
 
@@ -26,7 +26,7 @@ def tagged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         given.extend(texts)
         return tag_texts(equipment, texts)
 
-    monkeypatch.setattr(tag_store, "tag_texts", watched)
+    monkeypatch.setattr(pos_swap, "tag_texts", watched)
     return given
 
 
@@ -62,8 +62,8 @@ def test_a_damaged_file_counts_as_not_there(make_bench: Any, tagged: list[str]) 
 def test_what_was_tagged_is_kept_while_the_rest_is_still_to_do(
     make_bench: Any, tagged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tag_store, "TEXTS_AT_ONCE", 1)
-    monkeypatch.setattr(tag_store, "TASKS_PER_FILE", 2)
+    monkeypatch.setattr(pos_swap, "TEXTS_AT_ONCE", 1)
+    monkeypatch.setattr(pos_swap, "TASKS_PER_FILE", 2)
     bench = make_bench()
 
     tags_of_texts(keyed("one", "two", "three", "four", "five"), "hanta", bench)

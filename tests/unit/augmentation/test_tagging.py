@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from limbeck.augmentation import tagging
-from limbeck.augmentation.tag_store import tags_of_texts
+from limbeck.augmentation.pos_swap import tags_of_texts
 from limbeck.augmentation.tagging import Tagger, open_tagger, tag_texts, tagger_id
 from limbeck.errors import DependencyMissing
 

@@ -12,7 +12,7 @@ from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 
 ROWS = [
     {"text": "a soup", "other": "x", "labels": ["hot", "good"], "hot": 0.9, "good": 0.6},
@@ -21,7 +21,7 @@ ROWS = [
 
 
 def read(path: Path, **section: Any) -> tuple[LabelledRows, LabelReader]:
-    return read_file(Corpus.model_validate({"train": str(path), **section}), path, split="train")
+    return read_file(CorpusSection.model_validate({"train": str(path), **section}), path, split="train")
 
 
 @pytest.fixture(params=["rows.jsonl", "rows.parquet"])

@@ -11,7 +11,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
 from limbeck.corpus.hub import read_hub
 from limbeck.errors import ColumnMissing, FileUnreadable, HubUnreachable
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables.hub import candidates
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_class_numbers_become_names_and_a_test_split_without_labels_is_dropped(t
         names=["negative", "positive"],
     )
 
-    data = read_hub(Corpus(hub=folder, text="sentence"))
+    data = read_hub(CorpusSection(hub=folder, text="sentence"))
 
     assert data.splits == {"train": [("good", "positive"), ("bad", "negative")], "dev": [("fine", "positive")]}
     assert data.class_names == ["negative", "positive"]
@@ -71,7 +71,7 @@ def test_minus_one_is_a_label_where_other_labels_stand_beside_it(tmp_path: Path)
         {"train": {"text": ["a", "b"], "label": [-1, 1]}, "test": {"text": ["c"], "label": [-1]}},
     )
 
-    data = read_hub(Corpus(hub=folder))
+    data = read_hub(CorpusSection(hub=folder))
 
     assert data.splits == {"train": [("a", "-1"), ("b", "1")]}
 
@@ -94,7 +94,7 @@ def test_lists_of_class_numbers_become_sets_of_names(tmp_path: Path) -> None:
         datasets.Sequence(datasets.ClassLabel(names=["joy", "fear", "anger"])),
     )
 
-    data = read_hub(Corpus(hub=folder, multi_label=True))
+    data = read_hub(CorpusSection(hub=folder, multi_label=True))
 
     assert data.splits == {"train": [("a", ("anger", "joy")), ("b", ()), ("c", ("fear",))]}
     assert data.class_names == ["joy", "fear", "anger"]
@@ -105,8 +105,8 @@ def test_lists_of_names_and_cells_with_separators_are_sets(tmp_path: Path) -> No
     lists = saved(tmp_path / "lists", {"train": {"text": ["a", "b"], "label": [["x", "y"], ["y"]]}})
     cells = saved(tmp_path / "cells", {"train": {"text": ["a", "b", "c"], "label": ["x;y", "y", ""]}})
 
-    assert read_hub(Corpus(hub=lists, multi_label=True)).splits == {"train": [("a", ("x", "y")), ("b", ("y",))]}
-    assert read_hub(Corpus(hub=cells, multi_label=True, label_separator=";")).splits == {
+    assert read_hub(CorpusSection(hub=lists, multi_label=True)).splits == {"train": [("a", ("x", "y")), ("b", ("y",))]}
+    assert read_hub(CorpusSection(hub=cells, multi_label=True, label_separator=";")).splits == {
         "train": [("a", ("x", "y")), ("b", ("y",)), ("c", ())]
     }
 
@@ -120,8 +120,8 @@ def test_a_column_for_each_class_and_rows_that_say_nothing(tmp_path: Path) -> No
         },
     )
 
-    several = read_hub(Corpus(hub=folder, label=["toxic", "rude"], multi_label=True))
-    one = read_hub(Corpus(hub=folder, label=["toxic", "rude"]))
+    several = read_hub(CorpusSection(hub=folder, label=["toxic", "rude"], multi_label=True))
+    one = read_hub(CorpusSection(hub=folder, label=["toxic", "rude"]))
 
     assert several.splits == {"train": [("a", ("rude", "toxic")), ("b", ())]}
     assert several.unlabelled == 2
@@ -137,7 +137,7 @@ def test_a_folder_of_parquet_files_is_a_data_set(tmp_path: Path) -> None:
             pa.table({"q1": ["a"], "q2": ["b"], "label": [label]}), folder / f"{name}-00000-of-00001.parquet"
         )
 
-    data = read_hub(Corpus(hub=str(folder), text="q1", pair="q2"))
+    data = read_hub(CorpusSection(hub=str(folder), text="q1", pair="q2"))
 
     assert data.splits == {"train": [("a", "b", "x")], "dev": [("a", "b", "y")]}
 
@@ -145,7 +145,7 @@ def test_a_folder_of_parquet_files_is_a_data_set(tmp_path: Path) -> None:
 def test_a_single_saved_data_set_is_train(tmp_path: Path) -> None:
     datasets.Dataset.from_dict({"text": ["a", "b"], "label": ["x", "y"]}).save_to_disk(str(tmp_path / "saved"))
 
-    assert list(read_hub(Corpus(hub=str(tmp_path / "saved"))).splits) == ["train"]
+    assert list(read_hub(CorpusSection(hub=str(tmp_path / "saved"))).splits) == ["train"]
 
 
 def test_the_corpus_keeps_the_order_of_the_class_names(
@@ -153,7 +153,7 @@ def test_the_corpus_keeps_the_order_of_the_class_names(
 ) -> None:
     train: dict[str, list[Any]] = {"sentence": [f"text {number}" for number in range(20)], "label": [0, 1] * 10}
     folder = saved(tmp_path / "saved", {"train": train}, names=["positive", "negative"])
-    section = Corpus(hub=folder, text="sentence")
+    section = CorpusSection(hub=folder, text="sentence")
 
     corpus = read_corpus(section, out=tmp_path / "corpus", key=key, reporter=reporter, name="toy")
 
@@ -167,7 +167,7 @@ def test_a_missing_column_names_those_that_are_there(tmp_path: Path) -> None:
     folder = saved(tmp_path / "saved", {"train": {"sentence": ["a"], "label": ["x"]}})
 
     with pytest.raises(ColumnMissing) as caught:
-        read_hub(Corpus(hub=folder))
+        read_hub(CorpusSection(hub=folder))
 
     assert caught.value.columns == ("sentence", "label")
 
@@ -176,14 +176,14 @@ def test_a_data_set_without_train_is_refused(tmp_path: Path) -> None:
     folder = saved(tmp_path / "saved", {"test": {"text": ["a"], "label": ["x"]}})
 
     with pytest.raises(FileUnreadable, match="no split 'train'"):
-        read_hub(Corpus(hub=folder))
+        read_hub(CorpusSection(hub=folder))
 
 
 def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(FileUnreadable):
-        read_hub(Corpus(hub=str(tmp_path / "empty")))
+        read_hub(CorpusSection(hub=str(tmp_path / "empty")))
 
 
 def test_without_a_network_the_error_says_what_was_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +193,7 @@ def test_without_a_network_the_error_says_what_was_tried(monkeypatch: pytest.Mon
     monkeypatch.setattr(datasets, "load_dataset", unreachable)
 
     with pytest.raises(HubUnreachable, match="nothing of that name was fetched before") as caught:
-        read_hub(Corpus(hub="glue/sst2"))
+        read_hub(CorpusSection(hub="glue/sst2"))
 
     assert caught.value.tried == ("configuration sst2 of glue",)
 
@@ -205,6 +205,6 @@ def test_a_name_that_is_no_data_set_is_tried_as_a_configuration(monkeypatch: pyt
     monkeypatch.setattr(datasets, "load_dataset", not_found)
 
     with pytest.raises(HubUnreachable) as caught:
-        read_hub(Corpus(hub="user/reviews"))
+        read_hub(CorpusSection(hub="user/reviews"))
 
     assert caught.value.tried == ("user/reviews", "configuration reviews of user")

@@ -8,13 +8,13 @@ import pytest
 
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.errors import RowMalformed
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 
 PATH = Path("rows.jsonl")
 
 
 def reader(**section: Any) -> LabelReader:
-    options = Corpus.model_validate({"train": "rows.jsonl", **section})
+    options = CorpusSection.model_validate({"train": "rows.jsonl", **section})
     columns = options.label if isinstance(options.label, list) else [options.label]
     return LabelReader(options, path=PATH, columns=[str(column) for column in columns])
 

@@ -1,6 +1,6 @@
 """The classes, their order and their names."""
 
-from limbeck.corpus.labels import name_classes
+from limbeck.corpus.labelled import name_classes
 
 
 def test_whole_numbers_stand_in_numeric_order() -> None:

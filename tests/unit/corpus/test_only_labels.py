@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from limbeck.errors import OnlyLabelsUnknown, TooFewRows
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ReadCorpus, RememberingReporter

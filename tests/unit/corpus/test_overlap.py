@@ -1,7 +1,7 @@
 """Rows of dev and test that stand in train."""
 
+from limbeck.corpus.findings import find_overlap, find_repeats
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
-from limbeck.corpus.overlap import find_overlap, find_repeats
 
 
 def single(*texts: str, labels: str = "") -> LabelledRows:

@@ -10,7 +10,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
 from limbeck.errors import FileEmpty, LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows, WeightedClassUnknown
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ReadCorpus, RememberingReporter
@@ -148,21 +148,21 @@ def test_the_bar_reaches_the_size_of_the_files(read_rows: "ReadCorpus", reporter
     assert reporter.done == reporter.total > 0
 
 
-SETS = [(f"text number {number}", ["food|price", "food", "", "staff | food"][number % 4]) for number in range(40)]
+SETS = [(f"text number {number}", ["food|price", "food", "", "teachers | food"][number % 4]) for number in range(40)]
 
 
 def test_several_labels_a_row_are_a_zero_or_one_for_each_class(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
-    dev: list[tuple[str, ...]] = [("held out", "price|staff"), ("another", "")]
+    dev: list[tuple[str, ...]] = [("held out", "price|teachers"), ("another", "")]
 
     corpus = read_rows(train=SETS, dev=dev, multi_label=True)
 
     assert corpus.is_multi_label
-    assert corpus.labels == ["food", "price", "staff"]
+    assert corpus.labels == ["food", "price", "teachers"]
     assert corpus.splits["train"].labels[:4].tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 0], [1, 0, 1]]
     assert corpus.splits["dev"].labels.tolist() == [[0, 1, 1], [0, 0, 0]]
-    assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "price": 10, "staff": 10}
+    assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "price": 10, "teachers": 10}
     assert corpus.facts["rows_without_label"] == {"train": 10, "dev": 1}
     assert corpus.facts["labels_from"] is None
     assert "several labels a row" in reporter.notes[0]
@@ -172,12 +172,12 @@ def test_dev_is_cut_and_rows_are_chosen_by_sets_of_labels(read_rows: "ReadCorpus
     corpus = read_rows(train=SETS, multi_label=True, max_rows=12)
 
     assert corpus.facts["rows"] == {"train": 12, "dev": 4}
-    assert corpus.facts["rows_per_label"]["dev"] == {"food": 3, "price": 1, "staff": 1}
-    assert corpus.facts["rows_per_label"]["train"] == {"food": 9, "price": 3, "staff": 3}
+    assert corpus.facts["rows_per_label"]["dev"] == {"food": 3, "price": 1, "teachers": 1}
+    assert corpus.facts["rows_per_label"]["train"] == {"food": 9, "price": 3, "teachers": 3}
 
 
 def test_names_that_two_labels_of_a_row_share_count_once(read_rows: "ReadCorpus") -> None:
-    corpus = read_rows(train=SETS, dev=SETS[:1], multi_label=True, label_names={"price": "money", "staff": "food"})
+    corpus = read_rows(train=SETS, dev=SETS[:1], multi_label=True, label_names={"price": "money", "teachers": "food"})
 
     assert corpus.labels == ["food", "money"]
     assert corpus.facts["rows_per_label"]["train"] == {"food": 30, "money": 10}

@@ -2,14 +2,14 @@
 
 import pytest
 
-from limbeck.corpus.several_labels import are_label_lists, find_other_separator, find_separator
+from limbeck.corpus.labelled import are_label_lists, find_other_separator, find_separator
 
 
 @pytest.mark.parametrize(
     ("cells", "separator"),
     [
         (["food|price", "food", "price", ""], "|"),
-        (["food; price", "price; staff", "staff", "food"], ";"),
+        (["food; price", "price; teachers", "teachers", "food"], ";"),
         (["food, price", "price", "food"], ","),
         (["0,27", "27", "0", "0,3,27", "3"], ","),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from limbeck.corpus.weights import LARGEST_WEIGHT, weigh_classes
+from limbeck.corpus.balance import LARGEST_WEIGHT, weigh_classes
 from limbeck.errors import WeightedClassUnknown
 
 COUNTS = {"rare": 2, "often": 6, "never": 0}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from limbeck.corpus.written_lists import LONGEST_WRITTEN, written_list
+from limbeck.corpus.label_cells import LONGEST_WRITTEN, written_list
 
 
 @pytest.mark.parametrize(

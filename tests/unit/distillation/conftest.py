@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
@@ -15,7 +16,6 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.artifacts.whole import written_whole
 from limbeck.progress import SilentReporter
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
@@ -61,7 +61,7 @@ def vocabulary(toy_corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> 
     tokenizer = build_word_tokenizer(texts, language="en", max_size=100, min_count=1, lowercase=True)
     vectors = np.random.default_rng(0).choice([-0.25, 0.25], (len(tokenizer), WIDTH)).astype(np.float32)
     vectors[0] = 0.0
-    with written_whole(folder, kind="vocabulary", key=KEY) as scratch:
+    with written_atomically(folder, kind="vocabulary", key=KEY) as scratch:
         tokenizer.save(scratch / "tokenizer.json")
         save_vocabulary(scratch, vectors=vectors, facts={"tokens": len(tokenizer), "width": WIDTH})
     return VocabularyFolder(folder)
@@ -154,19 +154,19 @@ def teach(
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     """Every training of the test, in order."""
-    from limbeck.distillation.run import School
+    from limbeck.distillation.run import TrainingSetup
 
     found: list[Seen] = []
-    prepared = School._apprentice
+    prepared = TrainingSetup._apprentice
 
-    def watched(self: School, model: Any, training: Any) -> Any:
+    def watched(self: TrainingSetup, model: Any, training: Any) -> Any:
         start = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
         trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
         apprentice = prepared(self, model, training)
-        found.append(Seen(start, trained, self.lessons, training, apprentice))
+        found.append(Seen(start, trained, self.training_rows, training, apprentice))
         return apprentice
 
-    monkeypatch.setattr(School, "_apprentice", watched)
+    monkeypatch.setattr(TrainingSetup, "_apprentice", watched)
     return found
 
 
@@ -189,7 +189,7 @@ def make_labels(tmp_path: Path) -> Callable[..., TeacherLabels]:
         if width:
             features = np.random.default_rng(1).normal(size=(len(rows), width)).astype(np.float16)
             features[:, 0] = [len(text) for _, text, _ in rows]
-        with written_whole(folder, kind="labels", key=KEY) as scratch:
+        with written_atomically(folder, kind="labels", key=KEY) as scratch:
             ids = [str(row_id) for row_id, _, _ in rows]
             save_teacher_labels(scratch, ids=ids, logits=logits, facts={}, features=features)
         return TeacherLabels(folder)
@@ -210,7 +210,7 @@ def make_transfer(tmp_path: Path) -> Callable[..., TransferText]:
 
     def make(*texts: str) -> TransferText:
         rows = Rows.of(ids=[f"transfer-{number}" for number in range(len(texts))], texts=texts)
-        with written_whole(tmp_path / "transfer", kind="transfer", key=KEY) as scratch:
+        with written_atomically(tmp_path / "transfer", kind="transfer", key=KEY) as scratch:
             save_transfer_text(scratch, rows=rows, quality={})
         return TransferText(tmp_path / "transfer")
 

@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from limbeck.distillation.empty_losses import empty_losses
-from limbeck.distillation.losses.dist import dist
-from limbeck.distillation.losses.dkd import dkd
-from limbeck.distillation.losses.standardised_logits import standardised_logits
+from limbeck.distillation.losses.logits import dist, dkd, standardised_logits
+from limbeck.distillation.objective import empty_losses
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Dist, Dkd, LogitMse, Loss, SoftTargets, StandardisedLogits
 

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from limbeck.distillation.layer_maps import Pairs, Rule, layer_pairs
+from limbeck.distillation.terms.layers import Pairs, Rule, layer_pairs
 from limbeck.errors import LayerMapImpossible
 
 

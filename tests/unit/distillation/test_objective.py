@@ -6,14 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.hard_label_sets import hard_label_sets
-from limbeck.distillation.losses.hard_labels import hard_labels
-from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.distillation.losses.soft_target_sets import soft_target_sets
-from limbeck.distillation.losses.soft_targets import soft_targets
+from limbeck.distillation.losses.logits import hard_label_sets, hard_labels, logit_mse, soft_target_sets, soft_targets
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.batch import Batch, Said
-from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.terms.term import Batch, Said, Shapes
 from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, Loss, SoftTargets
 from limbeck.recipe.schedule import Schedule
 

@@ -12,18 +12,18 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.artifacts.whole import written_whole
 from limbeck.distillation import run as room
 from limbeck.errors import LabelsDoNotCover
 from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
-from limbeck.training import loop, recording
+from limbeck.training import cuda_graphs, loop
 from limbeck.training.batches import length_batches
 from limbeck.training.device import training_device
 
@@ -308,7 +308,7 @@ def test_class_weights_and_several_labels_reach_student_and_baseline(
         split: Rows.of(ids=rows.ids, texts=rows.texts, labels=np.stack([rows.labels, 1 - rows.labels], axis=1))
         for split, rows in toy_corpus.splits.items()
     }
-    with written_whole(tmp_path / "several", kind="corpus", key=KEY) as scratch:
+    with written_atomically(tmp_path / "several", kind="corpus", key=KEY) as scratch:
         facts = {**toy_corpus.facts, "multi_label": True, "class_weights": [2.0, 1.0]}
         save_corpus(scratch, splits=sets, facts=facts)
     several = Corpus(tmp_path / "several")
@@ -333,7 +333,7 @@ def test_rows_that_the_teacher_said_nothing_of_are_left_out(
     train = toy_corpus.splits["train"]
     covered = train.select(np.arange(0, len(train), 3))
     logits = np.stack([-covered.labels, covered.labels], axis=1).astype(np.float32)
-    with written_whole(tmp_path / "labels", kind="labels", key=KEY) as scratch:
+    with written_atomically(tmp_path / "labels", kind="labels", key=KEY) as scratch:
         facts = {"uncovered": {"train": len(train) - len(covered)}}
         save_teacher_labels(scratch, ids=covered.ids, logits=logits, facts=facts)
 
@@ -381,9 +381,9 @@ def test_recorded_steps_make_the_student_that_steps_make(
     plain = teach(role="student", labels=labels, epochs=3, batch_size=16)
     stage = make_stage()
     monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
-    monkeypatch.setattr(recording, "rounded_up", lambda width: width)  # dropout draws for padding too
+    monkeypatch.setattr(cuda_graphs, "rounded_up", lambda width: width)  # dropout draws for padding too
 
-    monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
+    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
 
     recorded = teach(role="student", labels=labels, epochs=3, batch_size=16)
 
@@ -423,15 +423,15 @@ def test_a_gpu_makes_the_same_student_of_recorded_steps(
     average: float | None,
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
-    monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
+    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
     played: list[int] = []
-    plain_play = recording.CudaRecording.play
+    plain_play = cuda_graphs.CudaRecording.play
 
     def play(recorded: Any) -> None:
         played.append(1)
         plain_play(recorded)
 
-    monkeypatch.setattr(recording.CudaRecording, "play", play)
+    monkeypatch.setattr(cuda_graphs.CudaRecording, "play", play)
     keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
 
     recorded = teach(role="student", labels=labels, **keys)

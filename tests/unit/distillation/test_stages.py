@@ -13,8 +13,8 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.distillation import run as room
-from limbeck.distillation.apprentice import Apprentice
 from limbeck.distillation.stages import trainings_of
+from limbeck.distillation.student_with_objective import StudentWithObjective
 from limbeck.recipe.distillation import Distillation
 from limbeck.training import loop
 
@@ -174,16 +174,16 @@ def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
     ]
     options: dict[str, Any] = {"role": "student", "labels": labels, "stages": stages, "average": average}
     straight = teach(**options, out=tmp_path / "straight")
-    steps, forward = 0, Apprentice.forward
+    steps, forward = 0, StudentWithObjective.forward
 
-    def dying(self: Apprentice, *arguments: Any) -> Any:
+    def dying(self: StudentWithObjective, *arguments: Any) -> Any:
         nonlocal steps
         steps += 1
         if steps == steps_before_death + 1:
             raise Killed
         return forward(self, *arguments)
 
-    monkeypatch.setattr(Apprentice, "forward", dying)
+    monkeypatch.setattr(StudentWithObjective, "forward", dying)
     with pytest.raises(Killed):
         teach(**options, out=tmp_path / "killed")
     torch.manual_seed(99)  # whatever the new process has done so far must not matter

@@ -14,9 +14,9 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.distillation.apprentice import inputs_of
-from limbeck.distillation.lessons import lessons_of
 from limbeck.distillation.run import Origins
+from limbeck.distillation.student_with_objective import inputs_of
+from limbeck.distillation.training_rows import training_rows_of
 
 MAX_LENGTH = 9  # shorter than some texts
 
@@ -48,7 +48,7 @@ def student(
 def own_probabilities(student: StudentFolder, corpus: Corpus) -> Any:
     """Of the dev rows' texts, by our own reading."""
     model = AutoModelForSequenceClassification.from_pretrained(student.folder)
-    lessons = lessons_of(
+    lessons = training_rows_of(
         corpus.splits["dev"],
         None,
         tokenizer=student.folder / "tokenizer.json",

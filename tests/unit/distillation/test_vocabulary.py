@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.artifacts.whole import written_whole
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.errors import BudgetTooSmall
 from limbeck.models.bilstm import bilstm
@@ -87,7 +87,7 @@ def test_second_texts_and_transfer_text_count_too(
 ) -> None:
     train = [("gorgeous", "positive"), ("dreadful", "negative")]
     corpus = make_corpus(tmp_path / "corpus", train=train, dev=train, pairs=True)
-    with written_whole(tmp_path / "transfer", kind="transfer", key=KEY) as scratch:
+    with written_atomically(tmp_path / "transfer", kind="transfer", key=KEY) as scratch:
         save_transfer_text(scratch, rows=Rows.of(ids=["a"], texts=["garden"], pairs=["evening"]), quality={})
     options = {"word_vectors": "random", "vocabulary": {"min_count": 1}}
 
@@ -251,7 +251,7 @@ def test_beside_a_file_of_vectors_a_teacher_without_any_leaves_a_random_part(bui
     path = tmp_path / "vectors.txt"
     path.write_text("gorgeous 1 2 3\n", encoding="utf-8")
     facts = TeacherFacts(name="said.csv", kind="file", labels=["negative", "positive"], dev_accuracy=0.9)
-    with written_whole(tmp_path / "file", kind="teacher", key=KEY) as scratch:
+    with written_atomically(tmp_path / "file", kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, facts)
 
     vocabulary = build(teacher=TeacherFolder(tmp_path / "file"), word_vectors=["teacher", str(path)])
@@ -261,7 +261,7 @@ def test_beside_a_file_of_vectors_a_teacher_without_any_leaves_a_random_part(bui
 
 def test_a_teacher_that_is_a_file_has_no_vectors_and_sets_no_limit(build: Build, tmp_path: Path) -> None:
     facts = TeacherFacts(name="said.csv", kind="file", labels=["negative", "positive"], dev_accuracy=0.9)
-    with written_whole(tmp_path / "file", kind="teacher", key=KEY) as scratch:
+    with written_atomically(tmp_path / "file", kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, facts)
 
     vocabulary = build(teacher=TeacherFolder(tmp_path / "file"), word_vectors="teacher", open_teacher=nobody)

@@ -13,7 +13,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.corpus.run import read_corpus
 from limbeck.doctor.known import Known
 from limbeck.progress import SilentReporter
-from limbeck.recipe.corpus import Corpus as CorpusSection
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.recipe import Recipe
 
 Row = tuple[str, str]

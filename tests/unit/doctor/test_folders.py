@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.whole import written_whole
-from limbeck.doctor.folders import find_artifacts
+from limbeck.doctor.of_run import find_artifacts
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """A run with two models, and one that is being written."""
     for name in ("models/one", "models/two"):
-        with written_whole(tmp_path / name, kind="model", key=Key(section={}, inputs={})) as scratch:
+        with written_atomically(tmp_path / name, kind="model", key=Key(section={}, inputs={})) as scratch:
             (scratch / "model.onnx").write_bytes(b"weights")
     (tmp_path / "models" / "three.partial").mkdir()
     stages: dict[str, Any] = {name: {} for name in ("models/one", "models/two", "report")}

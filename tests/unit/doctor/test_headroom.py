@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from limbeck.doctor.headroom import headroom
 from limbeck.doctor.known import NotThere
+from limbeck.doctor.levers import headroom
 
 Make = Callable[..., Any]
 ALL_PULLED = {

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key, write_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import ArtifactMissing
 from limbeck.labeling import label
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.pipeline.labels import check_labels, labelled_run
 from limbeck.progress import SilentReporter
 from limbeck.recipe.labeling import Labeling
@@ -43,9 +43,9 @@ class LengthTeacher:
         return np.array([[3.0, len(text) + self.plus] for text in texts], dtype=np.float32)
 
 
-def sources_of(run: Path, *, plus: float = 0.0) -> list[Source]:
+def sources_of(run: Path, *, plus: float = 0.0) -> list[TeacherSource]:
     fingerprint = TeacherFolder(run / "teacher").fingerprint
-    return [Source(name="tiny", fingerprint=fingerprint, open=lambda: LengthTeacher(plus))]
+    return [TeacherSource(name="tiny", fingerprint=fingerprint, open=lambda: LengthTeacher(plus))]
 
 
 def made_from(run: Path) -> Key:
@@ -67,12 +67,12 @@ def run(tmp_path: Path) -> Path:
         "dev": Rows.of(ids=["dev:0"], texts=["aaaaaa"], labels=[0]),
     }
     transfer = Rows.of(ids=["transfer:0", "transfer:1"], texts=["aa", "aa"])
-    with written_whole(folder / "corpus", kind="corpus", key=KEY) as scratch:
+    with written_atomically(folder / "corpus", kind="corpus", key=KEY) as scratch:
         facts = {"name": "toy", "labels": ["short", "long"], "language": "en", "pair": False}
         save_corpus(scratch, splits=splits, facts=facts)
-    with written_whole(folder / "transfer", kind="transfer", key=KEY) as scratch:
+    with written_atomically(folder / "transfer", kind="transfer", key=KEY) as scratch:
         save_transfer_text(scratch, rows=transfer, quality={"form": {"needed": [], "steps": []}})
-    with written_whole(folder / "teacher", kind="teacher", key=KEY) as scratch:
+    with written_atomically(folder / "teacher", kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, FACTS)
     label(
         Labeling(),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from limbeck.doctor.objective import drowned, empty
+from limbeck.doctor.training import drowned, empty
 
 Make = Callable[..., Any]
 TWO, THREE = (SimpleNamespace(labels=labels) for labels in (["bad", "good"], ["bad", "fine", "good"]))

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key, write_manifest
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.of_run import known_of_run
 from limbeck.doctor.run import examined
 from limbeck.labeling import label
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.progress import SilentReporter
 from limbeck.recipe.labeling import Labeling
 
@@ -37,8 +37,8 @@ class Teacher:
         return (said + self._dice.normal(0, self._noise, said.shape)).astype(np.float32)
 
 
-def sources_of(run: Path, teacher: Teacher) -> list[Source]:
-    return [Source(name="tiny", fingerprint=TeacherFolder(run / "teacher").fingerprint, open=lambda: teacher)]
+def sources_of(run: Path, teacher: Teacher) -> list[TeacherSource]:
+    return [TeacherSource(name="tiny", fingerprint=TeacherFolder(run / "teacher").fingerprint, open=lambda: teacher)]
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def run(make_corpus_of: Make, hundred: list[Row], tmp_path: Path) -> Path:
     facts = TeacherFacts(
         name="tiny", kind="student", labels=corpus.labels, dev_accuracy=1.0, precision="fp32", parameters=10
     )
-    key = Key(section={}, inputs={"corpus": corpus.lessons_fingerprint})
-    with written_whole(folder / "teacher", kind="teacher", key=key) as scratch:
+    key = Key(section={}, inputs={"corpus": corpus.training_fingerprint})
+    with written_atomically(folder / "teacher", kind="teacher", key=key) as scratch:
         save_teacher_facts(scratch, facts)
     teacher = TeacherFolder(folder / "teacher")
     label(
@@ -143,7 +143,7 @@ def test_a_teacher_of_an_earlier_corpus_is_not_used(run: Path) -> None:
 
 
 def test_text_that_the_recipe_no_longer_asks_for_is_not_looked_at(run: Path) -> None:
-    with written_whole(run / "transfer", kind="transfer", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(run / "transfer", kind="transfer", key=Key(section={}, inputs={})) as scratch:
         (scratch / "transfer.arrow").write_bytes(b"")
 
     assert not known_of_run(run, asks=False).has("transfer")

@@ -171,7 +171,7 @@ def test_an_int8_file_that_loses_accuracy_is_found(
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: tuple[Row, ...]) -> dict[str, Any]:
     """Two files of the same student, and one that was made to say something else: its classes have changed places."""
-    from limbeck.artifacts.whole import written_whole
+    from limbeck.artifacts.atomic_folder import written_atomically
     from limbeck.export import export_student
     from limbeck.progress import SilentReporter
     from limbeck.recipe.export import Export, Precision
@@ -187,7 +187,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_ro
         )
         for name, precision in precisions.items()
     }  # fmt: skip
-    with written_whole(folder / "other", kind="model", key=key) as scratch:
+    with written_atomically(folder / "other", kind="model", key=key) as scratch:
         for name in ("model.onnx", "tokenizer.json"):
             (scratch / name).write_bytes((folder / "bilstm" / name).read_bytes())
         card = (folder / "bilstm" / "model.json").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.doctor.overfitting import is_falling, overfitting
+from limbeck.doctor.training import is_falling, overfitting
 
 Row = tuple[str, str]
 Make = Callable[..., Any]

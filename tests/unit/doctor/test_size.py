@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from limbeck.doctor.known import NotThere
-from limbeck.doctor.size import size
+from limbeck.doctor.reading import size
 
 Make = Callable[..., Any]
 WORDS = {"tokens": 1_000, "width": 100, "budget": 30_000}

@@ -4,8 +4,7 @@ import io
 
 from rich.console import Console
 
-from limbeck.doctor.finding import Examination, Finding, worst_first
-from limbeck.doctor.table import print_examination
+from limbeck.doctor.finding import Examination, Finding, print_examination, worst_first
 
 ERROR = Finding("manifest", "error", "a [file] is damaged", "it changed", "Run it again.")
 WARNING = Finding("gain", "warning", "worse than alone", "70 % against 80 %", "Look below.", reasons=("weak", "short"))

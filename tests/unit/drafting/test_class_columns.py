@@ -2,7 +2,7 @@
 
 import pytest
 
-from limbeck.drafting.class_columns import find_class_columns
+from limbeck.drafting.label_role import find_class_columns
 from limbeck.drafting.sketch import Sketch
 
 

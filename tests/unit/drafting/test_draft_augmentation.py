@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 
-from limbeck.drafting import draft, draft_augmentation
+from limbeck.drafting import draft, draft_transfer
 from limbeck.drafting.draft import draft_recipe
-from limbeck.drafting.draft_augmentation import augmentation_lines
+from limbeck.drafting.draft_transfer import augmentation_lines
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.recipe.augmentation import Augmentation, Ngram
 from limbeck.recipe.load import parse_recipe
@@ -18,7 +18,7 @@ from limbeck.recipe.load import parse_recipe
 @pytest.fixture(autouse=True)
 def taggers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are installed."""
-    monkeypatch.setattr(draft_augmentation, "find_spec", lambda _: object())
+    monkeypatch.setattr(draft_transfer, "find_spec", lambda _: object())
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_beside_unlabelled_text_a_few_copies_do(sentences: Inspection) -> None:
 
 
 def test_without_a_tagger_no_words_are_swapped(sentences: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draft_augmentation, "find_spec", lambda _: None)
+    monkeypatch.setattr(draft_transfer, "find_spec", lambda _: None)
 
     assert kinds(drafted(sentences)) == ["masking", "ngram"]
 

@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import NO_LABEL, Rows
 from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.export import calibration, export_student
-from limbeck.export.calibration import fitted_temperature, negative_log_likelihood, temperature_of
+from limbeck.export import export_student, run
+from limbeck.export.run import fitted_temperature, negative_log_likelihood, temperature_of
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier, load
@@ -198,7 +198,7 @@ def test_no_more_rows_are_asked_about_than_needed_and_they_are_spread_over_all(
         asked.append(list(rows))
         return np.zeros((len(rows), 3), dtype=np.float32)
 
-    monkeypatch.setattr(calibration, "MOST_ROWS", 40)
+    monkeypatch.setattr(run, "MOST_ROWS", 40)
     monkeypatch.setattr(model, "logits", listening)
 
     temperature_of(model, labelled(toy_rows, student))

@@ -5,7 +5,7 @@ import pytest
 
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import TooFewRows
-from limbeck.export.dev_rows import asked_of, sample, spread
+from limbeck.export.parity import asked_of, sample, spread
 
 
 def rows_of(*texts: str, pairs: list[str] | None = None) -> Rows:

@@ -13,7 +13,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.errors import ExportRefused
 from limbeck.export import parity as module
 from limbeck.export.parity import Exported, Parity, measure_parity, refuse_unless_alike
-from limbeck.export.trained import student_logits
+from limbeck.export.run import student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.text.student_reader import StudentReader

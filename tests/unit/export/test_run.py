@@ -9,7 +9,7 @@ from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.errors import CheckpointDamaged, ExportRefused
-from limbeck.export import attention_graph, bilstm_graph, export_student
+from limbeck.export import bilstm_graph, export_student, transformer_graph
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 
@@ -104,7 +104,7 @@ def test_a_wrong_graph_of_a_transformer_is_refused(
     tmp_path: Path, make_framed_student: MakeStudent, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     student = make_framed_student(tmp_path / "student")
-    monkeypatch.setattr(attention_graph, "_scaled", lambda layer, _heads: layer.query)
+    monkeypatch.setattr(transformer_graph, "_scaled", lambda layer, _heads: layer.query)
 
     with pytest.raises(ExportRefused, match="fp32"):
         exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")

@@ -11,10 +11,10 @@ import pytest
 import torch
 from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.export.teacher import MOST_PARAMETERS, export_teacher
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.progress import SilentReporter
@@ -47,7 +47,7 @@ def teacher_of(tiny_teacher_folder: Path, tmp_path: Path) -> MakeTeacher:
             "name": "tiny", "labels": LABELS, "dev_accuracy": 0.9, "max_length": MAX_LENGTH, "precision": "fp32",
             "parameters": 1000, "parameters_without_embeddings": 500,
         }  # fmt: skip
-        with written_whole(tmp_path / "teacher", kind="teacher", key=KEY) as scratch:
+        with written_atomically(tmp_path / "teacher", kind="teacher", key=KEY) as scratch:
             network.save_pretrained(scratch)
             AutoTokenizer.from_pretrained(tiny_teacher_folder).save_pretrained(scratch)
             save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.export import trained
-from limbeck.export.trained import remembered_logits, student_logits
+from limbeck.export import run
+from limbeck.export.run import remembered_logits, student_logits
 from limbeck.text.student_reader import StudentReader
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
@@ -53,7 +53,7 @@ def test_the_student_is_asked_in_eval_mode_and_left_in_the_mode_it_was_in() -> N
 
 
 def test_batches_of_like_length_keep_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "TOKENS_PER_BATCH", 8)
+    monkeypatch.setattr(run, "TOKENS_PER_BATCH", 8)
     lengths = [1, 5, 2, 5, 1, 8, 3, 2, 1, 4]
     student = Counting()
 
@@ -64,7 +64,7 @@ def test_batches_of_like_length_keep_the_order_of_the_rows(monkeypatch: pytest.M
 
 
 def test_every_batch_has_one_thread_and_keeps_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "TOKENS_PER_BATCH", 1)
+    monkeypatch.setattr(run, "TOKENS_PER_BATCH", 1)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     student = Counting()
@@ -83,7 +83,7 @@ def test_every_batch_has_one_thread_and_keeps_no_gradients(monkeypatch: pytest.M
 def folder(
     tmp_path: Path, make_student: Callable[..., StudentFolder], monkeypatch: pytest.MonkeyPatch
 ) -> StudentFolder:
-    monkeypatch.setattr(trained, "_remembered", {})
+    monkeypatch.setattr(run, "_remembered", {})
     return make_student(tmp_path / "student")
 
 
@@ -112,11 +112,11 @@ def test_other_rows_and_another_student_are_asked_anew(
 
 
 def test_only_so_much_is_remembered(folder: StudentFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trained, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(run, "MOST_REMEMBERED", 2)
     student = Counting()
 
     for text in ("a", "b", "c", "c", "a"):
         remembered_logits(folder, student, reader(), rows_of(text))
 
     assert len(student.calls) == 4
-    assert len(trained._remembered) == 2
+    assert len(run._remembered) == 2

@@ -8,8 +8,8 @@ import pytest
 import torch
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from limbeck.export.draft import Draft
 from limbeck.export.encoder_weights import Linear
+from limbeck.export.graph_builder import GraphBuilder
 from limbeck.export.int8 import WEIGHT_LIMIT
 from limbeck.export.transformer_graph import IR_VERSION, OPSET, transformer_graph
 from limbeck.export.transformer_int8 import transformer_int8
@@ -74,7 +74,7 @@ def test_every_token_is_rounded_on_a_scale_of_its_own() -> None:
     dice = np.random.default_rng(0)
     weight, bias = (dice.normal(size=size).astype(np.float32) for size in ((64, 8), 8))
     states = dice.normal(size=(5, 64)).astype(np.float32) * np.array([[1e-6], [0.01], [1], [100], [1e6]], np.float32)
-    draft = Draft()
+    draft = GraphBuilder()
     draft.linear("states", Linear(weight, bias), "product")
     inputs, outputs = (
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["tokens", width])]

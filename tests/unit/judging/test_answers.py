@@ -6,39 +6,39 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import NO_LABEL, Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import TooFewRows
-from limbeck.judging.answers import Answers, TeacherAnswers, answers_of, judged_rows
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows
 from limbeck.progress import SilentReporter
 from limbeck.runtime.classifier import load
 
 LABELS = np.array([1, 1, 0, 0])
 # The teacher is right on all rows, the student's seeds on three and on two of them.
-TEACHER = Answers(labels=LABELS, logits=np.array([[[0, 2], [0, 2], [2, 0], [2, 0]]], dtype=np.float32))
-STUDENT = Answers(
+TEACHER = ModelAnswers(labels=LABELS, logits=np.array([[[0, 2], [0, 2], [2, 0], [2, 0]]], dtype=np.float32))
+STUDENT = ModelAnswers(
     labels=LABELS,
     logits=np.array([[[0, 1], [0, 1], [1, 0], [0, 1]], [[0, 1], [1, 0], [1, 0], [0, 1]]], dtype=np.float32),
 )
 # Rows that may have two labels: right in all of them are the first and the last.
-SETS = Answers(
+SETS = ModelAnswers(
     labels=np.array([[1, 1], [0, 0], [0, 1]]),
     logits=np.array([[[1, 2], [3, -1], [-1, 0]]], dtype=np.float32),
 )
 
 
-def asked(places: list[int], answers: Answers) -> TeacherAnswers:
+def asked(places: list[int], answers: ModelAnswers) -> TeacherAnswers:
     """A teacher that knows the rows at these places only."""
     return TeacherAnswers(places=np.array(places, dtype=np.int64), answers=answers.at(np.array(places, dtype=np.int64)))
 
 
 def labels_of(folder: Path, logits: dict[str, list[float]]) -> TeacherLabels:
     """Teacher labels of these rows."""
-    with written_whole(folder, kind="labels", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="labels", key=Key(section={}, inputs={})) as scratch:
         table = np.array(list(logits.values()), dtype=np.float32)
         save_teacher_labels(scratch, ids=list(logits), logits=table, facts={})
     return TeacherLabels(folder)
@@ -46,7 +46,7 @@ def labels_of(folder: Path, logits: dict[str, list[float]]) -> TeacherLabels:
 
 def corpus_with(tmp_path: Path, **splits: Rows) -> Corpus:
     """A corpus of these splits."""
-    with written_whole(tmp_path / "corpus", kind="corpus", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(tmp_path / "corpus", kind="corpus", key=Key(section={}, inputs={})) as scratch:
         save_corpus(scratch, splits=splits, facts={"labels": ["no", "yes"], "language": "en", "pair": False})
     return Corpus(tmp_path / "corpus")
 
@@ -102,7 +102,7 @@ def test_a_teacher_may_know_none_of_the_rows(tmp_path: Path) -> None:
 
 
 def test_with_several_labels_agreement_is_about_the_whole_set() -> None:
-    other = Answers(labels=SETS.labels, logits=np.array([[[1, 2], [3, -1], [1, 1]]], dtype=np.float32))
+    other = ModelAnswers(labels=SETS.labels, logits=np.array([[[1, 2], [3, -1], [1, 1]]], dtype=np.float32))
 
     assert asked([0, 1, 2], SETS).compared(other)["teacher_agreement"] == pytest.approx(2 / 3)
 
@@ -148,7 +148,7 @@ def test_answers_of_a_teacher_are_as_they_are_and_ship_as_they_are() -> None:
 
 
 def test_where_no_seed_ships_there_is_no_answer_of_it() -> None:
-    assert Answers(LABELS, STUDENT.logits, (1.0, 1.0), shipped_place=None).shipped is None
+    assert ModelAnswers(LABELS, STUDENT.logits, (1.0, 1.0), shipped_place=None).shipped is None
 
 
 def test_test_is_judged_where_there_is_one_else_dev(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from limbeck.judging.answers import Answers, TeacherAnswers
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers
 from limbeck.judging.cascade import MOST_POINTS, Duel, cascade, curve
 
 
@@ -102,8 +102,8 @@ def test_many_points_are_thinned_evenly_and_keep_the_ends_and_the_cheapest() -> 
 
 def test_rows_that_the_teacher_did_not_answer_are_left_out() -> None:
     labels = np.array([1, 1, 0])
-    student = Answers(labels, np.array([[[0, 2], [1, 0], [0, 4]]], dtype=np.float32), temperatures=(2.0,))
-    teacher = Answers(labels[[0, 2]], np.array([[[0, 1], [1, 0]]], dtype=np.float32))
+    student = ModelAnswers(labels, np.array([[[0, 2], [1, 0], [0, 4]]], dtype=np.float32), temperatures=(2.0,))
+    teacher = ModelAnswers(labels[[0, 2]], np.array([[[0, 1], [1, 0]]], dtype=np.float32))
 
     found = Duel.between(student, TeacherAnswers(places=np.array([0, 2]), answers=teacher))
 
@@ -114,7 +114,7 @@ def test_rows_that_the_teacher_did_not_answer_are_left_out() -> None:
 
 
 def test_a_silent_teacher_takes_part_in_no_cascade() -> None:
-    student = Answers(np.array([1]), np.array([[[0, 2]]], dtype=np.float32))
+    student = ModelAnswers(np.array([1]), np.array([[[0, 2]]], dtype=np.float32))
     nothing = np.array([], dtype=np.int64)
 
     assert Duel.between(student, TeacherAnswers(places=nothing, answers=student.at(nothing))) is None
@@ -122,7 +122,7 @@ def test_a_silent_teacher_takes_part_in_no_cascade() -> None:
 
 def test_sets_of_labels_are_right_as_a_whole_and_as_sure_as_all_their_answers() -> None:
     labels = np.array([[1, 0], [1, 1]])
-    student = Answers(labels, np.array([[[2, -1], [3, -3]]], dtype=np.float32), temperatures=(1.0,))
+    student = ModelAnswers(labels, np.array([[[2, -1], [3, -3]]], dtype=np.float32), temperatures=(1.0,))
 
     found = Duel.between(student, TeacherAnswers(places=np.array([0, 1]), answers=student))
 

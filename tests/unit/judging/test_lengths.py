@@ -3,7 +3,7 @@
 import numpy as np
 
 from limbeck.artifacts.rows import Rows
-from limbeck.judging.lengths import LengthGroups, accuracy_by_length, length_groups, row_lengths
+from limbeck.judging.quality import LengthGroups, accuracy_by_length, length_groups, row_lengths
 
 
 def rows_of(lengths: list[int]) -> Rows:

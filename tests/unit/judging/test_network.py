@@ -14,7 +14,7 @@ from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.export.run import export_student
-from limbeck.judging import answers, network
+from limbeck.judging import answers
 from limbeck.judging.answers import answers_of
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
@@ -52,13 +52,13 @@ def model(student: StudentFolder, rows: Rows, tmp_path: Path) -> ModelFolder:
 def asked_twice(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each call of a network was about, on a machine that has a fast one for any student."""
     sizes: list[int] = []
-    plain = network._logits
+    plain = answers._network_logits
 
     def noted(model: Any, reader: Any, rows: Rows, **options: Any) -> Any:
         sizes.append(len(rows))
         return plain(model, reader, rows, **options)
 
-    monkeypatch.setattr(network, "_logits", noted)
+    monkeypatch.setattr(answers, "_network_logits", noted)
     monkeypatch.setattr(answers, "has_fast_network", lambda _model: True)
     return sizes
 
@@ -74,21 +74,21 @@ def test_the_network_says_what_its_file_says(
     found = judged(model, student, rows)
 
     np.testing.assert_allclose(found, load(model.folder).logits(runtime_rows(rows)), atol=1e-4)
-    assert asked_twice == [network.ROWS_ASKED_TWICE, 90]
+    assert asked_twice == [answers.ROWS_ASKED_TWICE, 90]
 
 
 def test_where_the_two_do_not_agree_the_file_is_asked(
     model: ModelFolder, student: StudentFolder, rows: Rows, asked_twice: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = network._network(student)
+    other = answers._network(student)
     with torch.no_grad():
         other.classifier.bias.add_(torch.tensor([0.1, 0.0, 0.0], device=other.classifier.bias.device))
-    monkeypatch.setattr(network, "_network", lambda _student: other)
+    monkeypatch.setattr(answers, "_network", lambda _student: other)
 
     found = judged(model, student, rows)
 
     np.testing.assert_array_equal(found, load(model.folder).logits(runtime_rows(rows)))
-    assert asked_twice == [network.ROWS_ASKED_TWICE]
+    assert asked_twice == [answers.ROWS_ASKED_TWICE]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_where_the_two_do_not_agree_the_file_is_asked(
 def test_it_is_for_transformers_in_fp32_where_there_is_a_gpu(
     kind: str, precision: str, device: str, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(network, "training_device", lambda: torch.device(device))
+    monkeypatch.setattr(answers, "training_device", lambda: torch.device(device))
     model: Any = SimpleNamespace(facts=lambda: SimpleNamespace(kind=kind, precision=precision))
 
-    assert network.has_fast_network(model) is expected
+    assert answers.has_fast_network(model) is expected

@@ -6,30 +6,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limbeck.judging.answers import Answers, TeacherAnswers
-from limbeck.judging.lengths import LengthGroups
-from limbeck.judging.quality import gain, mcnemar_tests, quality
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers
+from limbeck.judging.quality import LengthGroups, gain, mcnemar_tests, quality
 
 LABELS = np.array([1, 1, 0, 0])
 # The teacher is right on all rows, the student's seeds on three and on two of them.
-TEACHER = Answers(labels=LABELS, logits=np.array([[[0, 2], [0, 2], [2, 0], [2, 0]]], dtype=np.float32))
-STUDENT = Answers(
+TEACHER = ModelAnswers(labels=LABELS, logits=np.array([[[0, 2], [0, 2], [2, 0], [2, 0]]], dtype=np.float32))
+STUDENT = ModelAnswers(
     labels=LABELS,
     logits=np.array([[[0, 1], [0, 1], [1, 0], [0, 1]], [[0, 1], [1, 0], [1, 0], [0, 1]]], dtype=np.float32),
 )
 # Rows that may have two labels: right in all of them are the first and the last.
-SETS = Answers(
+SETS = ModelAnswers(
     labels=np.array([[1, 1], [0, 0], [0, 1]]),
     logits=np.array([[[1, 2], [3, -1], [-1, 0]]], dtype=np.float32),
 )
 
 
-def asked(places: list[int], answers: Answers) -> TeacherAnswers:
+def asked(places: list[int], answers: ModelAnswers) -> TeacherAnswers:
     """A teacher that knows the rows at these places only."""
     return TeacherAnswers(places=np.array(places, dtype=np.int64), answers=answers.at(np.array(places, dtype=np.int64)))
 
 
-def numbers(answers: Answers) -> dict[str, Any]:
+def numbers(answers: ModelAnswers) -> dict[str, Any]:
     """The quality of these answers; the first two rows are short, the others long."""
     groups = LengthGroups(bounds=[(1, 2), (3, 9)], of_row=np.array([0, 0, 1, 1])[: len(answers.labels)])
     return quality(answers, names=["no", "yes"], groups=groups, samples=200)

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from limbeck.artifacts.rows import Rows
-from limbeck.judging.answers import Answers, TeacherAnswers
-from limbeck.judging.worst_errors import MOST_CHARACTERS, worst_errors
+from limbeck.judging.answers import ModelAnswers, TeacherAnswers
+from limbeck.judging.run import MOST_CHARACTERS, worst_errors
 
 ROWS = Rows.of(ids=list("abcd"), texts=["one", "two", "three", "four"], labels=[1, 1, 0, 0])
 # The student says 0, 1, 1, 1 and is surest of the last row; the teacher says 1, 1, 0, 0.
-STUDENT = Answers(ROWS.labels, np.array([[[1, 0], [0, 9], [0, 2], [0, 3]]], dtype=np.float32), temperatures=(1.0,))
-TEACHER = Answers(ROWS.labels, np.array([[[0, 1], [0, 1], [4, 0], [1, 0]]], dtype=np.float32))
+STUDENT = ModelAnswers(ROWS.labels, np.array([[[1, 0], [0, 9], [0, 2], [0, 3]]], dtype=np.float32), temperatures=(1.0,))
+TEACHER = ModelAnswers(ROWS.labels, np.array([[[0, 1], [0, 1], [4, 0], [1, 0]]], dtype=np.float32))
 
 
-def known(places: list[int], answers: Answers = TEACHER) -> TeacherAnswers:
+def known(places: list[int], answers: ModelAnswers = TEACHER) -> TeacherAnswers:
     """A teacher that answered the rows at these places."""
     return TeacherAnswers(places=np.array(places, dtype=np.int64), answers=answers.at(np.array(places, dtype=np.int64)))
 
@@ -42,7 +42,7 @@ def test_no_more_are_shown_than_asked_for_and_none_the_teacher_did_not_answer() 
 
 
 def test_equally_sure_rows_keep_their_order() -> None:
-    student = Answers(ROWS.labels, np.array([[[5, 0], [5, 0], [0, 5], [0, 5]]], dtype=np.float32))
+    student = ModelAnswers(ROWS.labels, np.array([[[5, 0], [5, 0], [0, 5], [0, 5]]], dtype=np.float32))
 
     found = worst_errors(ROWS, student=student, teacher=known([0, 1, 2, 3]), names=["no", "yes"])
 
@@ -50,7 +50,7 @@ def test_equally_sure_rows_keep_their_order() -> None:
 
 
 def test_the_students_probability_is_the_calibrated_one() -> None:
-    hot = Answers(STUDENT.labels, STUDENT.logits, temperatures=(2.0,))
+    hot = ModelAnswers(STUDENT.labels, STUDENT.logits, temperatures=(2.0,))
 
     found = worst_errors(ROWS, student=hot, teacher=known([2]), names=["no", "yes"])
 
@@ -59,7 +59,7 @@ def test_the_students_probability_is_the_calibrated_one() -> None:
 
 def test_long_texts_are_cut_and_second_texts_are_shown() -> None:
     rows = Rows.of(ids=["a"], texts=["long " * 1000], pairs=["other"], labels=[1])
-    student, teacher = (Answers(rows.labels, np.array([[one]], dtype=np.float32)) for one in ([1, 0], [0, 1]))
+    student, teacher = (ModelAnswers(rows.labels, np.array([[one]], dtype=np.float32)) for one in ([1, 0], [0, 1]))
 
     (found,) = worst_errors(rows, student=student, teacher=known([0], teacher), names=["no", "yes"])
 
@@ -72,8 +72,8 @@ def test_long_texts_are_cut_and_second_texts_are_shown() -> None:
 def test_sets_of_labels_are_shown_as_lists() -> None:
     sets = np.array([[1, 1], [0, 1]])
     rows = Rows.of(ids=["a", "b"], texts=["one", "two"], labels=sets)
-    student = Answers(sets, np.array([[[1, 2], [-1, -1]]], dtype=np.float32))
-    teacher = Answers(sets, np.array([[[1, 2], [-1, 3]]], dtype=np.float32))
+    student = ModelAnswers(sets, np.array([[[1, 2], [-1, -1]]], dtype=np.float32))
+    teacher = ModelAnswers(sets, np.array([[[1, 2], [-1, 3]]], dtype=np.float32))
 
     (found,) = worst_errors(rows, student=student, teacher=known([0, 1], teacher), names=["joy", "anger"])
 

@@ -12,7 +12,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.progress import SilentReporter
 from limbeck.recipe.labeling import Labeling
 
@@ -43,13 +43,13 @@ def splits() -> dict[str, Rows]:
 
 
 @pytest.fixture
-def oracle() -> Callable[..., Source]:
+def oracle() -> Callable[..., TeacherSource]:
     """oracle(plus=0.5): a source whose logits of the first class are that much higher than when it was asked."""
-    return lambda plus=0.0: Source(name="oracle", fingerprint="oracle", open=lambda: Oracle(plus=plus))
+    return lambda plus=0.0: TeacherSource(name="oracle", fingerprint="oracle", open=lambda: Oracle(plus=plus))
 
 
 @pytest.fixture
-def labels(tmp_path: Path, oracle: Callable[..., Source]) -> TeacherLabels:
+def labels(tmp_path: Path, oracle: Callable[..., TeacherSource]) -> TeacherLabels:
     """What the oracle said: nothing of "?"."""
     return label(
         Labeling(rows_per_shard=2),

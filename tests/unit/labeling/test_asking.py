@@ -13,10 +13,10 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
-from limbeck.labeling.source import Answer, Block, Pooling, Source
+from limbeck.labeling.source import Answer, Block, Pooling, TeacherSource
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling
-from limbeck.training.ahead import ahead
+from limbeck.training.batches import ahead
 
 TEXTS = ["x" * length for length in range(1, 11)]
 
@@ -63,7 +63,7 @@ def labelled(tmp_path: Path, teacher: Any, *, features: Literal["none", "mean"] 
         rows={"train": Rows.of(ids=TEXTS, texts=TEXTS)},
         classes=2,
         multi_label=False,
-        sources=[Source(name="ahead", fingerprint="ahead", open=lambda: teacher)],
+        sources=[TeacherSource(name="ahead", fingerprint="ahead", open=lambda: teacher)],
         combine="mean_logits",
         uncovered="stop",
         fingerprint="ahead",

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import SOURCES, TransferText, save_transfer_text
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import NothingChosen
 from limbeck.labeling.choice import choose_rows
 from limbeck.progress import SilentReporter
@@ -36,7 +36,7 @@ class Notes(SilentReporter):
 
 def gathered(folder: Path, count: int) -> TransferText:
     rows = Rows.of(ids=[f"transfer-{number}" for number in range(count)], texts=[f"text {n}" for n in range(count)])
-    with written_whole(folder, kind="transfer", key=KEY) as scratch:
+    with written_atomically(folder, kind="transfer", key=KEY) as scratch:
         save_transfer_text(scratch, rows=rows, quality={})
     return TransferText(folder)
 
@@ -44,7 +44,7 @@ def gathered(folder: Path, count: int) -> TransferText:
 def labels_of(
     folder: Path, said: dict[str, list[float]], features: dict[str, list[float]] | None = None
 ) -> TeacherLabels:
-    with written_whole(folder, kind="labels", key=KEY) as scratch:
+    with written_atomically(folder, kind="labels", key=KEY) as scratch:
         save_teacher_labels(
             scratch,
             ids=list(said),
@@ -174,7 +174,7 @@ def copies_of(folder: Path, sources: list[str], changes: list[list[int]]) -> Tra
     """Copies of the rows with these ids, changed by two methods in so many words."""
     count = len(sources)
     rows = Rows.of(ids=[f"augmented-{number}" for number in range(count)], texts=[f"copy {n}" for n in range(count)])
-    with written_whole(folder, kind="transfer", key=KEY) as scratch:
+    with written_atomically(folder, kind="transfer", key=KEY) as scratch:
         save_transfer_text(scratch, rows=rows, quality={"methods": [{"kind": "masking"}, {"kind": "ngram"}]})
         table = pa.table({"id": rows.ids, "source": sources, "changes": pa.array(changes, pa.list_(pa.int32(), 2))})
         with pa.OSFile(str(scratch / SOURCES), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:

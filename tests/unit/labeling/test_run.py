@@ -17,7 +17,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import LabelsDoNotCover, NothingCovered, RowsUncovered
 from limbeck.labeling import label
 from limbeck.labeling import run as module
-from limbeck.labeling.source import Pooling, Source
+from limbeck.labeling.source import Pooling, TeacherSource
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling
 
@@ -76,18 +76,18 @@ class Listener(SilentReporter):
 
 def source(
     teacher: LengthTeacher, *, name: str = "length", fingerprint: str = "teacher", weight: float = 1.0
-) -> Source:
+) -> TeacherSource:
     def opened() -> LengthTeacher:
         teacher.is_open = True
         return teacher
 
-    return Source(name=name, fingerprint=fingerprint, open=opened, weight=weight)
+    return TeacherSource(name=name, fingerprint=fingerprint, open=opened, weight=weight)
 
 
 def labelled(
     tmp_path: Path,
     rows: Rows | Mapping[str, Rows],
-    *teachers: LengthTeacher | Source,
+    *teachers: LengthTeacher | TeacherSource,
     run: str = "one",
     fingerprint: str = "teacher",
     uncovered: Literal["stop", "skip"] = "stop",
@@ -101,7 +101,8 @@ def labelled(
         classes=2,
         multi_label=False,
         sources=[
-            teacher if isinstance(teacher, Source) else source(teacher, fingerprint=fingerprint) for teacher in teachers
+            teacher if isinstance(teacher, TeacherSource) else source(teacher, fingerprint=fingerprint)
+            for teacher in teachers
         ],
         combine="mean_logits",
         uncovered=uncovered,

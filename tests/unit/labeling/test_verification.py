@@ -9,17 +9,17 @@ import pytest
 
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.labeling.source import Source
+from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.verification import Verification, verify
 
-OracleOf = Callable[..., Source]
+OracleOf = Callable[..., TeacherSource]
 
 
 @pytest.fixture
 def verified(labels: TeacherLabels, splits: dict[str, Rows], tmp_path: Path) -> Callable[..., Verification]:
     """verified(source): the labels, asked again."""
 
-    def check(source: Source, *, sample: int = 10, precision: str = "fp32") -> Verification:
+    def check(source: TeacherSource, *, sample: int = 10, precision: str = "fp32") -> Verification:
         return verify(
             labels,
             splits=splits,
@@ -97,7 +97,7 @@ def test_a_sample_is_the_same_each_time_and_no_larger_than_asked(
 
     teacher.logits = listening
     for _ in range(2):
-        verified(Source(name="oracle", fingerprint="oracle", open=lambda: teacher), sample=2)
+        verified(TeacherSource(name="oracle", fingerprint="oracle", open=lambda: teacher), sample=2)
 
     assert asked[0] == asked[1]
     assert 1 <= len(asked[0]) <= 2  # one of the rows has no label to compare with

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from limbeck.models.low_rank import low_rank
+from limbeck.models.word_student import low_rank
 
 
 def test_vectors_of_that_rank_are_given_back_exactly() -> None:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 from torch import nn
 from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
 
-from limbeck.models.positions import position_count
+from limbeck.models.size import position_count
 
 SIZES = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
 

@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from limbeck.errors import HeadsUnfit, StudentFamilyUnsupported
-from limbeck.models.positions import position_count
+from limbeck.models.size import position_count
 from limbeck.models.transformer import transformer_student
 from limbeck.recipe.student import Transformer
 

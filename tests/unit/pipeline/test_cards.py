@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import why_redo, written_atomically
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import README, ModelFacts, ModelFolder, open_model, save_facts
 from limbeck.artifacts.report import Report, save_report
-from limbeck.artifacts.whole import why_redo, written_whole
-from limbeck.pipeline.cards import write_cards
+from limbeck.pipeline.evaluation import write_cards
 from limbeck.recipe.load import parse_recipe
 
 KEY = Key(section={}, inputs={})
@@ -55,7 +55,7 @@ def make_report(tmp_path: Path) -> MakeReport:
             "curves": [],
             **changes,
         }
-        with written_whole(tmp_path / "report", kind="report", key=KEY) as scratch:
+        with written_atomically(tmp_path / "report", kind="report", key=KEY) as scratch:
             save_report(scratch, data=data, page="")
         return Report(tmp_path / "report")
 
@@ -76,7 +76,7 @@ def model(tmp_path: Path) -> ModelFolder:
         parameters=1000,
         parameters_without_embeddings=100,
     )
-    with written_whole(tmp_path / "models" / "bilstm", kind="model", key=KEY) as scratch:
+    with written_atomically(tmp_path / "models" / "bilstm", kind="model", key=KEY) as scratch:
         save_facts(scratch, facts)
     return ModelFolder(tmp_path / "models" / "bilstm")
 

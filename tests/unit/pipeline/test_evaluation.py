@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import why_redo, written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
@@ -18,7 +19,6 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.whole import why_redo, written_whole
 from limbeck.pipeline.evaluation import evaluate
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
@@ -78,7 +78,7 @@ def make_corpus(folder: Path, *, labels: Any = LABELS, pair: bool = False, **mor
         for split in ("train", "dev", "test")
     }
     facts = {"name": "toy", "labels": ["negative", "positive"], "language": "en", "pair": pair, "overlap": {}, **more}
-    with written_whole(folder, kind="corpus", key=KEY) as scratch:
+    with written_atomically(folder, kind="corpus", key=KEY) as scratch:
         save_corpus(scratch, splits=rows, facts=facts)
     return Corpus(folder)
 
@@ -93,7 +93,7 @@ def make_teacher(folder: Path, **facts_that_differ: Any) -> TeacherFolder:
         "parameters_without_embeddings": 400,
         "dev_accuracy": 0.9,
     }
-    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+    with written_atomically(folder, kind="teacher", key=KEY) as scratch:
         (scratch / "model.safetensors").write_bytes(b"\0" * 4_000_000)
         (scratch / "tokenizer.json").write_bytes(b"\0" * 1_000_000)
         save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))
@@ -104,7 +104,7 @@ def make_file_teacher(folder: Path, **facts_that_differ: Any) -> TeacherFolder:
     facts = TeacherFacts(
         name="/somewhere/private/answers.jsonl", labels=["negative", "positive"], dev_accuracy=0.9, kind="file"
     )
-    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+    with written_atomically(folder, kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, replace(facts, **facts_that_differ))
     return TeacherFolder(folder)
 
@@ -115,7 +115,7 @@ def make_labels(folder: Path, *, known: Sequence[str] | None = None) -> TeacherL
     ids = [row_id for row_id in ids if known is None or row_id in known]
     right = {n: [0.0, 3.0] if label else [3.0, 0.0] for n, label in enumerate(LABELS)}
     logits = np.array([right[int(row_id.rpartition("-")[2])] for row_id in ids], dtype=np.float32)
-    with written_whole(folder, kind="labels", key=KEY) as scratch:
+    with written_atomically(folder, kind="labels", key=KEY) as scratch:
         save_teacher_labels(scratch, ids=ids, logits=logits, facts={})
     return TeacherLabels(folder)
 
@@ -136,7 +136,7 @@ def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFol
         dev_accuracy=0.8,
     )
     history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "losses": {"logit_mse": 0.5}}]
-    with written_whole(folder, kind="student", key=KEY) as scratch:
+    with written_atomically(folder, kind="student", key=KEY) as scratch:
         save_student_facts(scratch, facts, history=history)
         (scratch / "losses.json").write_text(json.dumps([[{"step": 3, "logit_mse": 0.5}]]))
     return StudentFolder(folder)

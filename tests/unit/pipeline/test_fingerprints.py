@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from limbeck.errors import FileMissing
-from limbeck.pipeline.fingerprints import input_fingerprints
-from limbeck.recipe.corpus import Corpus
+from limbeck.pipeline.keys import input_fingerprints
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.transfer import Transfer
 
 
@@ -16,10 +16,10 @@ def test_a_file_has_another_fingerprint_when_its_bytes_change_and_not_when_it_mo
         folder.mkdir()
         (folder / "train.csv").write_text("text,label\na,1\n")
 
-    before = input_fingerprints(Corpus(train=str(here / "train.csv")))
-    moved = input_fingerprints(Corpus(train=str(there / "train.csv")))
+    before = input_fingerprints(CorpusSection(train=str(here / "train.csv")))
+    moved = input_fingerprints(CorpusSection(train=str(there / "train.csv")))
     (there / "train.csv").write_text("text,label\nb,1\n")
-    changed = input_fingerprints(Corpus(train=str(there / "train.csv")))
+    changed = input_fingerprints(CorpusSection(train=str(there / "train.csv")))
 
     assert list(before) == ["train (train.csv)"]
     assert before == moved != changed
@@ -38,8 +38,8 @@ def test_files_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 def test_a_folder_given_as_hub_goes_by_its_files_and_a_name_by_itself(tmp_path: Path) -> None:
     (tmp_path / "train.parquet").write_bytes(b"PAR1")
 
-    assert list(input_fingerprints(Corpus(hub=str(tmp_path)))) == ["train.parquet"]
-    assert list(input_fingerprints(Corpus(hub="glue/sst2"))) == ["hub (glue/sst2)"]
+    assert list(input_fingerprints(CorpusSection(hub=str(tmp_path)))) == ["train.parquet"]
+    assert list(input_fingerprints(CorpusSection(hub="glue/sst2"))) == ["hub (glue/sst2)"]
 
 
 def test_data_sets_of_transfer_text_go_the_same_way(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.pipeline.int8_teacher import FOLDER, int8_teacher
+from limbeck.pipeline.evaluation import FOLDER, int8_teacher
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 

@@ -12,9 +12,9 @@ import pytest
 from safetensors.torch import load_file
 
 from limbeck import pipeline
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import CustomLossUnusable
 from limbeck.labeling.store import LabelStore
 from limbeck.pipeline import flow
@@ -125,7 +125,7 @@ class Project:
 
 def judge_nothing(*_: object, out: Path, key: Key, **__: object) -> None:
     """In place of the evaluation, whose timings take seconds."""
-    with written_whole(out, kind="report", key=key) as scratch:
+    with written_atomically(out, kind="report", key=key) as scratch:
         save_report(scratch, data={}, page="")
 
 

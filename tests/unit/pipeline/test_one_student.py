@@ -8,8 +8,8 @@ import pytest
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.pipeline import teachers
-from limbeck.pipeline.one_student import Classroom, _beginning
-from limbeck.pipeline.teachers import OpenedOnce, Staff
+from limbeck.pipeline.one_student import TrainingInputs, _beginning
+from limbeck.pipeline.teachers import OpenedOnce, Teachers
 from limbeck.recipe.load import parse_recipe
 
 LAYERS = [{"kind": "hidden_mse"}, {"kind": "soft_targets"}]
@@ -41,12 +41,12 @@ def test_a_teacher_that_is_started_from_stays_open_only_if_it_reads_along(
         "distillation": {"losses": losses},
     }
     folder = Encoder(tmp_path)
-    staff = Staff(folder, {"teacher": OpenedOnce(folder)})
+    staff = Teachers(folder, {"teacher": OpenedOnce(folder)})
 
     recipe, nothing = parse_recipe(raw, recipe="toy"), cast(Any, None)
-    room = Classroom(recipe, nothing, nothing, nothing, nothing, staff, nothing)
+    inputs = TrainingInputs(recipe, nothing, nothing, nothing, nothing, staff, nothing)
 
-    _, origins = _beginning(room, alone=False)
+    _, origins = _beginning(inputs, alone=False)
     assert origins.start_from is not None
     found = [origins.start_from() for _ in range(2)]
 

@@ -16,10 +16,10 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.pipeline import several_students
-from limbeck.pipeline.extra_text import Lessons
-from limbeck.pipeline.one_student import Classroom
+from limbeck.pipeline.extra_text import ChosenText
+from limbeck.pipeline.one_student import TrainingInputs
 from limbeck.pipeline.several_students import how_many_at_once
-from limbeck.pipeline.teachers import OpenedOnce, Staff
+from limbeck.pipeline.teachers import OpenedOnce, Teachers
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.load import parse_recipe
 from limbeck.training.tracks import Tracks
@@ -83,19 +83,19 @@ def test_another_process_finds_everything_where_it_is(has_extra: bool, tmp_path:
     }
     parts = {"transfer": TransferText(tmp_path / "transfer")} if has_extra else {}
     member = TeacherFolder(tmp_path / "teachers" / "one")
-    room = Classroom(
+    room = TrainingInputs(
         recipe=parse_recipe(raw, recipe="toy"),
         corpus=Corpus(tmp_path / "corpus"),
-        taught=Lessons(parts, ChosenRows(tmp_path / "chosen") if has_extra else None),
+        chosen_text=ChosenText(parts, ChosenRows(tmp_path / "chosen") if has_extra else None),
         labels=TeacherLabels(tmp_path / "labels"),
         vocabulary=VocabularyFolder(tmp_path / "vocabulary"),
-        staff=Staff(TeacherFolder(tmp_path / "teacher"), {"one": OpenedOnce(member)}),
+        teachers=Teachers(TeacherFolder(tmp_path / "teacher"), {"one": OpenedOnce(member)}),
         tracks=Tracks(["tensorboard"], "toys", tmp_path / "tracking"),
     )
 
-    found = Classroom.from_json(json.loads(json.dumps(room.as_json())))
+    found = TrainingInputs.from_json(json.loads(json.dumps(room.as_json())))
 
-    assert (found.recipe, found.corpus, found.taught) == (room.recipe, room.corpus, room.taught)
+    assert (found.recipe, found.corpus, found.chosen_text) == (room.recipe, room.corpus, room.chosen_text)
     assert (found.labels, found.vocabulary, found.tracks) == (room.labels, room.vocabulary, room.tracks)
-    assert found.staff.teacher == room.staff.teacher
-    assert {name: opened.folder for name, opened in found.staff.members.items()} == {"one": member}
+    assert found.teachers.teacher == room.teachers.teacher
+    assert {name: opened.folder for name, opened in found.teachers.members.items()} == {"one": member}

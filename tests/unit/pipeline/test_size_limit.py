@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 from transformers import AutoModelForSequenceClassification
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.artifacts.whole import written_whole
 from limbeck.distillation import size_limit
-from limbeck.distillation.foreseen import refuse_the_impossible
-from limbeck.distillation.fresh import fresh_student
+from limbeck.distillation.new_student import new_student
+from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.errors import SizeLimitTooSmall
 from limbeck.export.run import export_student
 from limbeck.models.folding import folded
-from limbeck.pipeline.size_limit import size_limit_of
+from limbeck.pipeline.students import size_limit_of
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.recipe.load import parse_recipe
@@ -97,13 +97,13 @@ def exported(
     student = recipe.student
     is_framed = isinstance(student, Transformer)
     start_from = AutoModelForSequenceClassification.from_pretrained(teacher.folder) if teacher else None
-    network = fresh_student(student, alone=False, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
+    network = new_student(student, alone=False, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
     facts = StudentFacts(
         name=student.kind, kind=student.kind, role="student", seed=0, labels=corpus.labels, language="en", pair=False,
         max_length=student.max_length, parameters=123_456_789, parameters_without_embeddings=123_456_789,
         best_epoch=1, dev_accuracy=0.5, tokenizer="framed" if is_framed else "words",
     )  # fmt: skip
-    with written_whole(folder / "student", kind="student", key=KEY) as scratch:
+    with written_atomically(folder / "student", kind="student", key=KEY) as scratch:
         folded(network).save_pretrained(scratch)
         (scratch / "tokenizer.json").write_bytes(vocabulary.tokenizer.read_bytes())
         save_student_facts(scratch, facts, history=[])

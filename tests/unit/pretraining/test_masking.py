@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from limbeck.pretraining.masking import Masked, Tokens, masked
+from limbeck.pretraining.masking import Masked, MaskingVocabulary, masked
 
 MASK, START, END, PADDING, UNKNOWN = 4, 2, 3, 0, 1
 ORDINARY = np.arange(5, 1_000)
-TOKENS = Tokens(mask=MASK, ordinary=ORDINARY, is_ordinary=np.arange(1_000) >= 5)
+TOKENS = MaskingVocabulary(mask=MASK, ordinary=ORDINARY, is_ordinary=np.arange(1_000) >= 5)
 
 
 def rows_of(*lengths: int) -> tuple[Any, Any]:
@@ -102,7 +102,7 @@ def test_a_tokenizer_tells_which_tokens_are_special(tiny_teacher_folder: Any) ->
 
     tokenizer = AutoTokenizer.from_pretrained(tiny_teacher_folder)
 
-    tokens = Tokens.of(tokenizer)
+    tokens = MaskingVocabulary.of(tokenizer)
 
     assert tokens.mask == tokenizer.convert_tokens_to_ids("[MASK]")
     assert not set(tokenizer.convert_ids_to_tokens(tokens.ordinary)) & set(tokenizer.all_special_tokens)

@@ -7,8 +7,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from limbeck.recipe import hub
-from limbeck.recipe.hub import why_no_hub
+from limbeck.recipe import files
+from limbeck.recipe.files import why_no_hub
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_hub_that_takes_the_call_and_says_nothing_is_given_up(monkeypatch: pyt
         silent.listen()
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setattr(constants, "ENDPOINT", address)
-        monkeypatch.setattr(hub, "SECONDS_TO_ANSWER", 0.05)
+        monkeypatch.setattr(files, "SECONDS_TO_ANSWER", 0.05)
         started = time.monotonic()
         reason = why_no_hub()
 

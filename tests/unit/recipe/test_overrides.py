@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from limbeck.errors import RecipeInvalid
-from limbeck.recipe.overrides import apply_overrides
+from limbeck.recipe.toml import apply_overrides
 
 
 def changed(raw: dict[str, Any], *overrides: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from limbeck.recipe.base import Section
-from limbeck.recipe.corpus import Corpus
+from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm, Transformer
@@ -45,7 +45,7 @@ def test_a_section_cannot_be_changed() -> None:
 
 
 def test_a_mutable_default_is_not_shared() -> None:
-    first, second = Corpus(train="a"), Corpus(train="b")
+    first, second = CorpusSection(train="a"), CorpusSection(train="b")
 
     first.label_names["0"] = "negative"
 

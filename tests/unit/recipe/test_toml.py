@@ -7,10 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from limbeck.recipe.load import parse_recipe
-from limbeck.recipe.overrides import apply_overrides
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher
-from limbeck.recipe.toml import to_toml
+from limbeck.recipe.toml import apply_overrides, to_toml
 
 RECIPES: dict[str, dict[str, Any]] = {
     "defaults": {"corpus": {"train": "train.csv"}},

@@ -9,7 +9,7 @@ import pytest
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-from limbeck.report.curves import thinned, training_curves
+from limbeck.pipeline.evaluation import thinned, training_curves
 
 EPOCH: dict[str, Any] = {"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "losses": {"logit_mse": 0.5}}
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from limbeck.recipe.distillation import Distillation
-from limbeck.report.objective import objective_in_words
+from limbeck.report.model_card import objective_in_words
 
 
 def words(**section: Any) -> list[str]:

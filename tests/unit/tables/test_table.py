@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.recipe.corpus import Column, Corpus
+from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.tables import Record, TableForm, read_table
 from limbeck.tables.table import known_format
@@ -43,7 +43,7 @@ def test_an_ending_that_says_nothing_asks_for_a_format() -> None:
 
 def test_a_txt_file_is_tab_separated_in_a_corpus_and_plain_lines_as_transfer_text(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.txt", "a\t1\n\n  b\t0  \n")
-    corpus = TableForm.of(Corpus(train="rows.txt", header=False))
+    corpus = TableForm.of(CorpusSection(train="rows.txt", header=False))
     transfer = TableForm.of(Transfer(files=["rows.txt"]))
 
     as_rows = list(read_table(path, form=corpus, columns={"label": 1, "text": 0}))

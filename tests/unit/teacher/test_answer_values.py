@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from limbeck.errors import AnswerMalformed
-from limbeck.teacher.answer_values import Verdict, are_probabilities, logits_of
+from limbeck.teacher.answer_values import AnswerScale, are_probabilities, logits_of
 from limbeck.teacher.score_columns import Meaning
 
 
@@ -21,8 +21,8 @@ def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def verdict(*, told: Meaning | None = None, multi_label: bool = False) -> Verdict:
-    return Verdict(path=Path("said.csv"), names=["p_no", "p_yes"], told=told, multi_label=multi_label)
+def verdict(*, told: Meaning | None = None, multi_label: bool = False) -> AnswerScale:
+    return AnswerScale(path=Path("said.csv"), names=["p_no", "p_yes"], told=told, multi_label=multi_label)
 
 
 def test_hand_worked_value() -> None:

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import NO_LABEL, Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import AnswerMalformed, FileEmpty, RowMalformed
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import FileTeacher
-from limbeck.runtime.answers import Answers
+from limbeck.runtime.answers import PredictionWriter
 from limbeck.runtime.entries import Entry
 from limbeck.teacher import answers_file
 from limbeck.teacher.answers_file import open_answers, read_file_teacher
@@ -75,7 +75,7 @@ def corpus_of(
         for split, rows in (("train", train), ("dev", dev))
     }
     facts = {"name": "toy", "labels": list(labels), "language": "en", "pair": pairs is not None}
-    with written_whole(folder, kind="corpus", key=KEY) as scratch:
+    with written_atomically(folder, kind="corpus", key=KEY) as scratch:
         save_corpus(scratch, splits=splits, facts={**facts, "multi_label": multi_label})
     return Corpus(folder)
 
@@ -368,7 +368,7 @@ def test_a_file_that_covers_nothing_of_dev_is_not_judged(read: Read, tmp_path: P
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
 def test_what_limbeck_predict_writes_can_be_a_teacher(read: Read, tmp_path: Path, format: Any) -> None:
-    writer = Answers(LABELS, format=format)
+    writer = PredictionWriter(LABELS, format=format)
     lines = [writer.heading(["id", "text"])]
     for row in ANSWERS:
         entry = Entry(row=row["text"], columns=["id", "text"], values=["7", row["text"]])

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import MemberUnjudged
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
 from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
@@ -25,7 +25,7 @@ ENCODER, FILE = EncoderTeacher(checkpoint="some/bert"), FileTeacher(kind="file",
 def member(folder: Path, **facts: Any) -> TeacherFolder:
     """A teacher of which only the facts are there."""
     known = {"name": folder.name, "labels": ["negative", "positive"], "dev_accuracy": 0.8, "dev_rows": 10, **facts}
-    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+    with written_atomically(folder, kind="teacher", key=KEY) as scratch:
         save_teacher_facts(scratch, TeacherFacts(**known))
         (scratch / "weights").write_text(folder.name, encoding="utf-8")
     return TeacherFolder(folder)
@@ -142,7 +142,7 @@ def test_another_member_another_weight_and_another_rule_are_another_teacher(toy_
 def test_together_they_are_judged_by_what_they_said_of_dev(tmp_path: Path) -> None:
     rows = Rows.of(ids=["a", "b", "c", "d"], texts=list("abcd"), labels=[0, 1, 1, 0])
     said = np.array([[2, 0], [0, 2], [2, 0]], dtype=np.float32)  # nothing of d
-    with written_whole(tmp_path / "labels", kind="labels", key=KEY) as scratch:
+    with written_atomically(tmp_path / "labels", kind="labels", key=KEY) as scratch:
         save_teacher_labels(scratch, ids=["a", "b", "c"], logits=said, facts={})
     facts = TeacherFacts(name="both", kind="ensemble", labels=["n", "p"], dev_accuracy=None)
 

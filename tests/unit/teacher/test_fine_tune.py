@@ -20,7 +20,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
 from limbeck.teacher.fine_tune import label_loss
-from limbeck.training import loop, recording
+from limbeck.training import cuda_graphs, loop
 from limbeck.training.tracks import Tracks
 
 Prepare = Callable[..., TeacherFolder]
@@ -125,7 +125,7 @@ def test_recorded_steps_come_to_the_weights_that_steps_come_to(
     plain = prepare(epochs=2)
     stage = make_stage()
     monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
-    monkeypatch.setattr(recording, "FEWEST_PLAYS", 2)
+    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
 
     recorded = prepare(epochs=2)
 

@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from limbeck.teacher.long_texts import head_and_tail, kept_places, shared_room
+from limbeck.teacher.tokens import head_and_tail, kept_places, shared_room
 
 SPECIAL = None
 

@@ -9,7 +9,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
-from limbeck.teacher.padding import padded_batch
+from limbeck.teacher.encoder import padded_batch
 
 
 def tokenizer(side: str) -> Any:

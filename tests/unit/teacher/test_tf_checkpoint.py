@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.errors import TensorFlowCheckpointNotFound
-from limbeck.teacher.tf_checkpoint import find_tf_checkpoint
+from limbeck.teacher.tf_weights import find_tf_checkpoint
 
 
 @pytest.fixture

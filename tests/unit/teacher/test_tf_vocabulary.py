@@ -7,8 +7,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from limbeck.errors import VocabularyUnfit
-from limbeck.teacher.tf_config import TensorFlowBertConfig
-from limbeck.teacher.tf_vocabulary import bert_tokenizer, lowers_case, read_vocabulary
+from limbeck.teacher.tf_config import TensorFlowBertConfig, bert_tokenizer, lowers_case, read_vocabulary
 
 SPECIAL = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 UNCASED = [*SPECIAL, "<S>", "the", "film", "##s", "cafe", ",", "电", "影"]

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from limbeck.errors import CheckpointUnfit
-from limbeck.teacher.tf_checkpoint import TensorFlowCheckpoint
 from limbeck.teacher.tf_config import TensorFlowBertConfig
-from limbeck.teacher.tf_weights import Network, lay_out
+from limbeck.teacher.tf_weights import TensorFlowCheckpoint, TfNetwork, lay_out
 
 CONFIG = {
     "vocab_size": 14,
@@ -48,7 +47,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
 CLASSIFIER: dict[str, tuple[int, ...]] = {"output_weights": (3, 12), "output_bias": (3,)}
 
 
-def laid_out(shapes: dict[str, tuple[int, ...]], **changes: Any) -> Network:
+def laid_out(shapes: dict[str, tuple[int, ...]], **changes: Any) -> TfNetwork:
     checkpoint = TensorFlowCheckpoint(prefix=Path("bert_model.ckpt"), shapes=shapes, reader=None)
     return lay_out(checkpoint, TensorFlowBertConfig.model_validate({**CONFIG, **changes}))
 

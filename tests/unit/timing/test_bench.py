@@ -8,14 +8,14 @@ from limbeck.progress import SilentReporter
 from limbeck.timing.bench import bench, compared
 from limbeck.timing.contestant import Contestant
 from limbeck.timing.texts import TextFile
-from limbeck.timing.turns import Case, Timed, Timing
+from limbeck.timing.turns import BenchCase, BenchTiming, Timed
 
 SLOW, FAST = (Contestant(name=name, kind="model", folder=Path(name)) for name in ("slow", "fast"))
 
 
 def timed(*milliseconds: float, batch: int = 1) -> Timed:
     """A model that took so long for its calls."""
-    return Timed("onnx", {Case(1, batch): Timing(list(milliseconds), [1000 * batch / milliseconds[0]])})
+    return Timed("onnx", {BenchCase(1, batch): BenchTiming(list(milliseconds), [1000 * batch / milliseconds[0]])})
 
 
 def test_without_a_teacher_the_slowest_is_what_the_others_are_measured_by() -> None:

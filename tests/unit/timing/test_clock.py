@@ -10,7 +10,7 @@ from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.timing.clock import Subject, Timing, time_models
-from limbeck.timing.throughput import Case
+from limbeck.timing.throughput import ThroughputCase
 
 FAKE_WORKER = """
 import sys
@@ -55,7 +55,7 @@ def test_models_take_turns_over_the_same_texts(tmp_path: Path) -> None:
     assert calls == warm_up + one_round * 2
     assert [len(timing.samples_ms) for timing in timings] == [4, 4]
     assert [len(timing.rates) for timing in timings] == [2, 2]
-    assert [list(timing.throughput) for timing in timings] == [[Case(1, 1)]] * 2
+    assert [list(timing.throughput) for timing in timings] == [[ThroughputCase(1, 1)]] * 2
 
 
 def test_batches_are_timed_on_the_threads_asked_for_and_then_on_all_cores(tmp_path: Path) -> None:
@@ -74,14 +74,14 @@ def test_batches_are_timed_on_the_threads_asked_for_and_then_on_all_cores(tmp_pa
     by_threads = {threads: {int(rows) for rows, its in calls if its == threads} for threads in ("1", "3")}
     assert by_threads == {"1": {1, 16, 30, 5, 7}, "3": {1, 16, 5, 7}}  # 16 rows are a warm-up
     assert list(timing.throughput) == [
-        Case(1, 1),
-        Case(1, 5),
-        Case(1, 7),
-        Case(1, 5, "short"),
-        Case(1, 5, "long"),
-        Case(3, 1),
-        Case(3, 5),
-        Case(3, 7),
+        ThroughputCase(1, 1),
+        ThroughputCase(1, 5),
+        ThroughputCase(1, 7),
+        ThroughputCase(1, 5, "short"),
+        ThroughputCase(1, 5, "long"),
+        ThroughputCase(3, 1),
+        ThroughputCase(3, 5),
+        ThroughputCase(3, 7),
     ]
     assert all(rate > 0 for rate in timing.throughput.values())
 
@@ -96,10 +96,10 @@ def test_percentiles_are_over_all_samples_and_throughput_is_the_median() -> None
 
 
 def test_throughput_of_one_text_a_call_is_that_of_all_samples_and_of_a_case_the_median() -> None:
-    by_case = {Case(4, 32): [100.0, 500.0, 200.0]}
+    by_case = {ThroughputCase(4, 32): [100.0, 500.0, 200.0]}
     timing = Timing(samples_ms=[10.0, 30.0], rates=[1.0], threads=4, by_case=by_case)
 
-    assert timing.throughput == {Case(4, 1): 50.0, Case(4, 32): 200.0}
+    assert timing.throughput == {ThroughputCase(4, 1): 50.0, ThroughputCase(4, 32): 200.0}
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_with_the_reason(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.timing.clock import Timing
 from limbeck.timing.cost import seconds, teacher_size, teacher_subject, throughput, weighable, with_speedups
-from limbeck.timing.throughput import Case
+from limbeck.timing.throughput import ThroughputCase
 
 FAST = Timing(samples_ms=[10.0, 10.0, 10.0], rates=[200.0])
 SLOW = Timing(samples_ms=[30.0, 30.0], rates=[50.0])
@@ -20,7 +20,7 @@ def encoder(folder: Path, *, size: int) -> TeacherFolder:
         name="bert", labels=["a", "b"], dev_accuracy=0.9, max_length=32, precision="fp32", parameters=size,
         parameters_without_embeddings=size // 2,
     )  # fmt: skip
-    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
         (scratch / "model.safetensors").write_bytes(b"\0" * size)
         (scratch / "tokenizer.json").write_bytes(b"\0" * 500)
         save_teacher_facts(scratch, facts)
@@ -29,7 +29,7 @@ def encoder(folder: Path, *, size: int) -> TeacherFolder:
 
 def answers_file(folder: Path) -> TeacherFolder:
     facts = TeacherFacts(name="answers.jsonl", labels=["a", "b"], dev_accuracy=0.9, kind="file")
-    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
         save_teacher_facts(scratch, facts)
     return TeacherFolder(folder)
 
@@ -40,7 +40,7 @@ def student(folder: Path, *, weights: str) -> TeacherFolder:
         name="big/bilstm", labels=["a", "b"], dev_accuracy=0.9, kind="student", max_length=16, parameters=100,
         parameters_without_embeddings=50,
     )  # fmt: skip
-    with written_whole(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
         (scratch / weights).write_bytes(b"\0" * 2_000)
         save_teacher_facts(scratch, facts)
     return TeacherFolder(folder)
@@ -84,7 +84,13 @@ def test_members_are_asked_one_after_the_other() -> None:
 
 
 def test_throughput_stands_in_one_order_and_those_of_lengths_behind() -> None:
-    rates = {Case(1, 32, "short"): 9.0, Case(2, 1): 4.0, Case(1, 256): 3.0, Case(1, 32): 2.0, Case(1, 1): 1.0}
+    rates = {
+        ThroughputCase(1, 32, "short"): 9.0,
+        ThroughputCase(2, 1): 4.0,
+        ThroughputCase(1, 256): 3.0,
+        ThroughputCase(1, 32): 2.0,
+        ThroughputCase(1, 1): 1.0,
+    }
 
     assert throughput([rates]) == [
         {"threads": 1, "batch": 1, "rows_per_second": 1.0},
@@ -96,7 +102,7 @@ def test_throughput_stands_in_one_order_and_those_of_lengths_behind() -> None:
 
 
 def test_members_have_a_throughput_together_only_where_each_was_timed() -> None:
-    together = throughput([{Case(1, 1): 10.0, Case(1, 32): 60.0}, {Case(1, 32): 30.0}])
+    together = throughput([{ThroughputCase(1, 1): 10.0, ThroughputCase(1, 32): 60.0}, {ThroughputCase(1, 32): 30.0}])
 
     assert together == [{"threads": 1, "batch": 32, "rows_per_second": pytest.approx(20.0)}]
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.artifacts.whole import written_whole
 from limbeck.progress import SilentReporter
 from limbeck.timing.clock import Timing
-from limbeck.timing.int8_teacher import MOST_CHARACTERS, MOST_ROWS, int8_agreement, int8_cost, int8_subject
+from limbeck.timing.costing import MOST_CHARACTERS, MOST_ROWS, int8_agreement, int8_cost, int8_subject
 
 MakeModel = Callable[..., ModelFolder]
 
@@ -34,7 +34,7 @@ def rows_of(texts: Sequence[str]) -> Rows:
 
 def labels_of(folder: Path, said: Sequence[Sequence[float]]) -> TeacherLabels:
     """What the teacher said of rows 0, 1, 2 …"""
-    with written_whole(folder, kind="labels", key=Key(section={}, inputs={})) as scratch:
+    with written_atomically(folder, kind="labels", key=Key(section={}, inputs={})) as scratch:
         ids = [str(number) for number in range(len(said))]
         save_teacher_labels(scratch, ids=ids, logits=np.array(said, dtype=np.float32).reshape(-1, 2), facts={})
     return TeacherLabels(folder)

@@ -7,37 +7,37 @@ from statistics import mean, median
 import pytest
 
 from limbeck.errors import ColumnMissing, FileEmpty, FileMissing, NothingToPredict, RowMalformed
-from limbeck.timing import chinese, english
+from limbeck.timing.sample_texts import CHINESE, ENGLISH
 from limbeck.timing.texts import MOST_ROWS, TextFile, file_rows, mixed, own_rows
 
 
 def test_our_english_texts_have_the_lengths_that_people_write() -> None:
-    words = [len(text.split()) for text in english.SENTENCES]
+    words = [len(text.split()) for text in ENGLISH]
 
-    assert len(set(english.SENTENCES)) == 64
+    assert len(set(ENGLISH)) == 64
     assert 22 <= mean(words) <= 26
     assert min(words) < 5
     assert max(words) > 50
 
 
 def test_our_chinese_texts_are_chinese_and_of_many_lengths() -> None:
-    lengths = [len(text) for text in chinese.SENTENCES]
+    lengths = [len(text) for text in CHINESE]
 
-    assert len(set(chinese.SENTENCES)) == len(chinese.SENTENCES) >= 50
-    assert not any(character.isascii() and character.isalpha() for text in chinese.SENTENCES for character in text)
+    assert len(set(CHINESE)) == len(CHINESE) >= 50
+    assert not any(character.isascii() and character.isalpha() for text in CHINESE for character in text)
     assert min(lengths) < 8 < 60 < max(lengths)
 
 
-@pytest.mark.parametrize(("language", "own"), [("zh", chinese), ("en", english), ("de", english)])
-def test_our_texts_are_in_the_language_of_the_model(language: str, own: object) -> None:
-    assert own_rows(language, pair=False) == list(own.SENTENCES)  # type: ignore[attr-defined]  # both modules have it
+@pytest.mark.parametrize(("language", "own"), [("zh", CHINESE), ("en", ENGLISH), ("de", ENGLISH)])
+def test_our_texts_are_in_the_language_of_the_model(language: str, own: tuple[str, ...]) -> None:
+    assert own_rows(language, pair=False) == list(own)
 
 
 def test_a_model_of_pairs_gets_each_text_with_the_next() -> None:
     rows = own_rows("en", pair=True)
 
-    assert rows[0] == (english.SENTENCES[0], english.SENTENCES[1])
-    assert rows[-1] == (english.SENTENCES[-1], english.SENTENCES[0])
+    assert rows[0] == (ENGLISH[0], ENGLISH[1])
+    assert rows[-1] == (ENGLISH[-1], ENGLISH[0])
 
 
 def test_all_rows_are_kept_and_any_first_few_are_of_all_lengths() -> None:

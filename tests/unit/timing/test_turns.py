@@ -10,7 +10,7 @@ import pytest
 from limbeck.errors import ModelNotTimed
 from limbeck.progress import SilentReporter
 from limbeck.timing.contestant import Contestant
-from limbeck.timing.turns import ROUNDS, Case, Timed, Timing, _is_due, time_contestants
+from limbeck.timing.turns import ROUNDS, BenchCase, BenchTiming, Timed, _is_due, time_contestants
 
 FakeWorker = tuple[list[str], Callable[[], list[list[str]]]]
 FIRST, SECOND = (Contestant(name=name, kind="model", folder=Path(name)) for name in ("first", "second"))
@@ -48,7 +48,7 @@ def test_every_case_is_timed_in_processes_of_so_many_threads(fake_worker: FakeWo
     )
 
     assert {(threads, rows) for _, rows, threads, _ in calls()} == {("1", "1"), ("1", "4"), ("3", "1"), ("3", "4")}
-    assert list(timed.cases) == [Case(1, 1), Case(1, 4), Case(3, 1), Case(3, 4)]
+    assert list(timed.cases) == [BenchCase(1, 1), BenchCase(1, 4), BenchCase(3, 1), BenchCase(3, 4)]
     assert timed.engine == "fake"
 
 
@@ -72,30 +72,30 @@ def test_models_see_the_same_texts_in_the_same_order(fake_worker: FakeWorker) ->
 
 
 def test_percentiles_are_over_all_calls_and_the_rate_is_the_median_of_the_turns() -> None:
-    timing = Timing(samples_ms=[float(number) for number in range(1, 102)], rates=[10.0, 90.0, 30.0])
+    timing = BenchTiming(samples_ms=[float(number) for number in range(1, 102)], rates=[10.0, 90.0, 30.0])
 
     assert [timing.percentile(share) for share in (50, 95, 99)] == [51.0, 96.0, 100.0]
     assert timing.rows_per_second == 30.0
 
 
 def test_a_model_whose_time_is_used_up_waits_for_the_others() -> None:
-    timed = Timed(cases={Case(1, 32): Timing(samples_ms=[900.0, 200.0], rates=[1.0])})
+    timed = Timed(cases={BenchCase(1, 32): BenchTiming(samples_ms=[900.0, 200.0], rates=[1.0])})
 
-    assert _is_due(Case(1, 32), timed, seconds=1.2)
-    assert not _is_due(Case(1, 32), timed, seconds=1.0)
+    assert _is_due(BenchCase(1, 32), timed, seconds=1.2)
+    assert not _is_due(BenchCase(1, 32), timed, seconds=1.0)
 
 
 def test_a_slow_model_has_a_call_with_one_row_in_every_round() -> None:
-    timed = Timed(cases={Case(1, 1): Timing(samples_ms=[900.0, 200.0], rates=[1.0])})
+    timed = Timed(cases={BenchCase(1, 1): BenchTiming(samples_ms=[900.0, 200.0], rates=[1.0])})
 
-    assert _is_due(Case(1, 1), timed, seconds=0.1)
+    assert _is_due(BenchCase(1, 1), timed, seconds=0.1)
 
 
 def test_a_call_that_would_take_too_long_is_left_out() -> None:
-    timed = Timed(cases={Case(1, 1): Timing(samples_ms=[500.0], rates=[2.0])})
+    timed = Timed(cases={BenchCase(1, 1): BenchTiming(samples_ms=[500.0], rates=[2.0])})
 
-    assert _is_due(Case(1, 32), timed, seconds=1.0)
-    assert not _is_due(Case(1, 256), timed, seconds=1.0)
+    assert _is_due(BenchCase(1, 32), timed, seconds=1.0)
+    assert not _is_due(BenchCase(1, 256), timed, seconds=1.0)
 
 
 def test_a_model_that_cannot_be_run_is_told_with_its_last_words() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.artifacts.whole import written_whole
 from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
@@ -42,7 +42,7 @@ def candidate_of(student: StudentFolder, rows: Rows, out: Path) -> Candidate:
 def as_teacher(folder: Path, source: Path, **facts_that_differ: Any) -> TeacherFolder:
     """The files of a folder with a teacher.json beside them."""
     facts: dict[str, Any] = {"name": "t", "labels": ["a", "b"], "dev_accuracy": 0.9, "max_length": 32}
-    with written_whole(folder, kind="teacher", key=KEY) as scratch:
+    with written_atomically(folder, kind="teacher", key=KEY) as scratch:
         shutil.copytree(source, scratch, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
         save_teacher_facts(scratch, TeacherFacts(**{**facts, **facts_that_differ}))
     return TeacherFolder(folder)

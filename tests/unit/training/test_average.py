@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from limbeck.training.average import RunningMean
 from limbeck.training.checkpoints import best_of
+from limbeck.training.optimiser import RunningMean
 from limbeck.training.processes import run_together
 
 LEARNING = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from limbeck.errors import DependencyMissing
-from limbeck.transfer import bands
-from limbeck.transfer.bands import Bands, Entries, proposed_among, select_entries
+from limbeck.transfer import near_duplicates
+from limbeck.transfer.near_duplicates import Bands, Entries, proposed_among, select_entries
 from limbeck.transfer.shingles import Shingles
 
 
@@ -66,7 +66,7 @@ def test_of_many_with_the_same_band_the_first_are_proposed() -> None:
 
     _, numbers = known.proposed(entries([1, 2]))
 
-    assert numbers.tolist() == list(range(bands.MOST_PROPOSED))
+    assert numbers.tolist() == list(range(near_duplicates.MOST_PROPOSED))
 
 
 def test_entries_of_some_texts_go_by_their_new_positions() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from limbeck.transfer.near_duplicates import SKETCH, Sketches
 from limbeck.transfer.shingles import Shingles
-from limbeck.transfer.sketches import SKETCH, Sketches
 
 
 def sketches(*sets: set[int]) -> Sketches:

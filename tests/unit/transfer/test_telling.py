@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limbeck.recipe.transfer import Transfer
-from limbeck.transfer.telling import tell_gathered
+from limbeck.transfer.run import tell_gathered
 
 if TYPE_CHECKING:
     from tests.unit.conftest import RememberingReporter

@@ -7,8 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from limbeck.distillation.terms.batch import Batch
-from limbeck.distillation.terms.term import Term
+from limbeck.distillation.terms.term import Batch, Term
 from limbeck.errors import CustomLossUnusable
 from limbeck.recipe.losses import AnyLoss, Custom
 

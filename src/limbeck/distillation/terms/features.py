@@ -5,17 +5,18 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from limbeck.distillation.losses.factor_transfer import factor_transfer
-from limbeck.distillation.losses.feature_cosine import feature_cosine
-from limbeck.distillation.losses.hint import hint
-from limbeck.distillation.losses.pkt import pkt
-from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
-from limbeck.distillation.losses.spkd import spkd
-from limbeck.distillation.losses.vid import vid
+from limbeck.distillation.losses.features import (
+    factor_transfer,
+    feature_cosine,
+    hint,
+    pkt,
+    rkd_angle,
+    rkd_distance,
+    spkd,
+    vid,
+)
 from limbeck.distillation.paraphraser import Paraphraser, Translator
-from limbeck.distillation.terms.batch import Batch
-from limbeck.distillation.terms.shapes import Shapes
-from limbeck.distillation.terms.term import Term
+from limbeck.distillation.terms.term import Batch, Shapes, Term
 from limbeck.recipe.losses import FactorTransfer, FeatureCosine, FeatureLosses, Hint, Pkt, Rkd, Spkd, Vid
 
 WIDTH_FREE = {Spkd: spkd, Pkt: pkt}

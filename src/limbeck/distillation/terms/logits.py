@@ -2,18 +2,18 @@
 
 from torch import Tensor
 
-from limbeck.distillation.losses.dist import dist
-from limbeck.distillation.losses.dkd import dkd
-from limbeck.distillation.losses.hard_label_sets import hard_label_sets
-from limbeck.distillation.losses.hard_labels import hard_labels
-from limbeck.distillation.losses.jensen_shannon import jensen_shannon
-from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.distillation.losses.soft_target_sets import soft_target_sets
-from limbeck.distillation.losses.soft_targets import soft_targets
-from limbeck.distillation.losses.standardised_logits import standardised_logits
-from limbeck.distillation.terms.batch import Batch
-from limbeck.distillation.terms.shapes import Shapes
-from limbeck.distillation.terms.term import Term
+from limbeck.distillation.losses.logits import (
+    dist,
+    dkd,
+    hard_label_sets,
+    hard_labels,
+    jensen_shannon,
+    logit_mse,
+    soft_target_sets,
+    soft_targets,
+    standardised_logits,
+)
+from limbeck.distillation.terms.term import Batch, Shapes, Term
 from limbeck.recipe.losses import (
     Dist,
     Dkd,

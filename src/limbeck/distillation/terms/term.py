@@ -1,8 +1,30 @@
-"""What all terms are: a module, because some learn a projection along with the student."""
+"""What every term of an objective is: a batch, what student and teacher said of it, their shapes, and the call."""
+
+from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from limbeck.distillation.terms.batch import Batch
+from limbeck.models.layer_states import LayerStates
+
+
+@dataclass(frozen=True)
+class Said:
+    """One side: logits (rows, classes), and what else the losses asked for."""
+
+    logits: Tensor
+    features: Tensor | None = None  # (rows, width)
+    layers: LayerStates | None = None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Both sides, the labels, and how far the training is, which schedules go by."""
+
+    student: Said
+    teacher: Said
+    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
+    mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
+    done: float  # from 0 to 1
 
 
 class Term(nn.Module):
@@ -16,3 +38,24 @@ class Term(nn.Module):
 def projection(source: int, target: int) -> nn.Module:
     """A learned linear map from the student's width to the teacher's; nothing to learn where they agree."""
     return nn.Identity() if source == target else nn.Linear(source, target)
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """How a transformer is built."""
+
+    layers: int
+    heads: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Widths, the layers where losses go by them, and the task."""
+
+    student_features: int | None = None
+    teacher_features: int | None = None
+    student_layers: LayerShape | None = None
+    teacher_layers: LayerShape | None = None
+    multi_label: bool = False
+    class_weights: Tensor | None = None  # (classes), for losses on labels

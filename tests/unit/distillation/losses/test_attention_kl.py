@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from limbeck.distillation.losses.attention_kl import attention_kl
+from limbeck.distillation.losses.layers import attention_kl
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

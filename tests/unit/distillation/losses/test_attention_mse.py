@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from limbeck.distillation.losses.attention_mse import attention_mse
+from limbeck.distillation.losses.layers import attention_mse
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

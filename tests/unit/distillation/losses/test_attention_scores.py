@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from limbeck.distillation.losses.attention_scores import attention_scores
+from limbeck.distillation.losses.layers import attention_scores
 
 
 def test_hand_worked_value() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.dkd import dkd
-from limbeck.distillation.losses.soft_targets import soft_targets
+from limbeck.distillation.losses.logits import dkd, soft_targets
 
 LABELS = torch.tensor([0])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.factor_transfer import factor_transfer
+from limbeck.distillation.losses.features import factor_transfer
 
 
 def test_hand_worked_value() -> None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from limbeck.distillation.losses.feature_cosine import feature_cosine
+from limbeck.distillation.losses.features import feature_cosine
 
 
 def test_hand_worked_value() -> None:

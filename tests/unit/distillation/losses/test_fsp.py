@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.fsp import fsp
+from limbeck.distillation.losses.layers import fsp
 
 Array = npt.NDArray[np.float64]
 Layers = tuple[Array, Array]  # a lower and an upper one

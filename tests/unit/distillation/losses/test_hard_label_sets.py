@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from limbeck.distillation.losses.hard_label_sets import hard_label_sets
+from limbeck.distillation.losses.logits import hard_label_sets
 
 
 def test_hand_worked_value() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.hard_labels import hard_labels
+from limbeck.distillation.losses.logits import hard_labels
 
 
 def test_hand_worked_value() -> None:

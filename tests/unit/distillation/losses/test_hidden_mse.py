@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from limbeck.distillation.losses.hidden_mse import hidden_mse
+from limbeck.distillation.losses.layers import hidden_mse
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

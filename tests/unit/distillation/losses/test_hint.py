@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from limbeck.distillation.losses.hint import hint
+from limbeck.distillation.losses.features import hint
 
 
 def test_hand_worked_value() -> None:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from limbeck.distillation.losses.jensen_shannon import jensen_shannon
+from limbeck.distillation.losses.logits import jensen_shannon
 
 
 def test_hand_worked_value() -> None:

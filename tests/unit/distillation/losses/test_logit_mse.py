@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from limbeck.distillation.losses.logit_mse import logit_mse
+from limbeck.distillation.losses.logits import logit_mse
 
 
 def test_hand_worked_value() -> None:

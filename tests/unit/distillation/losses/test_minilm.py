@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.minilm import minilm
+from limbeck.distillation.losses.layers import minilm
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

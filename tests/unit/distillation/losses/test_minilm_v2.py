@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.minilm_v2 import minilm_v2
+from limbeck.distillation.losses.layers import minilm_v2
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from limbeck.distillation.losses.nst import nst
+from limbeck.distillation.losses.layers import nst
 
 Array = npt.NDArray[np.float64]
 LENGTHS = [3, 2]

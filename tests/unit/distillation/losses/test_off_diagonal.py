@@ -2,7 +2,7 @@
 
 import torch
 
-from limbeck.distillation.losses.off_diagonal import off_diagonal
+from limbeck.distillation.losses.parts import off_diagonal
 
 
 def test_each_row_loses_its_own_cell_and_keeps_the_order() -> None:

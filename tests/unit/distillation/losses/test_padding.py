@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from limbeck.distillation.losses.padding import mean_over, real_pairs, real_tokens, without_padding
+from limbeck.distillation.losses.parts import mean_over, real_pairs, real_tokens, without_padding
 
 MASK = torch.tensor([[1, 1, 0], [1, 0, 0]])
 

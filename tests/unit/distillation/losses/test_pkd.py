@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from limbeck.distillation.losses.pkd import pkd
+from limbeck.distillation.losses.layers import pkd
 
 Array = npt.NDArray[np.float64]
 LAYERS, ROWS = 2, 3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.pkt import pkt
+from limbeck.distillation.losses.features import pkt
 
 
 def test_hand_worked_value() -> None:

@@ -6,33 +6,40 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.attention_kl import attention_kl
-from limbeck.distillation.losses.attention_mse import attention_mse
-from limbeck.distillation.losses.attention_scores import attention_scores
-from limbeck.distillation.losses.dist import dist
-from limbeck.distillation.losses.dkd import dkd
-from limbeck.distillation.losses.factor_transfer import factor_transfer
-from limbeck.distillation.losses.feature_cosine import feature_cosine
-from limbeck.distillation.losses.fsp import fsp
-from limbeck.distillation.losses.hard_label_sets import hard_label_sets
-from limbeck.distillation.losses.hard_labels import hard_labels
-from limbeck.distillation.losses.hidden_cosine import hidden_cosine
-from limbeck.distillation.losses.hidden_mse import hidden_mse
-from limbeck.distillation.losses.hint import hint
-from limbeck.distillation.losses.jensen_shannon import jensen_shannon
-from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.distillation.losses.minilm import minilm
-from limbeck.distillation.losses.minilm_v2 import minilm_v2
-from limbeck.distillation.losses.nst import nst
-from limbeck.distillation.losses.pkd import pkd
-from limbeck.distillation.losses.pkt import pkt
-from limbeck.distillation.losses.precision import in_full_precision
-from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
-from limbeck.distillation.losses.soft_target_sets import soft_target_sets
-from limbeck.distillation.losses.soft_targets import soft_targets
-from limbeck.distillation.losses.spkd import spkd
-from limbeck.distillation.losses.standardised_logits import standardised_logits
-from limbeck.distillation.losses.vid import vid
+from limbeck.distillation.losses.features import (
+    factor_transfer,
+    feature_cosine,
+    hint,
+    pkt,
+    rkd_angle,
+    rkd_distance,
+    spkd,
+    vid,
+)
+from limbeck.distillation.losses.layers import (
+    attention_kl,
+    attention_mse,
+    attention_scores,
+    fsp,
+    hidden_cosine,
+    hidden_mse,
+    minilm,
+    minilm_v2,
+    nst,
+    pkd,
+)
+from limbeck.distillation.losses.logits import (
+    dist,
+    dkd,
+    hard_label_sets,
+    hard_labels,
+    jensen_shannon,
+    logit_mse,
+    soft_target_sets,
+    soft_targets,
+    standardised_logits,
+)
+from limbeck.distillation.losses.parts import in_full_precision
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 

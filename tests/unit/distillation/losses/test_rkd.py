@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
+from limbeck.distillation.losses.features import rkd_angle, rkd_distance
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from limbeck.distillation.losses.shapes import must_match
+from limbeck.distillation.losses.parts import must_match
 
 
 def test_shapes_that_broadcasting_would_stretch_are_refused() -> None:

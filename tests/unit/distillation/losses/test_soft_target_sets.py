@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from limbeck.distillation.losses.soft_target_sets import soft_target_sets
+from limbeck.distillation.losses.logits import soft_target_sets
 
 
 def test_hand_worked_value() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.distillation.losses.soft_targets import soft_targets
+from limbeck.distillation.losses.logits import logit_mse, soft_targets
 
 
 def test_hand_worked_value() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.spkd import spkd
+from limbeck.distillation.losses.features import spkd
 
 
 def test_hand_worked_value() -> None:

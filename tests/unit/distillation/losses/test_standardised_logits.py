@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.distillation.losses.standardised_logits import standardised_logits
+from limbeck.distillation.losses.logits import standardised_logits
 
 STUDENT = np.random.default_rng(0).normal(size=(5, 4))
 TEACHER = np.random.default_rng(1).normal(size=(5, 4))

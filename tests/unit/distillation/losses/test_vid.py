@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from limbeck.distillation.losses.vid import vid
+from limbeck.distillation.losses.features import vid
 
 
 def test_hand_worked_value() -> None:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from limbeck.distillation.terms.batch import Batch, Said
-from limbeck.distillation.terms.shapes import LayerShape, Shapes
+from limbeck.distillation.terms.term import Batch, LayerShape, Said, Shapes
 from limbeck.models.layer_states import LayerStates
 
 ROWS, TOKENS, CLASSES = 5, 4, 3

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 
 from limbeck.distillation.objective import Objective, term_of
-from limbeck.distillation.terms.batch import Batch
-from limbeck.distillation.terms.shapes import LayerShape, Shapes
+from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
 from limbeck.recipe.losses import AnyLoss, Custom, Loss, needs_of
 from limbeck.recipe.schedule import Schedule
 

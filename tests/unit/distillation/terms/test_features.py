@@ -8,18 +8,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from limbeck.distillation.losses.factor_transfer import factor_transfer
-from limbeck.distillation.losses.feature_cosine import feature_cosine
-from limbeck.distillation.losses.hint import hint
-from limbeck.distillation.losses.pkt import pkt
-from limbeck.distillation.losses.rkd import rkd_angle, rkd_distance
-from limbeck.distillation.losses.spkd import spkd
-from limbeck.distillation.losses.vid import vid
+from limbeck.distillation.losses.features import (
+    factor_transfer,
+    feature_cosine,
+    hint,
+    pkt,
+    rkd_angle,
+    rkd_distance,
+    spkd,
+    vid,
+)
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.taught_paraphraser import teach_paraphrasers
-from limbeck.distillation.terms.batch import Batch
+from limbeck.distillation.student_with_objective import teach_paraphrasers
 from limbeck.distillation.terms.features import Factors, Variational, feature_term
-from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.progress import SilentReporter
 from limbeck.recipe.losses import (
     FactorTransfer,

@@ -8,19 +8,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from limbeck.distillation.losses.attention_kl import attention_kl
-from limbeck.distillation.losses.attention_mse import attention_mse
-from limbeck.distillation.losses.attention_scores import attention_scores
-from limbeck.distillation.losses.fsp import fsp
-from limbeck.distillation.losses.hidden_cosine import hidden_cosine
-from limbeck.distillation.losses.hidden_mse import hidden_mse
-from limbeck.distillation.losses.minilm import minilm
-from limbeck.distillation.losses.minilm_v2 import minilm_v2
-from limbeck.distillation.losses.nst import nst
-from limbeck.distillation.losses.pkd import pkd
-from limbeck.distillation.terms.batch import Batch
+from limbeck.distillation.losses.layers import (
+    attention_kl,
+    attention_mse,
+    attention_scores,
+    fsp,
+    hidden_cosine,
+    hidden_mse,
+    minilm,
+    minilm_v2,
+    nst,
+    pkd,
+)
 from limbeck.distillation.terms.layers import layer_term
-from limbeck.distillation.terms.shapes import LayerShape, Shapes
+from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
 from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (

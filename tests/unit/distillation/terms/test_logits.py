@@ -7,16 +7,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from limbeck.distillation.losses.dist import dist
-from limbeck.distillation.losses.dkd import dkd
-from limbeck.distillation.losses.hard_labels import hard_labels
-from limbeck.distillation.losses.jensen_shannon import jensen_shannon
-from limbeck.distillation.losses.logit_mse import logit_mse
-from limbeck.distillation.losses.soft_targets import soft_targets
-from limbeck.distillation.losses.standardised_logits import standardised_logits
-from limbeck.distillation.terms.batch import Batch
+from limbeck.distillation.losses.logits import (
+    dist,
+    dkd,
+    hard_labels,
+    jensen_shannon,
+    logit_mse,
+    soft_targets,
+    standardised_logits,
+)
 from limbeck.distillation.terms.logits import LogitTerm
-from limbeck.distillation.terms.shapes import Shapes
+from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.recipe.losses import Dist, Dkd, HardLabels, JensenShannon, LogitMse, SoftTargets, StandardisedLogits
 
 Formula = Callable[[Tensor, Tensor, Tensor], Tensor]

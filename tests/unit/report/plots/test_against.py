@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.report.plots.against import SIZE, TIME, Cost, accuracy_against, front
-from limbeck.report.plots.runs import accuracy_of_runs
+from limbeck.report.plots.against import SIZE, TIME, Cost, accuracy_against, accuracy_of_runs, front
 
 TextsOf = Callable[[str | None], list[str]]
 DASHES = "stroke-dasharray: 7.8,5.2"

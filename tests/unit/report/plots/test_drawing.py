@@ -9,8 +9,8 @@ import matplotlib
 import pytest
 
 from limbeck.report import plots
+from limbeck.report.plots.against import accuracy_of_runs
 from limbeck.report.plots.drawing import INK
-from limbeck.report.plots.runs import accuracy_of_runs
 
 Plot = Callable[[dict[str, Any]], str | None]
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from matplotlib.figure import Figure
 
-from limbeck.report.plots.names import HALF_MARK, Box, label_points, named_boxes
+from limbeck.report.plots.against import HALF_MARK, Box, label_points, named_boxes
 
 FRAME = Box(0.0, 0.0, 400.0, 300.0)
 SIZE = (60.0, 9.0)

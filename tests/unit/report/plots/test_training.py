@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from limbeck.report.plots.terms import loss_terms
-from limbeck.report.plots.training import training_accuracy, training_loss
+from limbeck.report.plots.training import loss_terms, training_accuracy, training_loss
 
 TextsOf = Callable[[str | None], list[str]]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
-from limbeck.artifacts.whole import written_whole
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, NothingToCompare
 from limbeck.report.tables.runs import obstacles, read_runs
 
@@ -23,9 +23,9 @@ def make_run(tmp_path: Path, report: dict[str, Any]) -> MakeRun:
 
     def make(name: str, *, rows: str = "the same", **changes: Any) -> Path:
         run = tmp_path / name
-        with written_whole(run / "report", kind="report", key=KEY) as scratch:
+        with written_atomically(run / "report", kind="report", key=KEY) as scratch:
             save_report(scratch, data={**report, "run": name, **changes}, page="")
-        with written_whole(run / "corpus", kind="corpus", key=KEY) as scratch:
+        with written_atomically(run / "corpus", kind="corpus", key=KEY) as scratch:
             (scratch / "test.arrow").write_text(rows, encoding="utf-8")
         (run / "run.json").write_text("{}", encoding="utf-8")
         return run

@@ -1,0 +1,113 @@
+"""Writing artifacts whole or not at all, and telling whether one on disk is still true."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.manifest import FORMATS, MANIFEST, WORK, Key, faults_of, read_manifest, write_manifest
+from limbeck.errors import ArtifactError, ArtifactMissing, some
+
+KEY_FILE = "key.json"
+
+
+@contextmanager
+def written_atomically(folder: Path, *, kind: str, key: Key) -> Iterator[Path]:
+    """Yield a scratch folder that becomes `folder`, manifest included, only if the block succeeds.
+
+    A scratch folder left by a killed run with the same key is handed out again as it was, so that a stage can
+    go on from what it kept under `.work`; one with another key is thrown away.
+    """
+    scratch = _open_scratch(folder, key)
+    yield scratch
+    # The manifest comes before `.work` goes: whenever the run is killed, one of the two is there to go on from.
+    write_manifest(scratch, kind=kind, key=key)
+    _put_in_place(scratch, folder)
+
+
+def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
+    """Why the artifact at `folder` cannot be reused for this key; None when it can."""
+    _adopt_finished(folder, kind=kind, key=key)
+    if not folder.exists():
+        return "going on where a stopped run left off" if _is_begun(_scratch_of(folder), key) else "not made yet"
+    try:
+        manifest = read_manifest(folder, kind=kind)
+    except ArtifactMissing as error:
+        return f"damaged: {error.reason}"
+    except ArtifactError as error:
+        return str(error).splitlines()[0]
+    if manifest.format != FORMATS[kind]:
+        return f"written in the older format {manifest.format}"
+    if manifest.key.digest() != key.digest():
+        return _difference(manifest.key, key)
+    faults = faults_of(folder, manifest)
+    return f"damaged: {some(faults)}" if faults else None
+
+
+def _scratch_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + ".partial")
+
+
+def _open_scratch(folder: Path, key: Key) -> Path:
+    scratch = _scratch_of(folder)
+    if not _is_begun(scratch, key):
+        shutil.rmtree(scratch, ignore_errors=True)
+        (scratch / WORK).mkdir(parents=True)
+        (scratch / WORK / KEY_FILE).write_text(key.digest(), encoding="utf-8")
+    (scratch / MANIFEST).unlink(missing_ok=True)  # what is about to be written is no longer what it lists
+    return scratch
+
+
+def _is_begun(scratch: Path, key: Key) -> bool:
+    mark = scratch / WORK / KEY_FILE
+    return mark.is_file() and mark.read_bytes() == key.digest().encode()
+
+
+def _put_in_place(scratch: Path, folder: Path) -> None:
+    """Two renames, so that at no moment both the old and the new artifact are gone."""
+    shutil.rmtree(scratch / WORK, ignore_errors=True)
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    scratch.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _adopt_finished(folder: Path, *, kind: str, key: Key) -> None:
+    """A run killed between the last write and the rename left a finished scratch folder: take it."""
+    scratch = _scratch_of(folder)
+    if not (scratch / MANIFEST).is_file():
+        return
+    try:
+        manifest = read_manifest(scratch, kind=kind)
+    except ArtifactError:
+        return
+    if manifest.key.digest() == key.digest() and not faults_of(scratch, manifest):
+        _put_in_place(scratch, folder)
+
+
+def _difference(old: Key, new: Key) -> str:
+    """The first thing in which two keys differ, in words."""
+    changed_inputs = [name for name in new.inputs if new.inputs[name] != old.inputs.get(name)]
+    changed_inputs += [name for name in old.inputs if name not in new.inputs]
+    if changed_inputs:
+        return f"{some(changed_inputs)} changed"
+    changes = [f"{path}: {before} → {after}" for path, before, after in _changes(old.section, new.section, "")]
+    return f"recipe changed: {some(changes)}" if changes else "made by another version"
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, str, str]]:
+    for key in dict.fromkeys([*old, *new]):
+        before, after = old.get(key), new.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from _changes(before, after, f"{prefix}{key}.")
+        elif before != after:
+            yield f"{prefix}{key}", _short(before), _short(after)
+
+
+def _short(value: object) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else text[:39] + "…"

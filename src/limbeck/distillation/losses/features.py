@@ -1,0 +1,166 @@
+"""Losses on features: one vector a text, of student and teacher."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from limbeck.distillation.losses.parts import in_full_precision, must_match, off_diagonal, unit_vectors
+
+
+@in_full_precision
+def factor_transfer(student_factors: Tensor, teacher_factors: Tensor, *, power: float = 1) -> Tensor:
+    """Distance in the p-norm between factors of length one.
+
+        loss = mean over rows of  ‖ F_teacher / ‖F_teacher‖₂ - F_student / ‖F_student‖₂ ‖_p
+
+    Kim et al. 2018 (arXiv:1802.04977), p = 1. It is a sum over the width of the factors and a mean over
+    rows only. Other code takes a mean over the width as well: at a width of 384 that is a loss 384 times smaller for
+    the same weight. Takes (rows, factors) from the paraphraser of the teacher and from the translator of the student
+    (limbeck.distillation.paraphraser). Factors of nothing but zeros get no gradient.
+    """
+    must_match(student_factors, teacher_factors)
+    differences = unit_vectors(teacher_factors) - unit_vectors(student_factors)
+    distances: Tensor = torch.linalg.vector_norm(differences, ord=power, dim=-1)  # (rows)
+    return distances.mean()
+
+
+@in_full_precision
+def feature_cosine(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """One minus the cosine between the features of student and teacher.
+
+        loss = mean over rows of  1 - ⟨student, teacher⟩ / (‖student‖₂ · ‖teacher‖₂)
+
+    The third term of DistilBERT, Sanh et al. 2019 (arXiv:1910.01108, section 2). Takes features of one width. A row of
+    zeros has no direction: it counts 1 and gets no gradient.
+    """
+    must_match(student_features, teacher_features)
+    return 1 - (unit_vectors(student_features) * unit_vectors(teacher_features)).sum(dim=-1).mean()
+
+
+@in_full_precision
+def hint(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """Mean squared difference of features.
+
+        loss = mean over rows and width of  (student - teacher)²
+
+    FitNets, Romero et al. 2015 (arXiv:1412.6550, equation 3; their ½ and sum over the width are in the weight).
+    Takes features of one width: the student's go through a learned projection before.
+    """
+    must_match(student_features, teacher_features)
+    return F.mse_loss(student_features, teacher_features)
+
+
+LEAST_LIKENESS = 1e-6  # opposite rows: their logarithm stays finite
+
+
+@in_full_precision
+def pkt(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """Probabilistic knowledge transfer: KL between the chances of each row to pick each other row.
+
+        K_ij = (1 + cos(f_i, f_j)) / 2    p_j|i = K_ij / Σ_{k≠i} K_ik    p the teacher's, q the student's
+        loss = mean over rows i of  Σ_{j≠i} p_j|i · log(p_j|i / q_j|i)
+
+    Passalis & Tefas 2018 (arXiv:1803.10837). Features may have any two widths. The authors' code
+    counts a row among its own neighbours and takes the mean over all b² cells: its loss is some b times smaller. One
+    or two rows have no choice and give zero.
+    """
+    if len(student_features) < 2:
+        return student_features.sum() * 0  # part of the graph, so that a step on it alone is possible
+    p, q = _neighbours(teacher_features), _neighbours(student_features)
+    return F.kl_div(q.log(), p.log(), reduction="batchmean", log_target=True)
+
+
+def _neighbours(features: Tensor) -> Tensor:
+    """(rows, rows - 1): what each row gives to each other one; sums to one."""
+    directions = unit_vectors(features)
+    likeness = off_diagonal((1 + directions @ directions.T) / 2) + LEAST_LIKENESS
+    return likeness / likeness.sum(dim=-1, keepdim=True)
+
+
+@in_full_precision
+def rkd_distance(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """Huber loss between distances of rows, each side's divided by their mean.
+
+        ψ_ij = ‖f_i - f_j‖₂ / mean over pairs i ≠ j of ‖f_i - f_j‖₂
+        loss = mean over pairs i ≠ j of  huber(ψ_ij of the student - ψ_ij of the teacher)     with δ = 1
+
+    Relational distillation, Park et al. 2019 (arXiv:1904.05068, section 3; their sum over pairs is a mean
+    here, so that the weight does not depend on the batch). Features may have any two widths and scales. One or two
+    rows give zero; equal rows get no gradient from each other.
+    """
+    if len(student_features) < 2:
+        return student_features.sum() * 0  # part of the graph, so that a step on it alone is possible
+    return F.huber_loss(_relative_distances(student_features), _relative_distances(teacher_features))
+
+
+@in_full_precision
+def rkd_angle(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """Huber loss between the cosines of the angles that rows make with each other.
+
+        cos_ijk = ⟨e_ij, e_kj⟩    e_ij = (f_i - f_j) / ‖f_i - f_j‖₂
+        loss = mean over distinct i, j, k of  huber(cos_ijk of the student - cos_ijk of the teacher)     with δ = 1
+
+    Relational distillation, Park et al. 2019 (arXiv:1904.05068, section 3; a mean instead of a sum).
+    Features may have any two widths. There is no angle where two of three rows are equal for the student or for the
+    teacher: such triples are left out. One or two rows give zero. It takes memory for rows³ numbers.
+    """
+    student, student_has = _angles(student_features)
+    teacher, teacher_has = _angles(teacher_features)
+    has_both = student_has & teacher_has
+    cells = F.huber_loss(student, teacher, reduction="none") * has_both
+    return cells.sum() / has_both.sum().clamp(min=1)
+
+
+def _distances(features: Tensor) -> Tensor:
+    """(rows, rows), from differences: from products they would not be exactly zero where rows are equal."""
+    return torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _relative_distances(features: Tensor) -> Tensor:
+    distances = off_diagonal(_distances(features))
+    mean = distances.mean()
+    return distances / torch.where(mean > 0, mean, 1.0)
+
+
+def _angles(features: Tensor) -> tuple[Tensor, Tensor]:
+    """(rows, rows, rows) cosines at the middle row, by the law of cosines, and which of them there are."""
+    distances = _distances(features)
+    squares = distances.square()
+    # [j, i, k]: the sides that meet in j, and the side from i to k that lies opposite
+    sides = distances[:, :, None] * distances[:, None, :]
+    has_angle = (sides > 0) & (distances > 0)
+    cosines = (squares[:, :, None] + squares[:, None, :] - squares) / (2 * torch.where(has_angle, sides, 1.0))
+    return torch.where(has_angle, cosines, 0.0), has_angle
+
+
+@in_full_precision
+def spkd(student_features: Tensor, teacher_features: Tensor) -> Tensor:
+    """Similarity-preserving distillation: squared distance between the two matrices of similarities in a batch.
+
+        G = F Fᵀ, each row of G divided by its L2 norm    (rows, rows)
+        loss = 1/b² · ‖ G_teacher - G_student ‖²_F        for b rows
+
+    Tung & Mori 2019 (arXiv:1907.09682). Only similarities count: features may have any two widths,
+    and turning them or adding zeros changes nothing. The loss shrinks with the batch (a row of G has norm 1 over b
+    cells), hence large weights: the authors have 3000. A row of zeros is like no row; one row alone gives zero.
+    """
+    return (_similarities(teacher_features) - _similarities(student_features)).square().mean()
+
+
+def _similarities(features: Tensor) -> Tensor:
+    return unit_vectors(features @ features.T)
+
+
+@in_full_precision
+def vid(student_features: Tensor, teacher_features: Tensor, *, log_variance: Tensor) -> Tensor:
+    """Negative log-likelihood of the teacher's features under a normal distribution around the student's.
+
+        loss = ½ · mean over rows and width of  log σ² + (teacher - student)² / σ²
+
+    Variational information distillation, Ahn et al. 2019 (arXiv:1904.05835), without the constant
+    log 2π, and a mean over the width where they have a sum. `log_variance` (width) is learned: what the student cannot
+    tell gets a large σ² and weighs little. The least loss is where σ² is the mean squared error, and may be negative.
+    The student's features come projected to the teacher's width.
+    """
+    must_match(student_features, teacher_features)
+    return 0.5 * (log_variance + (teacher_features - student_features).square() * (-log_variance).exp()).mean()

@@ -1,0 +1,122 @@
+"""What a student cannot be taught is said before anything runs: the shapes of both models are enough to know it."""
+
+from functools import partial
+from typing import Any
+
+from transformers import AutoConfig
+
+from limbeck.distillation.objective import term_of
+from limbeck.distillation.size_limit import Room, SizeLimit
+from limbeck.distillation.stages import trainings_of
+from limbeck.distillation.terms.term import LayerShape, Shapes
+from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
+from limbeck.distillation.vectors import width_of
+from limbeck.errors import ClassesUnlearned, LayersUnreadable, TeacherReadsApart
+from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint
+from limbeck.models.layer_parts import FAMILIES
+from limbeck.models.students import word_student
+from limbeck.models.tokenizer import load_tokenizer
+from limbeck.models.transformer import refuse_family, shape_for, student_family
+from limbeck.models.transformer_start import layer_sources, starts_as_classifier
+from limbeck.models.twin_encoder import TwinEncoderConfig
+from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.losses import LayerLoss
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import Transformer
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher
+from limbeck.training.modes import quiet_transformers
+
+ANY_WIDTH = 8  # of features: no loss on them depends on it
+CLASSES = ["no", "yes"]  # the fewest there can be
+
+
+def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:
+    """Raise what building the student, or a term of its objective, would raise hours later.
+
+    A loss function that cannot be imported, layers or heads that the two models do not have, a family of teachers
+    whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be taken over, a classifier
+    that would never learn, a limit of size that leaves no room for words.
+    """
+    losses, student = recipe.distillation.every_loss, recipe.student
+    shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
+    encoder = _encoder_of(recipe.teacher)
+    if isinstance(student, Transformer) and encoder is not None:
+        config = _config_of(encoder.checkpoint, with_tokens=student.vocabulary.kind == "teacher")
+        if config.model_type == TwinEncoderConfig.model_type:
+            raise TeacherReadsApart(checkpoint=encoder.checkpoint)
+        shapes = _layer_shapes(student, config)
+        _refuse_unlearned_classes(recipe.distillation, student, config)
+        if config.model_type not in FAMILIES and any(
+            isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
+        ):
+            raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
+    for loss in losses:
+        term_of(loss, shapes)
+    if size_limit is not None:
+        _room(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
+
+
+def _room(recipe: Recipe, limit: SizeLimit) -> Room:
+    """With as few classes as can be: how many there are, the corpus will tell."""
+    student, encoder = recipe.student, _encoder_of(recipe.teacher)
+    if isinstance(student, Transformer):
+        assert encoder is not None, "the recipe is refused else"
+        return room_of(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
+
+    def teacher_width() -> int:
+        if encoder is None:
+            return student.embedding_size  # it starts at random
+        return int(_config_of(encoder.checkpoint, with_tokens=False).hidden_size)
+
+    width = sum(
+        width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
+        for source in student.vector_sources
+    )
+    shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=recipe.corpus.pair is not None)
+    return limit.room(lambda tokens: shape(vocabulary_size=tokens), kind=student.kind, labels=CLASSES)
+
+
+def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:
+    """The teacher, or of an ensemble the first member, that has tokens and layers."""
+    members = teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
+    return next((member for member in members if isinstance(member, EncoderTeacher)), None)
+
+
+def _refuse_unlearned_classes(distillation: Distillation, student: Transformer, theirs: Any) -> None:
+    *_, last = trainings_of(distillation, alone=False)
+    kind = student_family(student, model_type=theirs.model_type)
+    if last.judged_by_dev:
+        return
+    reason = ""
+    if student.start == "random":
+        reason = 'student.start = "random"'
+    elif shape_for(student, theirs).width != theirs.hidden_size:
+        reason = f"it is not as wide as its teacher ({theirs.hidden_size})"
+    elif not starts_as_classifier(kind, teacher_kind=theirs.model_type):
+        reason = f"a {kind} has not the classifier of a {theirs.model_type}"
+    if reason:
+        raise ClassesUnlearned(losses=[loss.kind for loss in last.losses], reason=reason)
+
+
+def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
+    refuse_family(student, model_type=theirs.model_type)
+    shape = shape_for(student, theirs)
+    if student.start == "teacher" and shape.width == theirs.hidden_size:
+        layer_sources(student.teacher_layers, student_layers=student.layers, teacher_layers=theirs.num_hidden_layers)
+    return Shapes(
+        student_features=ANY_WIDTH,
+        teacher_features=ANY_WIDTH,
+        student_layers=LayerShape(layers=student.layers, heads=shape.heads, width=shape.width),
+        teacher_layers=LayerShape(theirs.num_hidden_layers, theirs.num_attention_heads, theirs.hidden_size),
+    )
+
+
+def _config_of(checkpoint: str, *, with_tokens: bool) -> Any:
+    """The shape of a checkpoint; refused if a student is to have all of its tokens and cannot read them."""
+    quiet_transformers()
+    folder = find_checkpoint(checkpoint)
+    with damage_as_user_errors(folder):
+        config = AutoConfig.from_pretrained(folder)
+        if with_tokens:
+            refuse_tokens(load_tokenizer(folder, config))
+    return config

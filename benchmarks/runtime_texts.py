@@ -34,7 +34,7 @@ def corpus() -> Corpus:
     words = [word for sentence in ENGLISH for word in sentence.split()]
     draw = random.Random(0)
     made_up = [" ".join(draw.choices(words, k=draw.randint(4, 40))) for _ in range(MADE_UP_TEXTS)]
-    return Corpus("our own texts", made_up, [str(number % 2) for number in range(MADE_UP_TEXTS)], list(SENTENCES))
+    return Corpus("our own texts", made_up, [str(number % 2) for number in range(MADE_UP_TEXTS)], list(ENGLISH))
 
 
 def _rows(path: Path) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ ToyRows = tuple[tuple[str, str], ...]
 
 FAKE_WORKER = """
 import sys
-from limbeck.bench import worker
+from limbeck.timing import bench_worker as worker
 
 worker.SETTLING_SECONDS = 0.0
 

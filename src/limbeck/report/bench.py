@@ -46,12 +46,14 @@ def explained(result: Mapping[str, Any]) -> str:
     kind = "pairs of texts" if texts["pairs"] else "texts"
     most = max(case["batch"] for model in result["models"] for case in model["cases"])
     rates = f"{most}/s: rows a second in calls of {most}. " if most > 1 else ""
+    counts = {len(model["cases"]) for model in result["models"]}
+    open_cases = f" {UNKNOWN}: a call would have taken too long." if len(counts) > 1 else ""
     return (
         f"From text to label, tokenising included, on {texts['count']:,} {kind} ({texts['source']}; half of them have "
         f"up to {texts['median_characters']:,} characters), which come again and again, so that words are known; each "
         f"model in a process of its own, taking turns; {result['machine']['cpu']}. p50, p95, p99: with one text a "
         f"call, 50, 95 and 99 of 100 take no longer. {rates}Faster than {result['measured_by']}, with one text a "
-        "call; bulk: faster than it in the largest calls that both were timed with."
+        f"call; bulk: faster than it in the largest calls that both were timed with.{open_cases}"
     )
 
 

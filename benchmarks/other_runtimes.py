@@ -32,7 +32,7 @@ import onnxruntime  # noqa: E402
 import torch  # noqa: E402
 from transformers import AutoModelForSequenceClassification  # noqa: E402
 
-from benchmarks.runtime_models import contestants  # noqa: E402
+from benchmarks.runtime_models import subjects  # noqa: E402
 from benchmarks.runtime_texts import corpus  # noqa: E402
 from limbeck.artifacts.model_folder import GRAPH, open_model  # noqa: E402
 from limbeck.runtime.native_engine import NativeEngine  # noqa: E402
@@ -59,7 +59,7 @@ def main() -> None:
         PAGE.write_text(MARKED.sub(lambda _: table(found), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
         return
     torch.set_num_threads(1)
-    contestants(asked.work, corpus())  # writes the models, if they are not there
+    subjects(asked.work, corpus())  # writes the models, if they are not there
     found = measured(asked.work, rounds=asked.rounds)
     asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(table(found))

@@ -27,19 +27,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.runtime_accuracy import accuracies
-from benchmarks.runtime_models import BILSTM, STUDENTS, contestants
+from benchmarks.runtime_models import BILSTM, STUDENTS, subjects
 from benchmarks.runtime_page import PAGE, RESULTS, page
 from benchmarks.runtime_texts import Corpus, corpus, exact_texts
 from limbeck.cores import share_cores
 from limbeck.progress import TerminalReporter
 from limbeck.runtime.row import Row
 from limbeck.text.student_tokenizer import StudentTokenizer
-from limbeck.timing.bench import compared
-from limbeck.timing.clock_process import pinned_environment
-from limbeck.timing.contestant import Contestant
+from limbeck.timing.bench import ROUNDS, bench_plans, compared
 from limbeck.timing.machine import machine_facts, usable_cores
+from limbeck.timing.process import pinned_environment
+from limbeck.timing.protocol import Subject, time_models
 from limbeck.timing.texts import mixed
-from limbeck.timing.turns import time_contestants
 
 WORKER = (sys.executable, str(Path(__file__).with_name("runtime_worker.py")))
 FLOOR = (sys.executable, str(Path(__file__).with_name("runtime_floor.py")))
@@ -74,7 +73,7 @@ def main() -> None:
 def times(asked: argparse.Namespace) -> dict[str, Any]:
     """Everyone on every set of texts."""
     learned = corpus()
-    everyone = contestants(asked.work, learned)
+    everyone = subjects(asked.work, learned)
     threads = sorted({1, min(2, usable_cores())})
     sets = {
         "exact": timed(
@@ -91,7 +90,7 @@ def times(asked: argparse.Namespace) -> dict[str, Any]:
     return {**circumstances(), "texts": learned.name, "sets": sets}
 
 
-def exact(learned: Corpus, everyone: Sequence[Contestant]) -> list[str]:
+def exact(learned: Corpus, everyone: Sequence[Subject]) -> list[str]:
     """Texts that have as many tokens for all."""
     from transformers import AutoTokenizer
 
@@ -107,7 +106,7 @@ def exact(learned: Corpus, everyone: Sequence[Contestant]) -> list[str]:
 
 
 def timed(
-    everyone: Sequence[Contestant],
+    everyone: Sequence[Subject],
     rows: Sequence[Row],
     *,
     threads: Sequence[int],
@@ -115,15 +114,8 @@ def timed(
     seconds: float,
 ) -> dict[str, Any]:
     """One set of texts: in its order, by everyone."""
-    samples = time_contestants(
-        everyone,
-        rows=rows,
-        threads=threads,
-        batches=batches,
-        seconds=seconds,
-        reporter=TerminalReporter(),
-        command=WORKER,
-    )
+    plans = bench_plans(rows, threads=threads, batches=batches, seconds=seconds)
+    samples = time_models(everyone, plans=plans, rounds=ROUNDS, reporter=TerminalReporter(), command=WORKER)
     result = compared(everyone, samples)
     for model in result["models"]:
         del model["folder"]  # it tells about the machine
@@ -133,7 +125,7 @@ def timed(
 def floor(asked: argparse.Namespace) -> dict[str, Any]:
     """What one core can do, and the parts of the students' time."""
     learned = corpus()
-    everyone = contestants(asked.work, learned)
+    everyone = subjects(asked.work, learned)
     students = [one for one in everyone if one.name.partition(",")[0] in STUDENTS]
     models = [{"name": one.name, "folder": str(one.folder), "engine": one.engine} for one in students]
     texts = {"exact": exact(learned, everyone), "learned": learned.texts[:TEXTS_LEARNED], "new": learned.others}

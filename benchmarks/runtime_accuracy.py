@@ -11,7 +11,7 @@ from limbeck.artifacts.run_folder import Run
 from limbeck.progress import SilentReporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
-from limbeck.timing.contestant import line_up
+from limbeck.timing.bench import line_up
 
 
 def accuracies(run: Path) -> dict[str, Any]:

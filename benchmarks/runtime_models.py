@@ -36,7 +36,8 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
 from limbeck.text.word_tokenizer import build_word_tokenizer
-from limbeck.timing.contestant import Contestant, line_up
+from limbeck.timing.bench import line_up
+from limbeck.timing.protocol import Subject
 from limbeck.training.modes import quiet_transformers
 
 PIECES, WORDS, MAX_LENGTH = 30_522, 20_000, 128
@@ -59,18 +60,18 @@ KEY, SILENT = Key(section={}, inputs={}), SilentReporter()
 VECTORS_WIDTH = 256  # of model2vec's potion-base-8M
 
 
-def contestants(folder: Path, corpus: Corpus) -> list[Contestant]:
+def subjects(folder: Path, corpus: Corpus) -> list[Subject]:
     """Everyone, the teacher first; each student on every engine that can run it here."""
     _start(folder, corpus)
     pieces = _made(folder / "pieces", lambda scratch: _pieces(corpus).save_pretrained(scratch))
     encoders = {name: _encoder(folder / "encoders" / _slug(name), name, pieces) for name in SHAPES}
     teacher = encoders[TEACHER]
-    found = [Contestant(TEACHER, kind="teacher", folder=teacher.folder, max_length=MAX_LENGTH, is_teacher=True)]
+    found = [Subject(TEACHER, kind="teacher", folder=teacher.folder, max_length=MAX_LENGTH, is_teacher=True)]
     wide = {TEACHER_ONNX: (teacher, "fp32"), TEACHER_INT8: (teacher, "int8")}
     small = {f"{name}, int8": (encoder, "int8") for name, encoder in encoders.items() if name != TEACHER}
     for name, (encoder, precision) in {**wide, **small}.items():
         exported = _exported_encoder(folder / "models" / _slug(name), encoder, precision)  # type: ignore[arg-type]
-        found.append(Contestant(name, kind="wide", folder=exported, engine="onnx", max_length=MAX_LENGTH))
+        found.append(Subject(name, kind="wide", folder=exported, engine="onnx", max_length=MAX_LENGTH))
     for name, (section, precisions) in STUDENTS.items():
         student = _student(folder / "students" / _slug(name), section, corpus)
         for precision in precisions:
@@ -174,15 +175,15 @@ def _exported_student(out: Path, student: StudentFolder, corpus: Corpus, precisi
     return out
 
 
-def _others(folder: Path, corpus: Corpus, pieces: Path) -> list[Contestant]:
+def _others(folder: Path, corpus: Corpus, pieces: Path) -> list[Subject]:
     """What else is quick, as far as it is installed."""
     found = []
     if find_spec("model2vec"):
         static = _made(folder / "model2vec", lambda scratch: _static_model(scratch, pieces))
-        found.append(Contestant("model2vec and a linear layer", kind="model2vec", folder=static))
+        found.append(Subject("model2vec and a linear layer", kind="model2vec", folder=static))
     if find_spec("fasttext"):
         fast = _made(folder / "fasttext", lambda scratch: _fasttext(scratch, corpus))
-        found.append(Contestant("fastText", kind="fasttext", folder=fast))
+        found.append(Subject("fastText", kind="fasttext", folder=fast))
     return found
 
 

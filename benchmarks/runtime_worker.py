@@ -10,9 +10,8 @@ import numpy as np
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
-from limbeck.timing import bench_worker
-from limbeck.timing.bench_worker import Opened
-from limbeck.timing.clock_worker import own_streams
+from limbeck.timing import worker
+from limbeck.timing.worker import Opened
 
 
 def opened(request: dict[str, Any]) -> Opened:
@@ -26,7 +25,7 @@ def opened(request: dict[str, Any]) -> Opened:
         case "fasttext":
             return open_fasttext(folder)
         case _:
-            return bench_worker.opened(request)
+            return worker.opened(request)
 
 
 def open_wide(folder: Path, *, threads: int) -> Opened:
@@ -72,4 +71,4 @@ def open_fasttext(folder: Path) -> Opened:
 
 
 if __name__ == "__main__":
-    bench_worker.serve(*own_streams(), opened=opened)
+    worker.serve(*worker.own_streams(), opened=opened)

@@ -23,9 +23,9 @@ def bench(
         typer.Option(metavar="DIR", help="A Hugging Face folder to measure by, in PyTorch; of a run: its own teacher."),
     ] = None,
     texts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts as `predict` reads them; left out: some of our own.")
+        Path | None, typer.Option(metavar="FILE", help="Texts as `predict` reads them; default: some of our own.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text; default: `text`, or the only one.")] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
     no_header: Annotated[
         bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
@@ -35,10 +35,10 @@ def bench(
         typer.Option(help="What runs the models; auto: the quicker one that can, all: each that can, side by side."),
     ] = "auto",
     threads: Annotated[
-        list[int] | None, typer.Option(min=1, help="May be given again; left out: 1, and one for each CPU.")
+        list[int] | None, typer.Option(min=1, help="May be given again; default: 1, and one for each CPU.")
     ] = None,
     batch: Annotated[
-        list[int] | None, typer.Option(min=2, help="Rows a call, besides one; may be given again. Left out: 32, 256.")
+        list[int] | None, typer.Option(min=2, help="Rows a call, besides one; may be given again. Default: 32, 256.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.01, help="For each model in each case.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,

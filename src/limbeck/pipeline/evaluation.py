@@ -27,8 +27,7 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.recipe import Recipe
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
-from limbeck.timing.cost import teacher_size, weighable
-from limbeck.timing.costing import measure_costs
+from limbeck.timing.costs import measure_costs, teacher_size, weighable
 from limbeck.timing.machine import machine_facts
 
 ROLES = ("teacher", "baseline", "student", "export")  # the order of the report

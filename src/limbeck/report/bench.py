@@ -1,6 +1,7 @@
 """A bench on the terminal: one table for each number of threads."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from rich.console import Console
@@ -25,12 +26,18 @@ def bench_grid(models: Sequence[Mapping[str, Any]], *, threads: int) -> Grid:
         {**model, "by_batch": {case["batch"]: case for case in model["cases"] if case["threads"] == threads}}
         for model in models
     ]
-    entries.sort(key=lambda entry: -entry["by_batch"][1]["call_ms"]["p50"])
+    entries.sort(key=_p50, reverse=True)
     cases = {batch: case for entry in entries for batch, case in entry["by_batch"].items() if batch > 1}
     compared = [batch for batch, case in cases.items() if case["times_faster"] is not None]
     fields = [*_fields(sorted(cases)), *([_number("bulk", max(compared), "times_faster", rank=3)] if compared else [])]
     title = f"{threads} thread{'' if threads == 1 else 's'}"
     return grid_of(f"{threads}", title=title, fields=fields, entries=entries)
+
+
+def _p50(entry: Entry) -> float:
+    """Of one text a call. A model that was too slow to be timed on so many threads is slower than all others."""
+    alone = entry["by_batch"].get(1)
+    return float(alone["call_ms"]["p50"]) if alone else inf
 
 
 def explained(result: Mapping[str, Any]) -> str:
@@ -39,12 +46,14 @@ def explained(result: Mapping[str, Any]) -> str:
     kind = "pairs of texts" if texts["pairs"] else "texts"
     most = max(case["batch"] for model in result["models"] for case in model["cases"])
     rates = f"{most}/s: rows a second in calls of {most}. " if most > 1 else ""
+    counts = {len(model["cases"]) for model in result["models"]}
+    open_cases = f" {UNKNOWN}: a call would have taken too long." if len(counts) > 1 else ""
     return (
         f"From text to label, tokenising included, on {texts['count']:,} {kind} ({texts['source']}; half of them have "
         f"up to {texts['median_characters']:,} characters), which come again and again, so that words are known; each "
         f"model in a process of its own, taking turns; {result['machine']['cpu']}. p50, p95, p99: with one text a "
         f"call, 50, 95 and 99 of 100 take no longer. {rates}Faster than {result['measured_by']}, with one text a "
-        "call; bulk: faster than it in the largest calls that both were timed with."
+        f"call; bulk: faster than it in the largest calls that both were timed with.{open_cases}"
     )
 
 

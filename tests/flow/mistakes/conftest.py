@@ -62,16 +62,20 @@ def quick_clock() -> Iterator[None]:
 
     The fixture outlives this folder: a recipe that asks for batches, as in a test about times, gets the real clock.
     """
-    from limbeck.timing import costing
-    from limbeck.timing.clock import Timing, time_models
+    from limbeck.timing import costs
+    from limbeck.timing.protocol import Case, TimedModel, Timing
 
-    def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[Timing]:
+    time_for_report = costs.time_for_report
+
+    def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[TimedModel]:
         if section.throughput_batches:
-            return time_models(section, subjects=subjects, **options)
-        return [Timing(samples_ms=[1.0], rates=[1000.0]) for _ in subjects]
+            return time_for_report(section, subjects=subjects, **options)
+        timing = Timing(samples_ms=[1.0], rates=[1000.0])
+        cases = {Case(1, 1): timing, Case(1, section.throughput_rows, shrinks=True): timing}
+        return [TimedModel("onnxruntime", dict(cases)) for _ in subjects]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(costing, "time_models", made_up)
+        patch.setattr(costs, "time_for_report", made_up)
         yield
 
 

@@ -22,8 +22,8 @@ from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.pipeline.evaluation import evaluate
 from limbeck.progress import SilentReporter
 from limbeck.recipe.evaluation import Evaluation
-from limbeck.timing import costing
-from limbeck.timing.clock import Subject, Timing
+from limbeck.timing import costs
+from limbeck.timing.protocol import Case, Subject, TimedModel, Timing
 
 KEY = Key(section={"threads": 1}, inputs={"corpus": "abc"})
 SECTION = Evaluation(bootstrap_samples=100)
@@ -163,13 +163,18 @@ def make_report(
     """Makes reports; a teacher takes 50 ms, the models 1 ms, 2 ms and 4 ms, and the fourth, the teacher's int8 file, 20
     ms. Arguments take the place of ours."""
 
-    def set_by_hand(section: Evaluation, *, subjects: Sequence[Subject], **rest: Any) -> list[Timing]:
+    def set_by_hand(section: Evaluation, *, subjects: Sequence[Subject], **rest: Any) -> list[TimedModel]:
         assert section is SECTION
         assert set(rest) == {"rows", "reporter"}
         kinds = [subject.kind for subject in subjects]
         assert kinds == sorted(kinds, reverse=True)  # teachers first
         milliseconds = [50.0] * kinds.count("teacher") + [1.0, 2.0, 4.0, 20.0][: kinds.count("model")]
-        return [Timing(samples_ms=[time], rates=[1000 / time]) for time in milliseconds]
+        timings = [Timing(samples_ms=[time], rates=[1000 / time]) for time in milliseconds]
+        engines = ["onnxruntime" if kind == "model" else "pytorch" for kind in kinds]
+        return [
+            TimedModel(engine, {Case(1, 1): timing, Case(1, 256, shrinks=True): timing})
+            for engine, timing in zip(engines, timings, strict=True)
+        ]
 
     def make(**given: Any) -> Report:
         teacher = given.pop("teacher", None) or make_teacher(tmp_path / "teacher")
@@ -194,7 +199,7 @@ def make_report(
             **given,
         )
 
-    monkeypatch.setattr(costing, "time_models", set_by_hand)
+    monkeypatch.setattr(costs, "time_for_report", set_by_hand)
     return make
 
 

@@ -84,6 +84,21 @@ def test_a_case_that_was_left_out_stays_open() -> None:
     assert second[-3:] == ["16,000", "28,444", "4,500×"]
 
 
+def test_a_model_that_was_not_timed_on_a_number_of_threads_is_first_there_and_stays_open() -> None:
+    """A text took it more than half a minute on one thread, so nothing was asked of it on two."""
+    slow = model("bert", case(1, 40_000.0))
+    fast = model("fast", case(1, 1.0, faster=40_000.0), case(1, 0.9, threads=2, faster=None))
+
+    tables, _, below = printed(slow, fast).partition("From text")
+
+    *_, title, headings, _, first, second, _ = lines_of(tables)
+    assert title == ["2", "threads"]
+    assert headings == ["model", "engine", "MB", "p50", "ms", "p95", "p99", "faster"]
+    assert first == ["bert", "onnxruntime", "3.50", "–", "–", "–", "–"]
+    assert second == ["fast", "onnxruntime", "3.50", "0.900", "1.80", "2.70", "–"]
+    assert "would have taken too long" in " ".join(below.split())
+
+
 def test_a_narrow_terminal_keeps_what_matters_most() -> None:
     page = printed(model("bert-base-uncased", case(1, 80.0), case(32, 800.0), engine="onnxruntime"), width=50)
 

@@ -17,18 +17,16 @@ ToyRows = tuple[tuple[str, str], ...]
 
 FAKE_WORKER = """
 import sys
-from limbeck.timing import bench_worker as worker
-
-worker.SETTLING_SECONDS = 0.0
+from limbeck.timing.worker import Opened, serve
 
 def opened(request):
     def predict(rows):
         with open(sys.argv[1], "a") as log:
             log.write(f"{request['folder']} {len(rows)} {request['threads']} {rows[0]}\\n")
         return ["yes"] * len(rows)
-    return worker.Opened(predict, engine="fake")
+    return Opened(predict, engine="fake")
 
-worker.serve(sys.stdin, sys.stdout, opened=opened)
+serve(sys.stdin, sys.stdout, opened=opened)
 """
 
 

@@ -9,28 +9,32 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.timing.clock_process import WORKER, Worker, pinned_environment
+from limbeck.errors import ModelNotTimed
+from limbeck.timing.process import WORKER, WorkerProcess, pinned_environment
 
 CHATTY_WORKER = """
 import os
-from limbeck.timing import clock_worker
+from limbeck.timing import worker
 
 def opened(request):
     print("hello")
     os.system("echo hello")
-    return lambda rows: ["yes"] * len(rows)
+    return worker.Opened(lambda rows: ["yes"] * len(rows), engine="chatty")
 
-clock_worker.opened = opened
-clock_worker.main()
+worker.opened = opened
+worker.main()
 """
+
+
+TURN = {"case": 0, "batch": 1, "seconds": 0.0, "least_calls": 1, "most_calls": 1, "settling_seconds": 0.0}
 
 
 def test_a_worker_that_dies_is_an_error_with_its_last_words() -> None:
     command = [sys.executable, "-c", "raise SystemExit('the weights are gone')"]
 
     with (
-        pytest.raises(RuntimeError, match="times 'bilstm' ended with status 1:\nthe weights are gone"),
-        Worker("bilstm", threads=1, command=command) as worker,
+        pytest.raises(ModelNotTimed, match=r"times 'bilstm' ended with status 1\n.*the weights are gone"),
+        WorkerProcess("bilstm", threads=1, command=command) as worker,
     ):
         worker.ask(do="load")
 
@@ -39,7 +43,7 @@ def test_a_worker_that_dies_is_an_error_with_its_last_words() -> None:
 def test_workers_end_when_the_timing_is_broken_off(stopped_by: type[BaseException]) -> None:
     forever = [sys.executable, "-c", "import time\nwhile True: time.sleep(60)"]
 
-    worker = Worker("stubborn", threads=1, command=forever)
+    worker = WorkerProcess("stubborn", threads=1, command=forever)
 
     def broken_off() -> None:
         with worker:
@@ -51,7 +55,7 @@ def test_workers_end_when_the_timing_is_broken_off(stopped_by: type[BaseExceptio
 
 
 def test_a_worker_leaves_by_itself_when_it_is_no_longer_needed() -> None:
-    with Worker("idle", threads=1) as worker:
+    with WorkerProcess("idle", threads=1) as worker:
         process = worker._process
         assert process.poll() is None
 
@@ -72,21 +76,21 @@ def test_thread_pools_are_pinned_and_the_rest_of_the_environment_is_kept(monkeyp
 def test_a_students_worker_never_loads_torch(make_model: Callable[..., ModelFolder]) -> None:
     model = make_model("bilstm")
 
-    with Worker("bilstm", threads=1) as worker:
-        loaded = worker.ask(do="load", kind="model", folder=str(model.folder), max_length=16, threads=1)
-        samples = worker.ask(do="latency", rows=["a gorgeous film"], seconds=1, least=1)["samples_ms"]
+    with WorkerProcess("bilstm", threads=1) as worker:
+        loaded = worker.ask(do="load", kind="model", folder=str(model.folder), threads=1, engine="auto")
+        samples = worker.ask(do="turn", rows=["a gorgeous film"], **TURN)["samples_ms"]
 
     assert loaded["heavy_modules"] == []
     assert 0 < samples[0] < 1000
 
 
 def test_what_a_library_prints_does_not_break_the_protocol(tmp_path: Path) -> None:
-    """A chatty runtime stands in for the real one: its greeting must not reach the parent as an answer."""
+    """A chatty runtime takes the place of the real one: its greeting must not reach the parent as an answer."""
     chatty = tmp_path / "limbeck_chatty.py"
     chatty.write_text(CHATTY_WORKER)
 
-    with Worker("chatty", threads=1, command=[sys.executable, str(chatty)]) as worker:
-        assert worker.ask(do="load") == {"heavy_modules": []}
+    with WorkerProcess("chatty", threads=1, command=[sys.executable, str(chatty)]) as worker:
+        assert worker.ask(do="load") == {"engine": "chatty", "heavy_modules": []}
 
 
 def test_the_worker_ends_when_its_parent_is_gone() -> None:

@@ -1,4 +1,4 @@
-"""A process that holds one model while it is timed, seen from outside: started, asked, and ended whatever happens."""
+"""The handle of a process that holds one model while it is timed: started, asked, and ended whatever happens."""
 
 import json
 import os
@@ -8,14 +8,16 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Self
 
-WORKER = (sys.executable, "-m", "limbeck.timing.clock_worker")
+from limbeck.errors import ModelNotTimed
+
+WORKER = (sys.executable, "-m", "limbeck.timing.worker")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 SECONDS_TO_LEAVE = 5.0
 STDERR_TAIL_CHARACTERS = 2000
 
 
-class Worker:
-    """A process that holds one model and answers one JSON line with another; `with` makes sure that it ends."""
+class WorkerProcess:
+    """A process that holds one model and answers each JSON line with another; `with` makes sure that it ends."""
 
     def __init__(self, name: str, *, threads: int, command: Sequence[str] = WORKER) -> None:
         self.name = name
@@ -40,7 +42,7 @@ class Worker:
                 assert pipe is not None
                 pipe.close()
             except BrokenPipeError:
-                pass  # it is gone already
+                pass  # it has ended already
         try:
             if kind is not None:
                 self._process.kill()
@@ -61,7 +63,7 @@ class Worker:
             raise self._died() from None
 
     def receive(self) -> dict[str, Any]:
-        """The answer to the oldest request that has none yet. Raises if the worker died over it."""
+        """The answer to the oldest request that has none yet. Raises ModelNotTimed if the process died over it."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line.endswith("\n"):
@@ -74,15 +76,15 @@ class Worker:
         self.send(**request)
         return self.receive()
 
-    def _died(self) -> RuntimeError:
+    def _died(self) -> ModelNotTimed:
         status = self._process.wait()
         self._stderr.seek(0)
         tail = self._stderr.read().decode("utf-8", "replace").strip()[-STDERR_TAIL_CHARACTERS:]
-        return RuntimeError(f"the process that times '{self.name}' ended with status {status}:\n{tail}")
+        return ModelNotTimed(last_words=f"the process that times '{self.name}' ended with status {status}:\n{tail}")
 
 
 def pinned_environment(threads: int) -> dict[str, str]:
-    """This process's environment, with every thread pool of a worker set to so many threads, and no network."""
+    """This process's environment, with all thread pools of a worker pinned to this number, and no network."""
     pins = {variable: str(threads) for variable in THREAD_VARIABLES}
     quiet = {"TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false", "HF_HUB_OFFLINE": "1"}
     return {**os.environ, **pins, **quiet, "PYTHONIOENCODING": "utf-8"}

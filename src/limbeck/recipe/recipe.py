@@ -60,8 +60,10 @@ class Recipe(Section):
     def _a_transformer_reads_as_far_as_its_teacher(cls, told: Any) -> Any:
         """Else one that is put in the place of a Bi-LSTM would read the beginning of long texts only."""
         student = told.get("student") if isinstance(told, Mapping) else None
-        kind = STUDENT_KINDS.get(str(student.get("kind"))) if isinstance(student, Mapping) else None
-        if kind is None or kind.tokenizer != "framed" or "max_length" in student:
+        if not isinstance(student, Mapping) or "max_length" in student:
+            return told
+        kind = STUDENT_KINDS.get(str(student.get("kind")))
+        if kind is None or kind.tokenizer != "framed":
             return told
         length = _length_of_teacher(told.get("teacher"))
         return told if length is None else {**told, "student": {**student, "max_length": length}}

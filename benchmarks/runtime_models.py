@@ -34,7 +34,7 @@ from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.timing.bench import line_up
 from limbeck.timing.protocol import Subject
@@ -51,7 +51,7 @@ SHAPES = {
         num_hidden_layers=4, hidden_size=312, num_attention_heads=12, intermediate_size=1200, **more
     ),
 }
-STUDENTS: Mapping[str, tuple[AnyWordStudent, tuple[Precision, ...]]] = {
+STUDENTS: Mapping[str, tuple[WordStudent, tuple[Precision, ...]]] = {
     BILSTM: (BiLstm(hidden_size=150, embedding_size=300), ("fp32", "int8")),
     "TextCNN": (TextCnn(kind="textcnn", embedding_size=300), ("int8",)),
     "bag": (Bag(kind="bag", embedding_size=300), ("int8",)),
@@ -148,7 +148,7 @@ def _exported_encoder(out: Path, encoder: TeacherFolder, precision: Precision) -
     return out
 
 
-def _student(folder: Path, section: AnyWordStudent, corpus: Corpus) -> StudentFolder:
+def _student(folder: Path, section: WordStudent, corpus: Corpus) -> StudentFolder:
     if not folder.is_dir():
         quiet_transformers()
         torch.manual_seed(0)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from limbeck.artifacts.run_folder import Run
     from limbeck.errors import LimbeckError
+    from limbeck.models.auto_classes import register_auto_classes
     from limbeck.pipeline import run
     from limbeck.recipe.load import load_recipe
     from limbeck.recipe.recipe import Recipe
     from limbeck.runtime.classifier import Classifier, load
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "LimbeckError", "Recipe", "Run", "load", "load_recipe", "run"]
+__all__ = ["Classifier", "LimbeckError", "Recipe", "Run", "load", "load_recipe", "register_auto_classes", "run"]
 
 _HOMES = {
     "Classifier": "limbeck.runtime.classifier",
@@ -21,6 +22,7 @@ _HOMES = {
     "Run": "limbeck.artifacts.run_folder",
     "load": "limbeck.runtime.classifier",
     "load_recipe": "limbeck.recipe.load",
+    "register_auto_classes": "limbeck.models.auto_classes",
     "run": "limbeck.pipeline",
 }
 
@@ -36,6 +38,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
-
-
-import_module("limbeck.models.auto_classes").enter_students_once_asked()

@@ -25,7 +25,7 @@ from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
 from limbeck.recipe.export import Precision
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn, Transformer
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, Transformer, WordStudent
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.row import Row
@@ -52,9 +52,7 @@ class Kind:
     learning_rate: float = 0.02  # with which it learns eight rows by heart in 80 steps
 
 
-def of_words(
-    name: str, section: AnyWordStudent, *, features: int, pair: bool = False, multi_label: bool = False
-) -> Kind:
+def of_words(name: str, section: WordStudent, *, features: int, pair: bool = False, multi_label: bool = False) -> Kind:
     """A student that reads word vectors."""
 
     def build() -> Any:

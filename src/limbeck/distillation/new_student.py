@@ -7,9 +7,9 @@ from torch import Tensor
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
-from limbeck.models.transformer import transformer_student
-from limbeck.recipe.student import AnyStudent, AnyWordStudent, Transformer, source_kind
+from limbeck.recipe.student import AnyStudent, WordStudent, source_kind
 
 
 def new_student(
@@ -26,21 +26,21 @@ def new_student(
     in any case: random ones that stand still would make the gain look larger than it is. A transformer starts from
     the classifier `start_from`: for the baseline that is the checkpoint as it was before it became the teacher.
     """
-    if isinstance(section, Transformer):
-        facts = vocabulary.facts
-        return transformer_student(
-            section,
-            teacher=start_from,
-            vocabulary=facts["teacher_ids"],
-            vocabulary_size=facts["tokens"],
-            pad_token_id=facts["pad_id"],
-            labels=corpus.labels,
-            multi_label=corpus.is_multi_label,
-        )
-    return _of_words(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
+    if isinstance(section, WordStudent):
+        return _of_words(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
+    facts = vocabulary.facts
+    return resolved(STUDENT_KINDS[section.kind].network)(
+        section,
+        teacher=start_from,
+        vocabulary=facts["teacher_ids"],
+        vocabulary_size=facts["tokens"],
+        pad_token_id=facts["pad_id"],
+        labels=corpus.labels,
+        multi_label=corpus.is_multi_label,
+    )
 
 
-def _of_words(section: AnyWordStudent, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
+def _of_words(section: WordStudent, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
     facts, vectors = vocabulary.facts, vocabulary.vectors()
     if alone and "teacher" in section.vector_sources:
         section = section.model_copy(update={"tune_vectors": True})
@@ -59,7 +59,7 @@ def _of_words(section: AnyWordStudent, *, alone: bool, vocabulary: VocabularyFol
     return model
 
 
-def _given(section: AnyWordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:
+def _given(section: WordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:
     """(width): which numbers of a vector come from the vocabulary; the others stay as they were drawn."""
     drawn = ("random", "teacher") if alone else ("random",)
     only = {"source": source_kind(section.vector_sources[0]), "width": facts["width"]}

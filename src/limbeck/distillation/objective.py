@@ -5,19 +5,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from limbeck.distillation.terms.custom import CustomTerm
-from limbeck.distillation.terms.features import feature_term
-from limbeck.distillation.terms.layers import layer_term
-from limbeck.distillation.terms.logits import LogitTerm
 from limbeck.distillation.terms.term import Batch, Shapes, Term
-from limbeck.recipe.losses import AnyLoss, Custom, Dist, Dkd, FeatureLoss, LayerLoss, Loss, StandardisedLogits
+from limbeck.kinds import LOSS_KINDS, resolved
+from limbeck.recipe.losses import AnyLoss, Dist, Dkd, StandardisedLogits
 from limbeck.training.schedules import value_at
 
 
 class Objective(nn.Module):
     """The terms of a training. What they learn for themselves, such as projections, is trained with the student."""
 
-    def __init__(self, losses: Sequence[Loss], shapes: Shapes) -> None:
+    def __init__(self, losses: Sequence[AnyLoss], shapes: Shapes) -> None:
         super().__init__()
         self._losses = list(losses)
         self.terms = nn.ModuleList(term_of(loss, shapes) for loss in losses)
@@ -33,11 +30,8 @@ class Objective(nn.Module):
 
 def term_of(loss: AnyLoss, shapes: Shapes) -> Term:
     """The term that a loss of the recipe asks for."""
-    if isinstance(loss, FeatureLoss):
-        return feature_term(loss, shapes)  # type: ignore[arg-type]  # the union has every subclass
-    if isinstance(loss, LayerLoss):
-        return layer_term(loss, shapes)  # type: ignore[arg-type]
-    return CustomTerm(loss) if isinstance(loss, Custom) else LogitTerm(loss, shapes)  # type: ignore[arg-type]
+    term: Term = resolved(LOSS_KINDS[loss.kind].term)(loss, shapes)
+    return term
 
 
 LEAST_SHARE = 0.01  # of the sum of all terms, over the whole training

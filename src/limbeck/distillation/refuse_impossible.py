@@ -6,7 +6,7 @@ from typing import Any
 from transformers import AutoConfig
 
 from limbeck.distillation.objective import term_of
-from limbeck.distillation.size_limit import Room, SizeLimit
+from limbeck.distillation.size_limit import Room, SizeLimit, levers_of
 from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.term import LayerShape, Shapes
 from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
@@ -73,7 +73,7 @@ def _room(recipe: Recipe, limit: SizeLimit) -> Room:
         for source in student.vector_sources
     )
     shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=recipe.corpus.pair is not None)
-    return limit.room(lambda tokens: shape(vocabulary_size=tokens), kind=student.kind, labels=CLASSES)
+    return limit.room(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 
 
 def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:

@@ -28,20 +28,21 @@ from limbeck.distillation.student_with_objective import (
     LiveTeacher,
     StudentWithObjective,
     feature_width,
+    has_layers,
     inputs_of,
-    is_transformer,
     shape_of,
     teach_paraphrasers,
 )
 from limbeck.distillation.terms.term import Shapes
 from limbeck.distillation.training_rows import Places, TrainingRows, training_rows_of
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings, position_count
 from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.losses import Custom, LayerLoss, Loss, needs_of
+from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss, needs_of
 from limbeck.recipe.schedule import Schedule
-from limbeck.recipe.student import AnyStudent, Transformer
+from limbeck.recipe.student import AnyStudent
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, training_device
@@ -94,7 +95,7 @@ def train_student(
     tokenise = partial(
         training_rows_of,
         tokenizer=vocabulary.tokenizer,
-        kind="framed" if isinstance(student, Transformer) else "words",
+        kind=STUDENT_KINDS[student.kind].tokenizer,
         classes=len(corpus.labels),
         max_length=max_length,
         with_features=not alone and "features" in section.needs,
@@ -200,12 +201,12 @@ class TrainingSetup:
         return StudentWithObjective(model, objective, teacher=live)
 
 
-def can_be_recorded(student: Any, losses: Sequence[Loss]) -> bool:
+def can_be_recorded(student: Any, losses: Sequence[AnyLoss]) -> bool:
     """Whether every step does the same to its rows: nobody's own code, no teacher beside, no number that moves."""
     numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
     moves = any(isinstance(number, Schedule) for both in numbers for number in both)
     others = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
-    return not (moves or others or is_transformer(student))
+    return not (moves or others or has_layers(student))
 
 
 def judge(model: Any, dev: TrainingRows) -> dict[str, float]:
@@ -266,7 +267,7 @@ def _facts(
         dev_accuracy=best["dev_accuracy"],
         multi_label=corpus.is_multi_label,
         dev_score=best["dev_score"],
-        tokenizer="framed" if is_transformer(model) else "words",
+        tokenizer=STUDENT_KINDS[student.kind].tokenizer,
     )
 
 

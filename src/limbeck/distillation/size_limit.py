@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from limbeck.errors import SizeLimitTooSmall
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import Reporter
+from limbeck.recipe.student import AnyStudent
 
 FEWEST_TOKENS = 100  # with fewer, a student is of no use: better said than trained
 FEW = 8  # tokens of the student whose graph is weighed
 CARDS = 4_096  # bytes of model.json and manifest.json, names of classes aside
 ROUNDING = 64  # numbers inside a graph's file take a few bytes more once they are large
-MAKES_SMALLER = {  # keys of [student], besides the vocabulary, by kind
-    "bilstm": ("hidden_size", "embedding_size", "vector_rank"),
-    "textcnn": ("filters", "embedding_size", "vector_rank"),
-    "bag": ("dense_size", "embedding_size", "vector_rank"),
-    "transformer": ("layers", "width", "inner_size"),
-}
 
 
 class CountingTokenizer(Protocol):
@@ -37,7 +33,7 @@ class Room:
     most_bytes: int
     without_tokens: int
     of_token: int
-    kind: str
+    levers: tuple[str, ...]  # keys of [student], besides the vocabulary, that make it smaller
     precision: str
 
     def bytes_of(self, tokenizer: CountingTokenizer) -> int:
@@ -72,7 +68,7 @@ class Room:
                 tokens=tokens,
                 needed_mb=needed / 1e6,
                 without_tokens_mb=self.without_tokens / 1e6,
-                to_lower=MAKES_SMALLER[self.kind],
+                to_lower=self.levers,
             )
 
 
@@ -84,7 +80,7 @@ class SizeLimit:
     precision: str  # of the folder that counts
     graph_bytes: Callable[[Any], int]
 
-    def room(self, student: Callable[[int], Any], *, kind: str, labels: Sequence[str]) -> Room:
+    def room(self, student: Callable[[int], Any], *, levers: tuple[str, ...], labels: Sequence[str]) -> Room:
         """For the student that this function makes for a number of tokens."""
         few, one_more = (self.graph_bytes(student(tokens)) for tokens in (FEW, FEW + 1))
         of_token = one_more - few
@@ -93,9 +89,14 @@ class SizeLimit:
             most_bytes=int(self.max_size_mb * 1e6),
             without_tokens=few - FEW * of_token + ROUNDING + cards,
             of_token=of_token,
-            kind=kind,
+            levers=levers,
             precision=self.precision,
         )
+
+
+def levers_of(section: AnyStudent) -> tuple[str, ...]:
+    """The keys that make such a student smaller, besides its vocabulary."""
+    return STUDENT_KINDS[section.kind].size_levers
 
 
 def cut_facts(limit: SizeLimit | None, *, before: int, after: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.losses import HardLabels, Loss, needs_of
+from limbeck.recipe.losses import AnyLoss, HardLabels, needs_of
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,7 @@ class Training:
     """One of them: the settings that the loop goes by, and the objective."""
 
     settings: Distillation
-    losses: list[Loss]
+    losses: list[AnyLoss]
     folder: str  # of its checkpoints, in the work folder
     title: str  # what stands behind the student's name while it runs
 

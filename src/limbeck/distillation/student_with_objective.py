@@ -11,6 +11,7 @@ from limbeck.distillation.paraphraser import train_paraphraser
 from limbeck.distillation.terms.features import Factors
 from limbeck.distillation.terms.term import Batch, LayerShape, Said
 from limbeck.distillation.training_rows import Places, TrainingRows
+from limbeck.kinds import kind_of_config
 from limbeck.models.layer_states import LayerReader, LayerStates
 from limbeck.progress import Reporter
 from limbeck.training.cuda_graphs import Slots
@@ -83,8 +84,8 @@ class StudentWithObjective(nn.Module):
                 output = self.student(**inputs, output_hidden_states=True)
                 layers = reader.states(output)
             return Said(output.logits.float(), features=layers.hidden[-1][:, 0].float(), layers=layers)
-        output = self.student(**inputs, **({"output_hidden_states": True} if is_transformer(self.student) else {}))
-        features = output.hidden_states[-1][:, 0] if is_transformer(self.student) else output.features
+        output = self.student(**inputs, **({"output_hidden_states": True} if has_layers(self.student) else {}))
+        features = output.hidden_states[-1][:, 0] if has_layers(self.student) else output.features
         return Said(output.logits.float(), features=features.float())
 
 
@@ -95,14 +96,14 @@ def inputs_of(student: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: value for name, value in inputs.items() if name != "token_type_ids"}
 
 
-def is_transformer(student: Any) -> bool:
-    """Whether it is a model of transformers' own, whose features are the last state of its first token."""
-    return not str(student.config.model_type).startswith("limbeck_")
+def has_layers(student: Any) -> bool:
+    """Whether losses on layers can read it; its features are then the last state of its first token."""
+    return kind_of_config(student.config.model_type).has_layers
 
 
 def feature_width(student: Any) -> int:
     """Width of the features that losses see."""
-    return int(student.config.hidden_size if is_transformer(student) else student.features)
+    return int(student.config.hidden_size if has_layers(student) else student.features)
 
 
 def teach_paraphrasers(objective: Objective, features: Tensor, *, seed: int, reporter: Reporter) -> None:

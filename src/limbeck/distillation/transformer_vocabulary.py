@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.distillation.size_limit import Room, SizeLimit, cut_facts, tell_cut
+from limbeck.distillation.size_limit import Room, SizeLimit, cut_facts, levers_of, tell_cut
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, student_family, transformer_student
@@ -126,7 +126,7 @@ def room_of(section: Transformer, theirs: Any, limit: SizeLimit, *, labels: list
         pad_token_id=pad_id_of(student_family(section, model_type=theirs.model_type)),
         labels=labels,
     )
-    return limit.room(lambda tokens: student(vocabulary_size=tokens), kind=section.kind, labels=labels)
+    return limit.room(lambda tokens: student(vocabulary_size=tokens), levers=levers_of(section), labels=labels)
 
 
 def pad_id_of(family: str) -> Literal[0, 1]:

@@ -10,7 +10,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.distillation.size_limit import SizeLimit, cut_facts, tell_cut
+from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, tell_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
     Vectors,
@@ -25,7 +25,7 @@ from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
-from limbeck.recipe.student import AnyWordStudent, source_kind
+from limbeck.recipe.student import WordStudent, source_kind
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -35,7 +35,7 @@ FEWEST_TOKENS = 8
 
 
 def build_vocabulary(
-    section: AnyWordStudent,
+    section: WordStudent,
     *,
     corpus: Corpus,
     extra: Sequence[Rows],
@@ -74,7 +74,7 @@ def build_vocabulary(
             )
         tokenizer = whole = of_size(budget)
         if size_limit is not None:
-            room = size_limit.room(student, kind=section.kind, labels=corpus.labels)
+            room = size_limit.room(student, levers=levers_of(section), labels=corpus.labels)
             tokenizer = of_size(room.most_tokens(of_size, most=len(whole)))
         tokenizer.save(scratch / "tokenizer.json")
         parts = [
@@ -102,7 +102,7 @@ def build_vocabulary(
     return VocabularyFolder(out)
 
 
-def _width(source: str, section: AnyWordStudent, encoder: TeacherFolder | None) -> int:
+def _width(source: str, section: WordStudent, encoder: TeacherFolder | None) -> int:
     def teacher_width() -> int:
         assert encoder is not None  # else "teacher" would have become "random"
         return encoder.hidden_size
@@ -119,14 +119,14 @@ def _origins(sources: Sequence[str], widths: Sequence[int], *, found: Sequence[i
     return {"word_vectors": names, "words_with_a_vector": list(found), "parts": parts}
 
 
-def _shape(section: AnyWordStudent, *, corpus: Corpus, width: int) -> Callable[[int], Any]:
+def _shape(section: WordStudent, *, corpus: Corpus, width: int) -> Callable[[int], Any]:
     """The student of so many tokens, as it will be once it is trained."""
     return lambda tokens: folded(
         word_student(section, vocabulary_size=tokens, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
     )
 
 
-def _budget(section: AnyWordStudent, student: Callable[[int], Any], *, teacher: TeacherFolder) -> int:
+def _budget(section: WordStudent, student: Callable[[int], Any], *, teacher: TeacherFolder) -> int:
     """Most tokens with which the student still has fewer parameters than its teacher; a file sets no such limit."""
     if teacher.facts.parameters is None:
         return section.vocabulary.max_size
@@ -140,7 +140,7 @@ def _budget(section: AnyWordStudent, student: Callable[[int], Any], *, teacher: 
 
 
 def _count(
-    section: AnyWordStudent,
+    section: WordStudent,
     texts: Iterable[str],
     *,
     language: str,
@@ -169,7 +169,7 @@ def _count(
 
 def _vectors(
     source: str,
-    section: AnyWordStudent,
+    section: WordStudent,
     tokenizer: StudentTokenizer,
     *,
     width: int,

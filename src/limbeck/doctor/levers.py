@@ -10,7 +10,7 @@ from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.likely_reasons import HARDLY_BETTER, NOTHING_LEFT, model_of
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, Transformer
+from limbeck.recipe.student import BiLstm, Transformer, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
 
 WIDE, LONG = 300, 12  # hidden size and epochs of those recipes
@@ -90,7 +90,7 @@ def _more_copies(recipe: Recipe) -> Iterator[Lever]:
 def _more_words(known: Known) -> Iterator[Lever]:
     """On TNEWS, whose Chinese headlines are full of names, as in the recipe tnews-15-words. English was not tried."""
     recipe, student = known.recipe, known.recipe.student
-    if isinstance(student, Transformer) or student.vocabulary.kind != "words" or student.max_size_mb is not None:
+    if not isinstance(student, WordStudent) or student.vocabulary.kind != "words" or student.max_size_mb is not None:
         return
     is_chinese = (known.report.get("corpus") or {}).get("language") == "zh"
     if not is_chinese or recipe.corpus.pair is not None or student.max_length >= DOCUMENTS:

@@ -19,7 +19,7 @@ from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter
 from limbeck.recipe.load import LoadedRecipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyWordStudent, Transformer
+from limbeck.recipe.student import WordStudent
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
@@ -68,7 +68,7 @@ def _transfer(recipe: Recipe, corpus: Corpus, *, scratch: Path, reporter: Report
 def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teachers: ReadyTeachers) -> StudentReading:
     """The student's tokens, as a run would count them."""
     student = recipe.student
-    if isinstance(student, Transformer):
+    if not isinstance(student, WordStudent):
         raise NotThere("a transformer's tokens are made together with its teacher")
     steps = gathered.quality["form"]["steps"] if gathered else []
     tokenizer = _tokenizer(student, corpus, _texts(corpus, gathered), steps=steps, teachers=teachers)
@@ -81,7 +81,7 @@ def _texts(corpus: Corpus, gathered: TransferText | None) -> Iterator[str]:
 
 
 def _tokenizer(
-    student: AnyWordStudent, corpus: Corpus, texts: Iterator[str], *, steps: list[Any], teachers: ReadyTeachers
+    student: WordStudent, corpus: Corpus, texts: Iterator[str], *, steps: list[Any], teachers: ReadyTeachers
 ) -> StudentTokenizer:
     section = student.vocabulary
     if section.kind == "pieces":
@@ -101,7 +101,7 @@ def _tokenizer(
 def _vocabulary(recipe: Recipe, reading: StudentReading | None, teachers: ReadyTeachers) -> dict[str, Any]:
     """How many word vectors there would be, and how wide they are."""
     student = recipe.student
-    if reading is None or isinstance(student, Transformer):
+    if reading is None or not isinstance(student, WordStudent):
         raise NotThere("the student's tokens are not known yet")
 
     def teacher_width() -> int:

@@ -21,12 +21,12 @@ from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Asked, AskedTwice, Collected, Known, NotThere, Stale
 from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Transformer
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
 
@@ -249,7 +249,7 @@ class _Run:
 
     def student_reading(self) -> StudentReading:
         path, section = self.vocabulary().tokenizer, self.recipe.student
-        is_framed = isinstance(section, Transformer)
+        is_framed = STUDENT_KINDS[section.kind].tokenizer == "framed"
         return StudentReading(
             FramedTokenizer.load(path) if is_framed else StudentTokenizer.load(path), section.max_length
         )

@@ -9,7 +9,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known
 from limbeck.doctor.tokens import TeacherReading, TextReader, sample
-from limbeck.recipe.student import Transformer
+from limbeck.recipe.student import WordStudent
 
 CUT_SHARE = 0.05  # of the training rows
 UNKNOWN_SHARE = 0.05  # of the running words of dev
@@ -112,7 +112,7 @@ def _bigger_student(known: Known, teacher: int) -> Iterator[Finding]:
 def _vocabulary(facts: Mapping[str, Any], known: Known, teacher: int) -> Iterator[Finding]:
     section, tokens, width = known.recipe.student, facts["tokens"], facts.get("width")
     yield from _cut_by_limit(facts)
-    if isinstance(section, Transformer) or width is None:
+    if not isinstance(section, WordStudent) or width is None:
         return
     width = min(width, section.vector_rank or width)
     if tokens * width >= teacher:

@@ -11,7 +11,7 @@ from limbeck.distillation.objective import empty_losses, weak_terms
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Transformer
+from limbeck.recipe.student import WordStudent
 
 LEAST_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
 FEWEST_ROWS = 2  # that such a rise must be more than
@@ -114,9 +114,9 @@ def _advice(recipe: Recipe) -> str:
     student, remedies = recipe.student, []
     if recipe.transfer is None:
         remedies.append("give it unlabelled text ([transfer])")
-    if not isinstance(student, Transformer) and student.tune_vectors and student.vector_sources != ["random"]:
+    if isinstance(student, WordStudent) and student.tune_vectors and student.vector_sources != ["random"]:
         remedies.append("let its word vectors stand still (student.tune_vectors = false) and train longer")
-    remedies.append("raise student.dropout" if not isinstance(student, Transformer) else "train for fewer epochs")
+    remedies.append("raise student.dropout" if isinstance(student, WordStudent) else "train for fewer epochs")
     return ", or ".join(remedies)
 
 

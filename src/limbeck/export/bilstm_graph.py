@@ -8,6 +8,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 from torch import Tensor, nn
 
 from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, word_graph
+from limbeck.export.int8 import int8_graph
 from limbeck.models.bilstm import BACKWARDS, FORWARDS, BiLstmForSequenceClassification
 
 OPERATORS = {"lstm": "LSTM", "gru": "GRU"}
@@ -26,6 +27,11 @@ def bilstm_graph(student: BiLstmForSequenceClassification) -> ModelProto:
         return [*_states(student.config, text), *_pooled(student.config, text)]
 
     return word_graph(student, name="bilstm", read=read, arrays=_arrays(student))
+
+
+def bilstm_int8(graph: ModelProto) -> ModelProto:
+    """The same in int8."""
+    return int8_graph(graph, matrices=(ATTENTION,))
 
 
 def _states(config: Any, text: Text) -> list[NodeProto]:

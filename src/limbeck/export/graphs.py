@@ -1,86 +1,25 @@
-"""Every student as a graph, by its class."""
+"""Every student as a graph, by its kind."""
 
 from typing import Any
 
-import numpy as np
-from onnx import ModelProto, NodeProto
+from onnx import ModelProto
 
-from limbeck.export.bilstm_graph import bilstm_graph
-from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, one_more_row, word_graph
-from limbeck.export.int8 import int8_graph
-from limbeck.export.textcnn_graph import textcnn_graph
-from limbeck.export.transformer_graph import transformer_graph
-from limbeck.export.transformer_int8 import transformer_int8
-from limbeck.models.bag import BagForSequenceClassification
-from limbeck.models.bilstm import BiLstmForSequenceClassification
+from limbeck.kinds import kind_of_config, resolved
 from limbeck.models.folding import folded
-from limbeck.models.textcnn import TextCnnForSequenceClassification
-from limbeck.models.word_student import WordStudentModel
 
 
 def graph_of(network: Any, *, pair: bool = False) -> ModelProto:
-    """The student in fp32. Raises TypeError for a class of students that no graph is known for.
+    """The student in fp32. Raises TypeError for a class of networks that no graph is known for.
 
-    Whether it reads pairs, a transformer must be told; students of words know.
+    Whether it gets pairs, a student that reads them together must be told; one that reads them apart knows.
     """
-    match network:
-        case BiLstmForSequenceClassification():
-            return bilstm_graph(folded(network))
-        case TextCnnForSequenceClassification():
-            return textcnn_graph(folded(network))
-        case BagForSequenceClassification():
-            return bag_graph(folded(network))
-        case WordStudentModel():
-            raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
-        case _:
-            return transformer_graph(network, pair=pair)
+    kind = kind_of_config(network.config.model_type)
+    build = resolved(kind.graph)
+    graph: ModelProto = build(folded(network)) if kind.pairs == "apart" else build(network, pair=pair)
+    return graph
 
 
 def int8_of(network: Any, graph: ModelProto) -> ModelProto:
     """The student's graph in int8."""
-    return int8_graph(graph) if isinstance(network, WordStudentModel) else transformer_int8(graph)
-
-
-WORD_WEIGHTS = "word_weights"  # (words), as logarithms
-
-
-def bag_graph(student: BagForSequenceClassification) -> ModelProto:
-    """The graph of `word_graph`.
-
-    The weights stay logarithms, and a softmax makes shares of them. It is one node, and safe whatever was learned; if
-    exponentials were multiplied into the vectors beforehand, they could overflow, or vanish for a whole text.
-    """
-    weighted = student.word_weights is not None
-
-    def read(text: Text) -> list[NodeProto]:
-        return [*_logarithms(text.ids, weighted=weighted), *_mean(text.ids)]
-
-    return word_graph(student, name="bag", read=read, arrays=_arrays(student))
-
-
-def _logarithms(ids: str, *, weighted: bool) -> list[NodeProto]:
-    """Words → `.logarithms` (rows, tokens) of their weights; the lowest number outside, whose share will be 0."""
-    if weighted:
-        return [node("Gather", [WORD_WEIGHTS, f"{ids}.words"], f"{ids}.logarithms")]
-    return [node("Where", [f"{ids}.inside", "like_all_others", "no_weight"], f"{ids}.logarithms")]
-
-
-def _mean(ids: str) -> list[NodeProto]:
-    """→ `.features` (rows, width): Σ exp(wᵢ)·vᵢ / Σ exp(wᵢ)."""
-    return [
-        node("Gather", [EMBEDDINGS, f"{ids}.words"], f"{ids}.vectors"),  # (rows, tokens, width), zeros outside
-        node("Softmax", [f"{ids}.logarithms"], f"{ids}.shares", axis=1),
-        node("Unsqueeze", [f"{ids}.shares", "axis_1"], f"{ids}.shares_3d"),  # (rows, 1, tokens)
-        node("MatMul", [f"{ids}.shares_3d", f"{ids}.vectors"], f"{ids}.mean"),  # (rows, 1, width)
-        node("Flatten", [f"{ids}.mean"], f"{ids}.features", axis=1),
-    ]
-
-
-def _arrays(student: BagForSequenceClassification) -> Arrays:
-    """The constants of the nodes above, by name."""
-    if student.word_weights is None:
-        return {
-            "like_all_others": np.array(0.0, dtype=np.float32),
-            "no_weight": np.array(LOWEST, dtype=np.float32),
-        }
-    return {WORD_WEIGHTS: one_more_row(numpy_of(student.word_weights.weight[:, 0]), LOWEST)}
+    int8: ModelProto = resolved(kind_of_config(network.config.model_type).int8)(graph)
+    return int8

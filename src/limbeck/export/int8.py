@@ -1,16 +1,15 @@
 """The int8 version of a graph: word vectors and weights in one byte each, multiplied as integers where that pays."""
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from limbeck.export.bilstm_graph import ATTENTION
 from limbeck.export.graph_parts import EMBEDDINGS, Arrays, node
-from limbeck.export.textcnn_graph import FILTERS
 
 CONTRIB = "com.microsoft"  # onnxruntime's own operators
-MATRICES = (ATTENTION, FILTERS)  # (inputs, outputs), multiplied as integers
 STORED_LIMIT = 127
 # Weights of integer products keep to 7 bits. CPUs without VNNI add two products of a byte and a weight in 16 bits,
 # which 8-bit weights overflow: the file would then say one thing on the machine that exported it and another where it
@@ -18,21 +17,22 @@ STORED_LIMIT = 127
 WEIGHT_LIMIT = 63
 
 
-def int8_graph(model: ModelProto) -> ModelProto:
+def int8_graph(model: ModelProto, *, matrices: Collection[str] = ()) -> ModelProto:
     """The same graph with int8 word vectors (one scale per word) and weights (one scale per output).
 
-    LSTMs, the filters of a convolution and the attention multiply integers. What flows through them is rounded to 8
-    bits too, on one scale per batch: unlike those of the fp32 graph, a row's logits depend a little on the rows it is
-    batched with. For GRUs onnxruntime has no such operator: their weights become floats again when the file is loaded,
-    and what flows through them is not rounded. The head stays fp32; it is small, and integers made it no faster.
+    LSTMs and products with the constants `matrices`, of shape (inputs, outputs), multiply integers. What flows through
+    them is rounded to 8 bits too, on one scale per batch: unlike those of the fp32 graph, a row's logits depend a
+    little on the rows it is batched with. For GRUs onnxruntime has no such operator: their weights become floats again
+    when the file is loaded, and what flows through them is not rounded. The head stays fp32; it is small, and integers
+    made it no faster.
     """
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     lstms, grus = (_weights_of(model, operator) for operator in ("LSTM", "GRU"))
     smaller: Arrays = {}
     for name, array in arrays.items():
-        smaller |= _stored(name, array, lstms=lstms, grus=grus)
+        smaller |= _stored(name, array, lstms=lstms, grus=grus, matrices=matrices)
     nodes = [restored for name in grus for restored in _restored(name)]
-    nodes += [replacement for part in model.graph.node for replacement in _replacement(part)]
+    nodes += [replacement for part in model.graph.node for replacement in _replacement(part, matrices)]
     graph = helper.make_graph(
         nodes,
         model.graph.name,
@@ -71,12 +71,14 @@ def _weights_of(model: ModelProto, operator: str) -> list[str]:
     )
 
 
-def _stored(name: str, array: npt.NDArray[np.generic], *, lstms: list[str], grus: list[str]) -> Arrays:
+def _stored(
+    name: str, array: npt.NDArray[np.generic], *, lstms: list[str], grus: list[str], matrices: Collection[str]
+) -> Arrays:
     """What the int8 graph holds in place of this constant."""
     if name == EMBEDDINGS or name in grus:
         integers, scale = quantised(array.astype(np.float32), limit=STORED_LIMIT)
         return {f"{name}.int8": integers, f"{name}.scale": scale}  # scales of words: (words, 1)
-    if name in MATRICES:
+    if name in matrices:
         integers, scale = quantised(array.astype(np.float32).T, limit=WEIGHT_LIMIT)
         return {name: np.ascontiguousarray(integers.T), f"{name}.scale": scale.squeeze(-1)}
     if name in lstms:
@@ -97,10 +99,10 @@ def _restored(name: str) -> list[NodeProto]:
     ]
 
 
-def _replacement(part: NodeProto) -> list[NodeProto]:
+def _replacement(part: NodeProto, matrices: Collection[str]) -> list[NodeProto]:
     if part.op_type == "Gather" and part.input[0] == EMBEDDINGS:
         return int8_lookup(ids=part.input[1], vectors=part.output[0])
-    if part.op_type == "MatMul" and part.input[1] in MATRICES:
+    if part.op_type == "MatMul" and part.input[1] in matrices:
         factors = [*part.input, f"{part.input[1]}.scale"]
         return [node("DynamicQuantizeMatMul", factors, part.output[0], domain=CONTRIB)]
     if part.op_type == "LSTM":

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, helper
 
 from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, word_graph
+from limbeck.export.int8 import int8_graph
 from limbeck.models.textcnn import TextCnnForSequenceClassification
 
 FILTERS = "filters"  # (width, windows · places · filters)
@@ -23,6 +24,11 @@ def textcnn_graph(student: TextCnnForSequenceClassification) -> ModelProto:
         return [*_said(windows, text.ids), *_largest(windows, text.ids)]
 
     return word_graph(student, name="textcnn", read=read, arrays=_arrays(student))
+
+
+def textcnn_int8(graph: ModelProto) -> ModelProto:
+    """The same in int8."""
+    return int8_graph(graph, matrices=(FILTERS,))
 
 
 def _said(windows: list[int], ids: str) -> list[NodeProto]:

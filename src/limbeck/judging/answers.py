@@ -17,6 +17,8 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import TooFewRows
 from limbeck.judging import calibration, metrics
+from limbeck.kinds import STUDENT_KINDS
+from limbeck.models.auto_classes import register_auto_classes
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
 from limbeck.runtime.probabilities import probabilities_of
@@ -182,7 +184,8 @@ TOLERANCE = 1e-3  # largest difference of a logit between the two, which add up 
 def has_fast_network(model: ModelFolder) -> bool:
     """Whether the file is slow on a CPU, its network is at hand on a GPU, and the two say the same but for rounding."""
     facts = model.facts()
-    return facts.kind == "transformer" and facts.precision == "fp32" and training_device().type == "cuda"
+    kind = STUDENT_KINDS.get(facts.kind)
+    return kind is not None and kind.has_layers and facts.precision == "fp32" and training_device().type == "cuda"
 
 
 def network_logits(
@@ -203,6 +206,7 @@ def network_logits(
 
 def _network(student: StudentFolder) -> Any:
     quiet_transformers()
+    register_auto_classes()
     network = AutoModelForSequenceClassification.from_pretrained(
         student.folder, local_files_only=True, dtype=torch.float32
     )

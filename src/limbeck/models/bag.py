@@ -1,10 +1,12 @@
 """A text as the mean of its word vectors, each word with a weight that is learned: the quickest student there is."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from limbeck.models.multiply_adds import Config, vector_size, word_head
 from limbeck.models.word_student import (
     WordStudentConfig,
     WordStudentModel,
@@ -66,3 +68,10 @@ def bag(section: Bag, **task: Unpack[WordTask]) -> BagForSequenceClassification:
     return BagForSequenceClassification(
         BagConfig(word_weights=section.word_weights, **word_config_values(section, **task))
     )
+
+
+def bag_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
+    """Each word's vector times its weight, and the head behind their mean."""
+    del exported  # its graph does the same work
+    width = vector_size(config)
+    return sum(tokens) * width + word_head(config, features=width, classes=classes)

@@ -1,10 +1,12 @@
 """The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136) and its near relations, without packed sequences."""
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from limbeck.models.multiply_adds import Config, chain, vector_size, word_head
 from limbeck.models.word_student import (
     WordStudentConfig,
     WordStudentModel,
@@ -16,6 +18,7 @@ from limbeck.models.word_student import (
 from limbeck.recipe.student import BiLstm
 
 CELLS: dict[str, type[nn.LSTM | nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
+GATES = {"lstm": 4, "gru": 3}
 FORWARDS, BACKWARDS = "forwards", "backwards"  # "forward" is a name that PyTorch's modules have taken
 
 
@@ -119,3 +122,21 @@ def bilstm(section: BiLstm, **task: Unpack[WordTask]) -> BiLstmForSequenceClassi
         **word_config_values(section, **task),
     )
     return BiLstmForSequenceClassification(config)
+
+
+def bilstm_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
+    """The recurrent levels over the words of each text, and the head behind them."""
+    del exported  # its graph does the same work
+    of_texts = sum(_recurrent(config, tokens=count) for count in tokens)
+    return of_texts + word_head(config, features=2 * config["hidden_size"], classes=classes)
+
+
+def _recurrent(config: Config, *, tokens: int) -> int:
+    """levels · 2n · gates · hidden · (inputs + hidden), and the attention over the states where there is one."""
+    hidden, levels, gates = int(config["hidden_size"]), int(config["layers"]), GATES[config["cell"]]
+    widths = [vector_size(config), *[2 * hidden] * (levels - 1)]
+    of_levels = sum(2 * tokens * gates * hidden * (width + hidden) for width in widths)
+    if config["pooling"] != "attention":
+        return of_levels
+    both = 2 * hidden
+    return of_levels + tokens * chain(both, both, 1) + tokens * both

@@ -11,6 +11,7 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 
 from limbeck.errors import CheckpointDamaged, CheckpointMistaken, CheckpointNotFound, LimbeckError, WeightsNotSafe
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.files import why_no_hub
 
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
@@ -126,7 +127,8 @@ _FILE = 'Take the file itself as the teacher: kind = "file" and path = "…" in 
 
 
 def _is_student(folder: Path) -> bool:
-    return str(_read(folder / "config.json").get("model_type")).startswith("limbeck_")
+    own = {row.model_type for row in STUDENT_KINDS.values()} - {None}
+    return _read(folder / "config.json").get("model_type") in own
 
 
 def _student(folder: Path) -> str:

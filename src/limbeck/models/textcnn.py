@@ -6,6 +6,7 @@ from typing import Any, Unpack
 import torch
 from torch import Tensor, nn
 
+from limbeck.models.multiply_adds import Config, vector_size, word_head
 from limbeck.models.word_student import (
     WordStudentConfig,
     WordStudentModel,
@@ -75,3 +76,11 @@ def textcnn(section: TextCnn, **task: Unpack[WordTask]) -> TextCnnForSequenceCla
     """A student with fresh weights, as the recipe asks for it."""
     config = TextCnnConfig(windows=section.windows, filters=section.filters, **word_config_values(section, **task))
     return TextCnnForSequenceClassification(config)
+
+
+def textcnn_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
+    """n · width · Σ windows · filters, where every word meets every place of every filter; and the head behind them."""
+    del exported  # its graph does the same work
+    of_word = vector_size(config) * sum(config["windows"]) * config["filters"]
+    features = config["filters"] * len(config["windows"])
+    return int(sum(tokens) * of_word) + word_head(config, features=features, classes=classes)

@@ -24,7 +24,10 @@ SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch
 
 
 class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
-    """What the shape of every student of words holds."""
+    """What the shape of every student of words holds.
+
+    The config of a kind has an `__init__` of its own: without one, transformers makes one that does not call this.
+    """
 
     def __init__(
         self,

@@ -15,12 +15,13 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.run import Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, encoder_section, untaught, untaught_fingerprint
 from limbeck.progress import Reporter
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, Transformer, source_kind
+from limbeck.recipe.student import AnyStudent, Transformer, WordStudent, source_kind
 from limbeck.training.tracks import Tracks
 
 ADDED_LATER = (
@@ -156,13 +157,13 @@ def _said(inputs: TrainingInputs) -> dict[str, str]:
 
 def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
     """What a baseline starts from: the checkpoint that the teacher was before."""
-    is_transformer = isinstance(recipe.student, Transformer)
-    return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if is_transformer else {}
+    has_start = STUDENT_KINDS[recipe.student.kind].starts_from == "teacher_layers"
+    return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if has_start else {}
 
 
 def _settings(student: AnyStudent) -> dict[str, Any]:
     values = given(settings(student, without=("max_size_mb",)))  # the vocabulary has the limit
-    if isinstance(student, Transformer):
+    if not isinstance(student, WordStudent):
         return values
     start = " + ".join(source_kind(source) for source in student.vector_sources)  # the vocabulary has the files
     return {**values, "word_vectors": start}

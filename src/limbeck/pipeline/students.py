@@ -21,7 +21,7 @@ from limbeck.pipeline.one_student import StudentId, TrainingInputs, given, key_o
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
 from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import WITHOUT_FILE, AnyWordStudent, BiLstm, Transformer
+from limbeck.recipe.student import WITHOUT_FILE, BiLstm, Transformer, WordStudent
 from limbeck.training.tracks import Tracks
 
 # What the tokens, and the vectors they start with, do not follow from.
@@ -41,7 +41,7 @@ def vocabulary_of(
 
 
 def _words(
-    section: AnyWordStudent,
+    section: WordStudent,
     corpus: Corpus,
     chosen_text: ChosenText,
     teachers: Teachers,
@@ -79,7 +79,7 @@ def _words(
     )
 
 
-def _room_taken(section: AnyWordStudent) -> dict[str, Any]:
+def _room_taken(section: WordStudent) -> dict[str, Any]:
     """The one pooling with weights of its own, which leave inputs for fewer words below the size of the teacher."""
     attends = isinstance(section, BiLstm) and section.pooling == "attention"
     return {"pooling": "attention"} if attends else {}

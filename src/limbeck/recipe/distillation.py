@@ -5,7 +5,8 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from limbeck.recipe.base import Section
-from limbeck.recipe.losses import LogitMse, Loss, Need, needs_of
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import LogitMse, Need, needs_of
 from limbeck.recipe.teacher import Precision
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.errors import RecipeInvalid, did_you_mean
+from limbeck.kinds import DEFAULT_STUDENT
 from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 from limbeck.recipe.files import at_home
 
 Raw = dict[str, Any]
-KINDS = {"student": "bilstm", "teacher": "encoder"}  # of a table that does not say
+KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table that does not say
 
 
 def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:

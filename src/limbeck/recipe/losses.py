@@ -1,6 +1,6 @@
 """`[[distillation.losses]]`: what the student is to come close to, one section for each kind of loss."""
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -16,7 +16,10 @@ Projection = Literal["shared", "each"]
 
 
 class AnyLoss(Section):
-    """What every loss has."""
+    """What every loss has. Each has a `kind` of its own."""
+
+    if TYPE_CHECKING:
+        kind: str
 
     needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # of the corpus, the kept labels, or the teacher itself
     exclusive: ClassVar[bool] = False  # whether it takes a row to have one label only
@@ -27,8 +30,7 @@ class AnyLoss(Section):
     @property
     def name(self) -> str:
         """What its term is called in curves and in the report."""
-        kind: str = getattr(self, "kind", "loss")
-        return kind
+        return self.kind
 
 
 class HardLabels(AnyLoss):
@@ -335,13 +337,6 @@ class Custom(AnyLoss):
     def name(self) -> str:
         """The function's name."""
         return self.call.rpartition(":")[2]
-
-
-LogitLosses = HardLabels | LogitMse | SoftTargets | JensenShannon | Dkd | Dist | StandardisedLogits
-FeatureLosses = Hint | FeatureCosine | Spkd | Rkd | FactorTransfer | Pkt | Vid
-MappedLosses = HiddenMse | HiddenCosine | AttentionMse | AttentionKl | Pkd | Nst
-LayerLosses = MappedLosses | EmbeddingMse | MiniLm | MiniLmV2 | Fsp
-Loss = Annotated[LogitLosses | FeatureLosses | LayerLosses | Custom, Field(discriminator="kind")]
 
 
 def needs_of(loss: AnyLoss) -> frozenset[Need]:

@@ -5,15 +5,17 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
+from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, Bag, BiLstm, Student, Transformer
+from limbeck.recipe.student import SHORTEST, BiLstm, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -58,7 +60,10 @@ class Recipe(Section):
     def _a_transformer_reads_as_far_as_its_teacher(cls, told: Any) -> Any:
         """Else one that is put in the place of a Bi-LSTM would read the beginning of long texts only."""
         student = told.get("student") if isinstance(told, Mapping) else None
-        if not isinstance(student, Mapping) or student.get("kind") != "transformer" or "max_length" in student:
+        if not isinstance(student, Mapping) or "max_length" in student:
+            return told
+        kind = STUDENT_KINDS.get(str(student.get("kind")))
+        if kind is None or kind.tokenizer != "framed":
             return told
         length = _length_of_teacher(told.get("teacher"))
         return told if length is None else {**told, "student": {**student, "max_length": length}}
@@ -85,11 +90,8 @@ class Recipe(Section):
             raise ValueError("pairing makes new pairs, and the corpus has none: take it out, or give corpus.pair")
         self._teacher_fits()
         self._losses_fit()
-        if isinstance(self.student, Bag) and self.student.vector_rank and self.corpus.pair is not None:
-            raise ValueError(
-                "student.vector_rank cannot be had for a bag that reads pairs, which has no layer between its word "
-                "vectors and their products: lower student.embedding_size"
-            )
+        if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
+            raise ValueError(self.student.why_not_pairs)
         return self
 
     @property
@@ -113,9 +115,9 @@ class Recipe(Section):
         if any(isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members):
             if self.corpus.pair is None:
                 raise ValueError('teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair')
-            if isinstance(self.student, Transformer):
+            if STUDENT_KINDS[self.student.kind].pairs == "together":
                 raise ValueError(
-                    "a transformer reads both texts of a row at once, so it cannot start from a teacher of "
+                    f"a {self.student.kind} reads both texts of a row at once, so it cannot start from a teacher of "
                     'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
                 )
         wanted = self.student.vocabulary.kind
@@ -151,12 +153,11 @@ class Recipe(Section):
             self._layers_can_be_had(self._asking_for("layers"))
 
     def _classes_are_learned(self) -> None:
-        """A transformer may have its classifier from the teacher; any other student must learn the classes last."""
+        """A student that starts from the teacher's layers may have its classifier too; any other must learn it last."""
         distillation = self.distillation
         losses = distillation.stages[-1].losses if distillation.stages else distillation.losses
-        if not isinstance(self.student, Transformer) and not any(
-            {"labels", "logits"} & needs_of(loss) for loss in losses
-        ):
+        has_classifier = STUDENT_KINDS[self.student.kind].starts_from == "teacher_layers"
+        if not has_classifier and not any({"labels", "logits"} & needs_of(loss) for loss in losses):
             kinds, where = (
                 ", ".join(loss.kind for loss in losses),
                 "the last stage" if distillation.stages else "losses",
@@ -167,7 +168,7 @@ class Recipe(Section):
         if not isinstance(self.teacher, EncoderTeacher):
             single = f"only a single encoder has such{self._one_of_seeds}"
             raise ValueError(f"{asking} reads the teacher's layers, and {single}")
-        if not isinstance(self.student, Transformer):
+        if not STUDENT_KINDS[self.student.kind].has_layers:
             raise ValueError(
                 f"{asking} reads the student's layers, and a {self.student.kind} has none to compare: "
                 'set student.kind = "transformer", or take a loss on features (spkd, hint, rkd, factor_transfer)'

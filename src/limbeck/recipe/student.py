@@ -1,9 +1,8 @@
 """`[student]`: the small model, its vocabulary and its word vectors."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
@@ -34,7 +33,10 @@ class Vocabulary(Section):
 
 
 class WordStudent(Section):
-    """What students that read word vectors have in common."""
+    """What students that read word vectors have in common. Each has a `kind` of its own."""
+
+    if TYPE_CHECKING:
+        kind: str
 
     dense_size: int = Field(default=200, ge=0)
     """Width of the ReLU layer before the classes; 0 leaves it out."""
@@ -78,6 +80,11 @@ class WordStudent(Section):
         if self.static_channel and self.vector_rank:
             raise ValueError("static_channel has every vector twice, and vector_rank is to save room: choose one")
         return self
+
+    @property
+    def why_not_pairs(self) -> str | None:
+        """Why a student of these settings cannot read rows of two texts; None: it can."""
+        return None
 
     @property
     def vector_sources(self) -> list[str]:
@@ -131,6 +138,16 @@ class Bag(WordStudent):
     """The kind of student."""
     word_weights: bool = True
     """Whether each word has a weight of its own in the mean; else all count alike."""
+
+    @property
+    def why_not_pairs(self) -> str | None:
+        """A reason where it has a rank, which is for the layer behind the word vectors: of a pair there is none."""
+        if not self.vector_rank:
+            return None
+        return (
+            "student.vector_rank cannot be had for a bag that reads pairs, which has no layer between its word "
+            "vectors and their products: lower student.embedding_size"
+        )
 
 
 class TransformerVocabulary(Section):
@@ -190,11 +207,4 @@ class Transformer(Section):
         return self
 
 
-def _with_kind(table: Any) -> Any:
-    """A `[student]` table that says no kind is about a Bi-LSTM."""
-    return {"kind": "bilstm", **table} if isinstance(table, Mapping) else table
-
-
-AnyWordStudent = BiLstm | TextCnn | Bag
-AnyStudent = AnyWordStudent | Transformer
-Student = Annotated[AnyStudent, Field(discriminator="kind"), BeforeValidator(_with_kind)]
+AnyStudent = WordStudent | Transformer

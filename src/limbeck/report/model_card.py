@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from limbeck.errors import in_shell
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss
 from limbeck.recipe.schedule import Schedule
@@ -15,12 +16,6 @@ from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 
-KINDS = {
-    "bilstm": "Bi-LSTM",
-    "textcnn": "text CNN",
-    "bag": "weighted mean of word vectors",
-    "transformer": "small transformer",
-}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MOST_RANK = 10  # columns of a higher rank are for those who look into the report
 MOST_LABELS = 40  # more of them are counted, not named
@@ -81,7 +76,7 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
 
 def _what_it_is(report: Mapping[str, Any], entry: wording.Entry) -> str:
     labels = report["corpus"]["labels"]
-    kind, size = KINDS.get(entry["kind"], entry["kind"]), wording.three_figures(entry["size_mb"])
+    kind, size = _title(entry["kind"]), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
     classes = f"{len(labels)} classes" if len(labels) > MOST_LABELS else ", ".join(f"`{label}`" for label in labels)
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
@@ -206,6 +201,10 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
         yield f"{warning[0].upper()}{warning[1:]}."
     for note in findings.notes(report):
         yield f"{note[0].upper()}{note[1:]}."
+
+
+def _title(kind: str) -> str:
+    return STUDENT_KINDS[kind].title if kind in STUDENT_KINDS else kind
 
 
 def _quoted(text: Any) -> str:

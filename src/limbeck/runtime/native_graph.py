@@ -4,11 +4,12 @@ A graph is taken for one of ours by its constants and by its operators, one afte
 anything less or anything else in it is left to onnxruntime, which does what the graph says.
 """
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.runtime import _native
 from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile
 
@@ -41,24 +42,24 @@ class Network(Protocol):
 
 def native_network(graph: OnnxFile) -> Network:
     """The graph's network. Raises GraphNotUnderstood, and ValueError where the sizes of its weights do not fit."""
-    match graph.name:
-        case "bilstm":
-            operators, weights = _recurrent(graph)
-            kind: type[Network] = _native.Recurrent
-        case "textcnn":
-            operators, weights = _convolution(graph)
-            kind = _native.Convolution
-        case "bag":
-            operators, weights = _bag(graph)
-            kind = _native.Bag
-        case other:
-            raise GraphNotUnderstood(f"networks of the kind '{other}' are not known here")
-    _refuse_unless(graph, operators)
-    return kind(**weights, **_shared(graph))
+    kind = STUDENT_KINDS.get(graph.name)
+    if kind is None or kind.native_plan is None:
+        raise GraphNotUnderstood(f"networks of the kind '{graph.name}' are not known here")
+    plan: Plan = resolved(kind.native_plan)(graph)
+    _refuse_unless(graph, plan.operators)
+    return plan.network(**plan.weights, **_shared(graph))
 
 
-def _recurrent(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
-    """The operators from a text's words to its features, and the weights on that way."""
+class Plan(NamedTuple):
+    """What a kind of student does with a text."""
+
+    network: type[Network]
+    operators: str  # from a text's words to its features
+    weights: dict[str, Any]  # on that way
+
+
+def recurrent(graph: OnnxFile) -> Plan:
+    """Of a Bi-LSTM or its relations."""
     levels = sum(name.endswith(".B") for name in graph.constants)
     cell = "GRU" if any(node.operator == "GRU" for node in graph.nodes) else "LSTM"
     found = ((name, nodes) for name, (constant, nodes) in POOLINGS.items() if constant in graph.constants)
@@ -72,7 +73,7 @@ def _recurrent(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
         question = _constant(graph, "attention.bias"), _constant(graph, "question.weight")
         weights["attention"] = (*_matrix(graph, "attention.weight"), *question)
     stacked = " Transpose Reshape ".join([cell] * levels)
-    return f"Transpose {_lookup(graph)} {stacked} {pooled}", weights
+    return Plan(_native.Recurrent, f"Transpose {_lookup(graph)} {stacked} {pooled}", weights)
 
 
 def _level(graph: OnnxFile, name: str) -> tuple[Array, Floats | None, Array, Floats | None, Array]:
@@ -82,7 +83,8 @@ def _level(graph: OnnxFile, name: str) -> tuple[Array, Floats | None, Array, Flo
     return *_matrix(graph, f"{name}.W"), *_matrix(graph, f"{name}.R"), _constant(graph, f"{name}.B")
 
 
-def _convolution(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
+def convolution(graph: OnnxFile) -> Plan:
+    """Of a text CNN."""
     sums = [node for node in graph.nodes if node.operator == "Sum" and node.outputs[0].startswith("input_ids.")]
     windows = [len(node.inputs) for node in sums]  # what each of its places says is added up
     filters, scales = _matrix(graph, "filters")
@@ -93,13 +95,16 @@ def _convolution(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
         "bias": _constant(graph, "filters.bias"),
     }
     by_window = " ".join(f"Where {'Pad ' * window}Sum ReduceMax" for window in windows)
-    return f"{_lookup(graph)} MatMul Split Unsqueeze {by_window} Concat Add Relu", weights
+    operators = f"{_lookup(graph)} MatMul Split Unsqueeze {by_window} Concat Add Relu"
+    return Plan(_native.Convolution, operators, weights)
 
 
-def _bag(graph: OnnxFile) -> tuple[str, dict[str, Any]]:
+def bag(graph: OnnxFile) -> Plan:
+    """Of a weighted mean of word vectors."""
     logarithms = graph.constants.get("word_weights")
     weighed = "Where" if logarithms is None else "Gather"
-    return f"{weighed} {_lookup(graph)} Softmax Unsqueeze MatMul Flatten", {"word_weights": logarithms}
+    operators = f"{weighed} {_lookup(graph)} Softmax Unsqueeze MatMul Flatten"
+    return Plan(_native.Bag, operators, {"word_weights": logarithms})
 
 
 def _shared(graph: OnnxFile) -> dict[str, Any]:

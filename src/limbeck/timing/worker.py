@@ -182,8 +182,10 @@ def open_student(folder: Path) -> Predict:
     from transformers import AutoModelForSequenceClassification
 
     from limbeck.artifacts.student_folder import StudentFolder
+    from limbeck.models.auto_classes import register_auto_classes
     from limbeck.text.student_reader import StudentReader, has_token_types
 
+    register_auto_classes()
     facts = StudentFolder(folder).facts
     is_framed = facts.tokenizer == "framed"
     reader = StudentReader.load(folder / "tokenizer.json", is_framed=is_framed, max_length=facts.max_length)

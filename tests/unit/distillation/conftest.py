@@ -116,7 +116,7 @@ def teach(
 
     from limbeck.distillation.run import NO_ORIGINS, Origins, train_student
     from limbeck.recipe.distillation import Distillation
-    from limbeck.recipe.student import Student
+    from limbeck.recipe.kinds import Student
 
     def teach(
         *,

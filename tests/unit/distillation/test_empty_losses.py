@@ -8,7 +8,8 @@ import torch
 from limbeck.distillation.losses.logits import dist, dkd, standardised_logits
 from limbeck.distillation.objective import empty_losses
 from limbeck.recipe.distillation import Distillation
-from limbeck.recipe.losses import Dist, Dkd, LogitMse, Loss, SoftTargets, StandardisedLogits
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import Dist, Dkd, LogitMse, SoftTargets, StandardisedLogits
 
 EMPTY: list[Loss] = [StandardisedLogits(kind="standardised_logits"), Dkd(kind="dkd"), Dist(kind="dist")]
 

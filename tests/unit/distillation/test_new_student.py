@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.distillation.new_student import new_student
-from limbeck.recipe.student import BiLstm, Student
+from limbeck.recipe.kinds import Student
+from limbeck.recipe.student import BiLstm
 
 Make = Callable[..., Any]
 

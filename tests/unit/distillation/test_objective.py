@@ -9,7 +9,8 @@ from torch import Tensor
 from limbeck.distillation.losses.logits import hard_label_sets, hard_labels, logit_mse, soft_target_sets, soft_targets
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.term import Batch, Said, Shapes
-from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, Loss, SoftTargets
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, SoftTargets
 from limbeck.recipe.schedule import Schedule
 
 STUDENT = torch.tensor([[0.5, -0.5], [1.0, 0.0]])

@@ -1,13 +1,15 @@
 """How many tokens fit: as many as can, the frequent ones, and never so few that they are of no use."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pytest
 
-from limbeck.distillation.size_limit import CARDS, ROUNDING, Room, SizeLimit, cut_facts, tell_cut
+from limbeck.distillation.size_limit import CARDS, ROUNDING, Room, SizeLimit, cut_facts, levers_of, tell_cut
 from limbeck.errors import SizeLimitTooSmall
+from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import SilentReporter
+from limbeck.recipe.student import BiLstm
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Words:
 
 def room(most_bytes: int) -> Room:
     """Of a student with 1,000 bytes beside its tokens, and 90 for each in the graph: 100 with their names."""
-    return Room(most_bytes=most_bytes, without_tokens=1_000, of_token=90, kind="bilstm", precision="int8")
+    return Room(most_bytes=most_bytes, without_tokens=1_000, of_token=90, levers=("hidden_size",), precision="int8")
 
 
 class Notes(SilentReporter):
@@ -49,6 +51,22 @@ def test_as_many_tokens_stay_as_fit(most_bytes: int, tokens: int) -> None:
 
 def test_bytes_are_counted_and_not_letters() -> None:
     assert room(0).bytes_of(Words(5, odd=2)) == 1_000 + 5 * 90 + 50 + 2 * 2
+
+
+def test_a_limit_that_is_too_small_for_a_new_kind_of_student_names_what_makes_it_smaller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Newcomer(BiLstm):
+        kind: Literal["newcomer"] = "newcomer"  # type: ignore[assignment]
+
+    row = replace(STUDENT_KINDS["bilstm"], kind="newcomer", size_levers=("depth",))
+    monkeypatch.setitem(STUDENT_KINDS, "newcomer", row)
+    limit = SizeLimit(1e-3, precision="fp32", graph_bytes=lambda tokens: 2_000 + 90 * tokens)
+
+    room = limit.room(lambda tokens: tokens, levers=levers_of(Newcomer()), labels=["a", "b"])
+
+    with pytest.raises(SizeLimitTooSmall, match=r"student\.depth"):
+        room.refuse_unless_any(most=1_000)
 
 
 def test_a_limit_that_leaves_too_few_tokens_is_refused_with_the_numbers() -> None:
@@ -80,7 +98,7 @@ def test_before_tokens_are_counted_only_what_can_never_fit_is_refused(
 
 
 def test_int8_is_advised_where_it_is_not_made_yet() -> None:
-    fp32 = Room(most_bytes=1, without_tokens=1_000, of_token=90, kind="transformer", precision="fp32")
+    fp32 = Room(most_bytes=1, without_tokens=1_000, of_token=90, levers=("layers", "width"), precision="fp32")
 
     with pytest.raises(SizeLimitTooSmall, match=r"student\.layers.*add int8 to export\.precisions"):
         fp32.refuse_unless_any(most=1_000)
@@ -90,7 +108,7 @@ def test_a_graph_is_weighed_at_two_sizes_and_the_names_of_classes_count() -> Non
     limit = SizeLimit(0.5, precision="int8", graph_bytes=lambda student: 700 + 33 * int(student))
 
     def of(labels: list[str]) -> Any:
-        return limit.room(lambda tokens: tokens, kind="bag", labels=labels)
+        return limit.room(lambda tokens: tokens, levers=(), labels=labels)
 
     found = of(["no", "yes"])
     assert (found.most_bytes, found.of_token) == (500_000, 33)

@@ -20,13 +20,13 @@ from limbeck.distillation.student_with_objective import (
     LiveTeacher,
     StudentWithObjective,
     feature_width,
+    has_layers,
     inputs_of,
-    is_transformer,
     shape_of,
 )
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.distillation.training_rows import TrainingRows, training_rows_of
-from limbeck.recipe.losses import Loss
+from limbeck.recipe.kinds import Loss
 from limbeck.recipe.student import Transformer
 
 LAYER_LOSSES: list[dict[str, Any]] = [
@@ -199,7 +199,7 @@ def test_the_features_of_a_student_of_words_are_those_before_its_head(
     teach(role="student", labels=make_labels(toy_corpus.splits["train"]))
 
     student = seen[0].apprentice.student
-    assert not is_transformer(student)
+    assert not has_layers(student)
     assert feature_width(student) == 12  # both directions of six
 
 
@@ -212,7 +212,7 @@ def test_token_types_go_only_to_a_student_that_has_a_table_for_them(
 
     assert inputs_of(bert, inputs).keys() == {"input_ids", "attention_mask", "token_type_ids"}
     assert inputs_of(distilbert, inputs).keys() == {"input_ids", "attention_mask"}
-    assert is_transformer(distilbert)
+    assert has_layers(distilbert)
     assert feature_width(distilbert) == 32
 
 

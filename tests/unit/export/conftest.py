@@ -12,7 +12,7 @@ from onnx import ModelProto
 
 from limbeck.models.students import word_student
 from limbeck.models.word_student import WordStudentModel
-from limbeck.recipe.student import AnyWordStudent
+from limbeck.recipe.student import WordStudent
 
 Feed = dict[str, npt.NDArray[Any]]
 Logits = npt.NDArray[np.float32]
@@ -24,7 +24,7 @@ INPUTS = (("input_ids", "lengths", "attention_mask", 11), ("pair_ids", "pair_len
 def strong_student() -> Callable[..., WordStudentModel]:
     """strong_student(section, pair=False): no weight of it is near zero, not even those that start there."""
 
-    def build(section: AnyWordStudent, *, pair: bool = False) -> WordStudentModel:
+    def build(section: WordStudent, *, pair: bool = False) -> WordStudentModel:
         torch.manual_seed(0)
         network = word_student(section, vocabulary_size=WORDS, embedding_size=12, labels=["a", "b", "c"], pair=pair)
         with torch.no_grad():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from limbeck.export.graphs import bag_graph
+from limbeck.export.bag_graph import bag_graph
 from limbeck.recipe.student import Bag
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from limbeck.export.graph_parts import EMBEDDINGS, OPSET, one_more_row
 from limbeck.export.graphs import graph_of
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 
-SECTIONS: list[AnyWordStudent] = [
+SECTIONS: list[WordStudent] = [
     BiLstm(hidden_size=8, dense_size=16),
     TextCnn(kind="textcnn", windows=[2, 3], filters=6),
     Bag(kind="bag", dense_size=16),
@@ -23,7 +23,7 @@ def shape_of(graph: Any, name: str) -> list[int]:
 @every_kind
 @single_and_pair
 def test_a_row_says_the_same_alone_and_in_a_batch(
-    section: AnyWordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
+    section: WordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     graph, feed = graph_of(strong_student(section, pair=pair)), ragged(pair=pair)
     together = onnx_logits(graph, feed)
@@ -39,7 +39,7 @@ def test_a_row_says_the_same_alone_and_in_a_batch(
 @single_and_pair
 @pytest.mark.parametrize("garbage", [7, 1_000_000], ids=["a-word", "no-word"])
 def test_ids_behind_a_rows_length_are_never_looked_at(
-    section: AnyWordStudent, pair: bool, garbage: int, strong_student: Any, ragged: Any, onnx_logits: Any
+    section: WordStudent, pair: bool, garbage: int, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     graph, feed = graph_of(strong_student(section, pair=pair)), ragged(pair=pair)
     dirty = dict(feed)
@@ -53,9 +53,7 @@ def test_ids_behind_a_rows_length_are_never_looked_at(
 
 
 @every_kind
-def test_a_length_of_0_is_read_as_1(
-    section: AnyWordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
-) -> None:
+def test_a_length_of_0_is_read_as_1(section: WordStudent, strong_student: Any, ragged: Any, onnx_logits: Any) -> None:
     graph, feed = graph_of(strong_student(section)), ragged()
 
     logits = onnx_logits(graph, {**feed, "lengths": np.maximum(feed["lengths"], 1)})
@@ -66,7 +64,7 @@ def test_a_length_of_0_is_read_as_1(
 @every_kind
 @pytest.mark.parametrize("dense_size", [0, 16])
 def test_the_relu_layer_may_be_left_out(
-    section: AnyWordStudent, dense_size: int, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
+    section: WordStudent, dense_size: int, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     network = strong_student(section.model_copy(update={"dense_size": dense_size}))
 
@@ -77,7 +75,7 @@ def test_the_relu_layer_may_be_left_out(
 
 @every_kind
 def test_both_channels_are_one_table(
-    section: AnyWordStudent, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
+    section: WordStudent, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     network = strong_student(section.model_copy(update={"static_channel": True}))
 
@@ -90,7 +88,7 @@ def test_both_channels_are_one_table(
 
 @every_kind
 @single_and_pair
-def test_every_constant_is_there_once_and_is_used(section: AnyWordStudent, pair: bool, strong_student: Any) -> None:
+def test_every_constant_is_there_once_and_is_used(section: WordStudent, pair: bool, strong_student: Any) -> None:
     """Whoever loads a graph with an idle constant is warned by onnxruntime."""
     graph = graph_of(strong_student(section, pair=pair)).graph
 
@@ -101,7 +99,7 @@ def test_every_constant_is_there_once_and_is_used(section: AnyWordStudent, pair:
 
 
 @every_kind
-def test_the_file_is_for_every_onnxruntime_we_allow(section: AnyWordStudent, strong_student: Any) -> None:
+def test_the_file_is_for_every_onnxruntime_we_allow(section: WordStudent, strong_student: Any) -> None:
     graph = graph_of(strong_student(section))
 
     assert [(opset.domain, opset.version) for opset in graph.opset_import] == [("", OPSET)]

@@ -4,9 +4,9 @@ import pytest
 
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.models.word_student import WordStudentConfig, WordStudentModel
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 
-SECTIONS: list[AnyWordStudent] = [
+SECTIONS: list[WordStudent] = [
     BiLstm(hidden_size=8),
     TextCnn(kind="textcnn", filters=6),
     Bag(kind="bag"),
@@ -15,7 +15,7 @@ every_kind = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: se
 
 
 @every_kind
-def test_a_student_gets_the_graph_of_its_kind(section: AnyWordStudent, strong_student: Any) -> None:
+def test_a_student_gets_the_graph_of_its_kind(section: WordStudent, strong_student: Any) -> None:
     network = strong_student(section)
 
     graph = graph_of(network)

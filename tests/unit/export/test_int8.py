@@ -9,22 +9,29 @@ import torch
 from onnx import ModelProto, numpy_helper
 
 from limbeck.export.graphs import graph_of
-from limbeck.export.int8 import WEIGHT_LIMIT, int8_graph, quantised
+from limbeck.export.int8 import WEIGHT_LIMIT, quantised
+from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 
 LSTM, GRU = BiLstm(hidden_size=16, dense_size=16), BiLstm(hidden_size=16, dense_size=16, cell="gru")
 TEXTCNN, BAG = TextCnn(kind="textcnn", windows=[2, 3], filters=12), Bag(kind="bag", dense_size=16)
 DEEP = BiLstm(hidden_size=16, layers=2, pooling="attention", static_channel=True)
-SECTIONS: dict[str, AnyWordStudent] = {"lstm": LSTM, "gru": GRU, "deep": DEEP, "textcnn": TEXTCNN, "bag": BAG}
+SECTIONS: dict[str, WordStudent] = {"lstm": LSTM, "gru": GRU, "deep": DEEP, "textcnn": TEXTCNN, "bag": BAG}
 every_kind = pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
 without_rounded_states = pytest.mark.parametrize("section", [GRU, BAG], ids=["gru", "bag"])
 single_and_pair = pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
 
 
-def graph(section: AnyWordStudent, *, pair: bool = False, words: int = 50) -> ModelProto:
+def graph(section: WordStudent, *, pair: bool = False, words: int = 50) -> ModelProto:
     torch.manual_seed(0)
     return graph_of(word_student(section, vocabulary_size=words, embedding_size=24, labels=["a", "b"], pair=pair))
+
+
+def int8(model: ModelProto) -> ModelProto:
+    """The int8 form of its kind of student."""
+    small: ModelProto = resolved(STUDENT_KINDS[model.graph.name].int8)(model)
+    return small
 
 
 def arrays_of(model: ModelProto) -> dict[str, Any]:
@@ -51,44 +58,44 @@ def test_no_value_moves_by_more_than_half_a_step() -> None:
 @every_kind
 @single_and_pair
 def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(
-    section: AnyWordStudent, pair: bool, ragged: Any, onnx_logits: Any
+    section: WordStudent, pair: bool, ragged: Any, onnx_logits: Any
 ) -> None:
     whole = onnx_logits(graph(section, pair=pair), ragged(pair=pair))
 
-    rounded = onnx_logits(int8_graph(graph(section, pair=pair)), ragged(pair=pair))
+    rounded = onnx_logits(int8(graph(section, pair=pair)), ragged(pair=pair))
 
     assert 0 < np.abs(rounded - whole).max() < 0.02 * np.abs(whole).max()
 
 
 @every_kind
 def test_a_strong_student_keeps_its_labels(
-    section: AnyWordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
+    section: WordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     whole = onnx_logits(graph_of(strong_student(section)), ragged())
 
-    rounded = onnx_logits(int8_graph(graph_of(strong_student(section))), ragged())
+    rounded = onnx_logits(int8(graph_of(strong_student(section))), ragged())
 
     assert (rounded.argmax(axis=1) == whole.argmax(axis=1)).mean() >= 0.95
 
 
 @every_kind
-def test_the_file_takes_a_third_at_most(section: AnyWordStudent) -> None:
+def test_the_file_takes_a_third_at_most(section: WordStudent) -> None:
     whole = graph(section, words=5000)
 
-    assert int8_graph(whole).ByteSize() < whole.ByteSize() / 3
+    assert int8(whole).ByteSize() < whole.ByteSize() / 3
 
 
 @every_kind
 @single_and_pair
 def test_ids_behind_a_rows_length_are_not_even_measured_for_the_scale(
-    section: AnyWordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
+    section: WordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     network, feed = strong_student(section, pair=pair), ragged(pair=pair)
     with torch.no_grad():
         network.embeddings.weight[7] = 100.0
     feed["input_ids"][feed["input_ids"] == 7] = 8
     outside = np.arange(feed["input_ids"].shape[1]) >= np.maximum(feed["lengths"], 1)[:, None]
-    model = int8_graph(graph_of(network))
+    model = int8(graph_of(network))
 
     logits = onnx_logits(model, {**feed, "input_ids": np.where(outside, 7, feed["input_ids"])})
 
@@ -97,9 +104,9 @@ def test_ids_behind_a_rows_length_are_not_even_measured_for_the_scale(
 
 @without_rounded_states
 def test_where_no_states_are_rounded_a_row_says_the_same_alone_and_in_a_batch(
-    section: AnyWordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
+    section: WordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
-    model, feed = int8_graph(graph_of(strong_student(section))), ragged()
+    model, feed = int8(graph_of(strong_student(section))), ragged()
     together = onnx_logits(model, feed)
 
     for row in range(len(together)):
@@ -118,9 +125,9 @@ def test_where_no_states_are_rounded_a_row_says_the_same_alone_and_in_a_batch(
     ids=["lstm", "deep", "textcnn"],
 )
 def test_weights_of_integer_products_keep_to_seven_bits_so_that_no_processor_overflows(
-    section: AnyWordStudent, names: list[str]
+    section: WordStudent, names: list[str]
 ) -> None:
-    arrays = arrays_of(int8_graph(graph(section)))
+    arrays = arrays_of(int8(graph(section)))
 
     assert WEIGHT_LIMIT == 63
     for name in names:
@@ -132,7 +139,7 @@ def test_weights_of_a_gru_become_floats_on_loading_and_not_for_every_batch(tmp_p
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # the least that folds
     options.optimized_model_filepath = str(tmp_path / "loaded.onnx")
-    model = int8_graph(graph(GRU, pair=True))
+    model = int8(graph(GRU, pair=True))
 
     onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
@@ -143,8 +150,8 @@ def test_weights_of_a_gru_become_floats_on_loading_and_not_for_every_batch(tmp_p
 
 
 @every_kind
-def test_word_vectors_take_a_byte_a_number(section: AnyWordStudent) -> None:
-    small, large = (int8_graph(graph(section, words=words)).ByteSize() for words in (100, 1100))
+def test_word_vectors_take_a_byte_a_number(section: WordStudent) -> None:
+    small, large = (int8(graph(section, words=words)).ByteSize() for words in (100, 1100))
     width = 48 if section.static_channel else 24
     weight = 4 if section is BAG else 0
 

@@ -1,44 +1,62 @@
-"""`import limbeck` is all that Hugging Face's Auto classes need, and costs nothing until they are used."""
+"""Hugging Face's Auto classes know every student once they are asked to, and `import limbeck` leaves imports alone."""
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import WordStudent
 from limbeck.training.modes import quiet_transformers
 
-SECTIONS: list[AnyWordStudent] = [BiLstm(), TextCnn(kind="textcnn"), Bag(kind="bag")]
-LIMBECK_FIRST = """
-import sys, limbeck
-assert not {"torch", "transformers"} & set(sys.modules)
-from transformers import AutoModelForSequenceClassification
-"""
-LIMBECK_LAST = """
-import sys
-from transformers import AutoModelForSequenceClassification
-import limbeck
-"""
+AUTO = "from transformers import AutoModelForSequenceClassification"
+ASKED = {
+    "models first": f"import limbeck.models\n{AUTO}",
+    "models last": f"{AUTO}\nimport limbeck.models",
+    "called": f"import limbeck\n{AUTO}\nlimbeck.register_auto_classes()\nlimbeck.register_auto_classes()",
+}
 LOAD = """
+import sys
 print(*(type(AutoModelForSequenceClassification.from_pretrained(folder)).__name__ for folder in sys.argv[1:]))
-assert not [finder for finder in sys.meta_path if "limbeck" in type(finder).__module__], "something keeps watching"
+"""
+NO_HOOK = """
+import sys
+before = list(sys.meta_path)
+import limbeck
+assert sys.meta_path == before, sys.meta_path
+assert not {"torch", "transformers"} & set(sys.modules)
 """
 
 
-@pytest.mark.parametrize("order", [LIMBECK_FIRST, LIMBECK_LAST], ids=["limbeck first", "limbeck last"])
-def test_the_auto_class_knows_every_kind_of_student(order: str, tmp_path: Path) -> None:
-    quiet_transformers()
-    names = []
-    for section in SECTIONS:
-        network = word_student(section, vocabulary_size=9, embedding_size=4, labels=["a", "b"], pair=False)
-        network.save_pretrained(tmp_path / section.kind)
-        names.append(type(network).__name__)
-
-    folders = [str(tmp_path / section.kind) for section in SECTIONS]
-    command = [sys.executable, "-c", order + LOAD, *folders]
+def lines_of(code: str, *arguments: str) -> list[str]:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == names
+    return done.stdout.split()
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The folder of a saved student of every kind that is not transformers' own, and the name of its class."""
+    quiet_transformers()
+    found = {}
+    for row in STUDENT_KINDS.values():
+        if row.config_class is None:
+            continue
+        section: WordStudent = resolved(row.section)(kind=row.kind)
+        network = word_student(section, vocabulary_size=9, embedding_size=4, labels=["a", "b"], pair=False)
+        folder = tmp_path_factory.mktemp(row.kind)
+        network.save_pretrained(folder)
+        found[str(folder)] = type(network).__name__
+    return found
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+def test_the_auto_class_knows_every_kind_of_student(asked: str, saved: dict[str, str]) -> None:
+    assert lines_of(asked + LOAD, *saved) == list(saved.values())
+
+
+def test_importing_limbeck_does_not_change_how_python_imports() -> None:
+    lines_of(NO_HOOK)

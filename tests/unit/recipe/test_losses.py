@@ -5,7 +5,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from limbeck.recipe.losses import AnyLoss, LayerLoss, Loss, MappedLoss, needs_of
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import AnyLoss, LayerLoss, MappedLoss, needs_of
 from limbeck.recipe.schedule import Schedule
 
 

@@ -7,14 +7,14 @@ from onnx import ModelProto, numpy_helper
 
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.models.students import word_student
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile
 from limbeck.runtime.onnx_file import graph_of as read
 
 pytest.importorskip("limbeck.runtime._native")
 native_graph = pytest.importorskip("limbeck.runtime.native_graph")
 
-SECTIONS: list[AnyWordStudent] = [
+SECTIONS: list[WordStudent] = [
     BiLstm.model_validate({"hidden_size": 8, "dense_size": 0}),
     TextCnn.model_validate({"kind": "textcnn", "filters": 7}),
     Bag.model_validate({"kind": "bag", "dense_size": 16}),
@@ -34,7 +34,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(native_graph._native, name, Recorded)
 
 
-def exported(section: AnyWordStudent, *, int8: bool = False, pair: bool = False) -> ModelProto:
+def exported(section: WordStudent, *, int8: bool = False, pair: bool = False) -> ModelProto:
     student = word_student(
         section, vocabulary_size=30, embedding_size=12, labels=["a", "b"], pair=pair, multi_label=False
     )
@@ -77,7 +77,7 @@ def test_cell_pooling_and_layers_are_those_of_the_recipe(cell: str, pooling: str
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.kind)
 @pytest.mark.parametrize("place", [0, 8, -1])
-def test_a_graph_with_an_operator_less_is_not_one_of_ours(section: AnyWordStudent, place: int) -> None:
+def test_a_graph_with_an_operator_less_is_not_one_of_ours(section: WordStudent, place: int) -> None:
     model = exported(section)
     del model.graph.node[place]
 
@@ -87,7 +87,7 @@ def test_a_graph_with_an_operator_less_is_not_one_of_ours(section: AnyWordStuden
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.kind)
 @pytest.mark.parametrize("part", ["weight", "bias"])
-def test_a_graph_without_its_classes_is_not_one_of_ours(section: AnyWordStudent, part: str) -> None:
+def test_a_graph_without_its_classes_is_not_one_of_ours(section: WordStudent, part: str) -> None:
     model = exported(section)
     kept = [tensor for tensor in model.graph.initializer if tensor.name != f"classifier.{part}"]
     del model.graph.initializer[:]

@@ -16,7 +16,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.models.students import word_student
 from limbeck.models.twin_encoder import TwinEncoderConfig, TwinEncoderForSequenceClassification
-from limbeck.recipe.student import AnyWordStudent, Bag, BiLstm, TextCnn
+from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 from limbeck.timing.work import multiply_adds
 
 BERT = {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
@@ -41,7 +41,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "distilbert": {**SMALL, "dim": 24, "n_layers": 3, "n_heads": 2, "hidden_dim": 40},
 }
 EXPORTED = [family for family in FAMILIES if family not in ("camembert", "albert")]
-WORD_STUDENTS: list[AnyWordStudent] = [
+WORD_STUDENTS: list[WordStudent] = [
     BiLstm(hidden_size=8, dense_size=6),
     BiLstm(hidden_size=8, dense_size=0, layers=2, cell="gru", pooling="mean"),
     BiLstm(hidden_size=8, dense_size=6, pooling="attention", static_channel=True),
@@ -154,7 +154,7 @@ def test_the_graph_of_a_transformer_multiplies_as_much(family: str, precision: s
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 @pytest.mark.parametrize("section", WORD_STUDENTS, ids=lambda section: f"{section.kind}")
-def test_the_graph_of_a_word_student_multiplies_as_much(section: AnyWordStudent, precision: str, pair: bool) -> None:
+def test_the_graph_of_a_word_student_multiplies_as_much(section: WordStudent, precision: str, pair: bool) -> None:
     network = word_student(section, vocabulary_size=50, embedding_size=12, labels=["a", "b", "c"], pair=pair)
     tokens = [9, 4] if pair else [9]
     graph = graph_of(network)

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from limbeck.distillation.terms.term import Batch, Term
+from limbeck.distillation.terms.term import Batch, Shapes, Term
 from limbeck.errors import CustomLossUnusable
 from limbeck.recipe.losses import AnyLoss, Custom
 
@@ -15,7 +15,7 @@ from limbeck.recipe.losses import AnyLoss, Custom
 class CustomTerm(Term):
     """Calls the function with what it asked for, and checks that one number comes back."""
 
-    def __init__(self, loss: Custom) -> None:
+    def __init__(self, loss: Custom, _shapes: Shapes) -> None:
         super().__init__()
         self._loss, self._function = loss, custom_function(loss.call)
 

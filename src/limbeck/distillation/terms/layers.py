@@ -1,24 +1,21 @@
 """Terms on inner layers of a teacher that reads every batch along."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, assert_never
+from typing import Literal, assert_never
 
 import torch
 from torch import Tensor, nn
 
 from limbeck.distillation.losses.layers import (
-    attention_kl,
-    attention_mse,
     attention_scores,
     fsp,
-    hidden_cosine,
     hidden_mse,
     minilm,
     minilm_v2,
     nst,
     pkd,
 )
-from limbeck.distillation.terms.term import Batch, LayerShape, Shapes, Term, projection
+from limbeck.distillation.terms.term import Batch, LayerShape, Shapes, Term, formula_of, projection
 from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (
@@ -28,8 +25,7 @@ from limbeck.recipe.losses import (
     Fsp,
     HiddenCosine,
     HiddenMse,
-    LayerLosses,
-    MappedLosses,
+    MappedLoss,
     MiniLm,
     MiniLmV2,
     Nst,
@@ -37,16 +33,14 @@ from limbeck.recipe.losses import (
 )
 
 
-def layer_term(loss: LayerLosses, shapes: Shapes) -> Term:
-    """The term of a loss on layers; refuses what the two models cannot give."""
-    student, teacher = shapes.student_layers, shapes.teacher_layers
-    assert student is not None
-    assert teacher is not None
-    term: Term = TERMS[type(loss)](loss, student, teacher)
-    return term
+def layers_compared(shapes: Shapes) -> tuple[LayerShape, LayerShape]:
+    """How student and teacher are built."""
+    assert shapes.student_layers is not None
+    assert shapes.teacher_layers is not None
+    return shapes.student_layers, shapes.teacher_layers
 
 
-def pairs_of(loss: MappedLosses, student: LayerShape, teacher: LayerShape) -> list[tuple[int, int]]:
+def pairs_of(loss: MappedLoss, student: LayerShape, teacher: LayerShape) -> list[tuple[int, int]]:
     """The layers that go together, from 1."""
     return layer_pairs(loss.layers, student_layers=student.layers, teacher_layers=teacher.layers, every=loss.every)
 
@@ -54,9 +48,10 @@ def pairs_of(loss: MappedLosses, student: LayerShape, teacher: LayerShape) -> li
 class HiddenStates(Term):
     """The mean over pairs of layers; states of a narrower student are projected first."""
 
-    def __init__(self, loss: HiddenMse | HiddenCosine, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: HiddenMse | HiddenCosine, shapes: Shapes) -> None:
         super().__init__()
-        self._formula = hidden_mse if isinstance(loss, HiddenMse) else hidden_cosine
+        student, teacher = layers_compared(shapes)
+        self._formula = formula_of(loss)
         self._pairs = pairs_of(loss, student, teacher)
         shared = loss.projection == "shared"
         self.projections = nn.ModuleList(
@@ -80,10 +75,11 @@ class HiddenStates(Term):
 class Attention(Term):
     """The mean over pairs of layers of a formula on attention scores before the softmax."""
 
-    def __init__(self, loss: AttentionMse | AttentionKl, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: AttentionMse | AttentionKl, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         refuse_other_heads(loss.kind, student, teacher)
-        self._formula = attention_mse if isinstance(loss, AttentionMse) else attention_kl
+        self._formula = formula_of(loss)
         self._pairs = pairs_of(loss, student, teacher)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -98,8 +94,9 @@ class Attention(Term):
 class Patience(Term):
     """Normalised states of the first token."""
 
-    def __init__(self, loss: Pkd, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: Pkd, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         self._pairs = pairs_of(loss, student, teacher)
         self.projection = projection(student.width, teacher.width)
 
@@ -114,8 +111,9 @@ class Patience(Term):
 class Selectivity(Term):
     """Which tokens are alike, in the mean over pairs of layers."""
 
-    def __init__(self, loss: Nst, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: Nst, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         self._pairs = pairs_of(loss, student, teacher)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -127,8 +125,9 @@ class Selectivity(Term):
 class Embeddings(Term):
     """What stands below the first layer."""
 
-    def __init__(self, _loss: EmbeddingMse, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, _loss: EmbeddingMse, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         self.projection = projection(student.width, teacher.width)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -140,8 +139,9 @@ class Embeddings(Term):
 class LastRelations(Term):
     """MiniLM's attention and value relations of the last layers."""
 
-    def __init__(self, _loss: MiniLm, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, _loss: MiniLm, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         refuse_other_heads("minilm", student, teacher)
 
     def forward(self, batch: Batch) -> Tensor:
@@ -153,8 +153,9 @@ class LastRelations(Term):
 class HeadRelations(Term):
     """MiniLMv2's relations between the student's last layer and one of the teacher's."""
 
-    def __init__(self, loss: MiniLmV2, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: MiniLmV2, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         if loss.teacher_layer and loss.teacher_layer > teacher.layers:
             raise LayerMapImpossible(
                 asked=f"minilm_v2.teacher_layer = {loss.teacher_layer}",
@@ -179,8 +180,9 @@ class HeadRelations(Term):
 class Flow(Term):
     """How two layers of a model go together."""
 
-    def __init__(self, loss: Fsp, student: LayerShape, teacher: LayerShape) -> None:
+    def __init__(self, loss: Fsp, shapes: Shapes) -> None:
         super().__init__()
+        student, teacher = layers_compared(shapes)
         self._student = loss.student_layers or [1, student.layers]
         self._teacher = loss.teacher_layers or [
             1 + round((layer - 1) * (teacher.layers - 1) / max(student.layers - 1, 1)) if layer else 0
@@ -202,20 +204,6 @@ class Flow(Term):
         below, above = (self.projection(student.hidden[layer]) for layer in self._student)
         lower, upper = (teacher.hidden[layer] for layer in self._teacher)
         return fsp(below, above, lower, upper, batch.mask)
-
-
-TERMS: dict[type[LayerLosses], Any] = {
-    HiddenMse: HiddenStates,
-    HiddenCosine: HiddenStates,
-    AttentionMse: Attention,
-    AttentionKl: Attention,
-    Pkd: Patience,
-    Nst: Selectivity,
-    EmbeddingMse: Embeddings,
-    MiniLm: LastRelations,
-    MiniLmV2: HeadRelations,
-    Fsp: Flow,
-}
 
 
 def layers_of(batch: Batch) -> tuple[LayerStates, LayerStates]:

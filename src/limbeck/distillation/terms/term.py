@@ -1,10 +1,14 @@
 """What every term of an objective is: a batch, what student and teacher said of it, their shapes, and the call."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor, nn
 
+from limbeck.kinds import LOSS_KINDS, resolved
 from limbeck.models.layer_states import LayerStates
+from limbeck.recipe.losses import AnyLoss
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,20 @@ class Term(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """One number."""
         raise NotImplementedError
+
+
+def formula_of(loss: AnyLoss, *, multi_label: bool = False) -> Callable[..., Tensor]:
+    """The pure function of a loss, by its kind; where a row may have several labels, the one for that if there is."""
+    kind = LOSS_KINDS[loss.kind]
+    name = kind.function_of_sets if multi_label and kind.function_of_sets else kind.function
+    assert name is not None, f"{loss.kind} has no formula of this package"
+    formula: Callable[..., Tensor] = resolved(name)
+    return formula
+
+
+def settings_of(loss: AnyLoss) -> dict[str, Any]:
+    """What its section has besides kind and weight: the formula's keyword arguments, by the same names."""
+    return {name: getattr(loss, name) for name in type(loss).model_fields if name not in ("kind", "weight")}
 
 
 def projection(source: int, target: int) -> nn.Module:

@@ -13,7 +13,8 @@ from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.custom import CustomTerm, custom_files
 from limbeck.distillation.terms.term import Batch, Said, Shapes
 from limbeck.errors import CustomLossUnusable
-from limbeck.recipe.losses import Custom, LogitMse, Loss
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import Custom, LogitMse
 
 MODULE = """
 import torch
@@ -75,7 +76,7 @@ def custom(name: str, **rest: Any) -> Custom:
 
 
 def term(name: str, **rest: Any) -> Tensor:
-    found: Tensor = CustomTerm(custom(name, **rest))(batch())
+    found: Tensor = CustomTerm(custom(name, **rest), Shapes())(batch())
     return found
 
 
@@ -132,7 +133,7 @@ def test_it_is_weighted_and_named_like_any_other() -> None:
 def test_one_that_cannot_be_found_is_refused_before_it_is_called(call: str, reason: str) -> None:
     loss = Custom(kind="custom", call=call)
 
-    for find in (CustomTerm, lambda loss: custom_files([loss])):
+    for find in (lambda loss: CustomTerm(loss, Shapes()), lambda loss: custom_files([loss])):
         with pytest.raises(CustomLossUnusable, match=reason) as raised:
             find(loss)
         assert raised.value.call == call

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 import torch
@@ -12,7 +12,9 @@ from torch import Tensor
 
 from limbeck.distillation.objective import Objective, term_of
 from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
-from limbeck.recipe.losses import AnyLoss, Custom, Loss, needs_of
+from limbeck.kinds import LOSS_KINDS
+from limbeck.recipe.kinds import Loss
+from limbeck.recipe.losses import AnyLoss, Custom, needs_of
 from limbeck.recipe.schedule import Schedule
 
 NARROW = Shapes(
@@ -94,7 +96,7 @@ def test_it_goes_by_nothing_that_it_does_not_declare(kind: str, make_batch: Call
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_weight_may_move(kind: str, make_batch: Callable[..., Batch]) -> None:
     loss = loss_of(kind, weight=Schedule(kind="linear", start=0.0, end=2.0))
-    objective = Objective([loss], NARROW)  # type: ignore[list-item]  # a member of the union
+    objective = Objective([loss], NARROW)
 
     start, middle, end = (objective(make_batch(NARROW, done=done))[loss.name] for done in (0.0, 0.5, 1.0))
 
@@ -132,3 +134,28 @@ def student_tensors(batch: Batch) -> list[Tensor]:
     layers = [said.layers.hidden[0], said.layers.queries[0]] if said.layers else []
     shared = [tensor._base for tensor in layers if tensor._base is not None]
     return [said.logits, *([said.features] if said.features is not None else []), *shared]
+
+
+class Shrunk(AnyLoss):
+    """A loss that the package does not know: the distance between logits, after division by a number."""
+
+    kind: Literal["shrunk"] = "shrunk"
+    divisor: float = 1.0
+
+
+def shrunk(student_logits: Tensor, teacher_logits: Tensor, *, divisor: float) -> Tensor:
+    return ((student_logits - teacher_logits) / divisor).abs().mean()
+
+
+def test_a_new_kind_is_a_function_a_section_and_a_row(
+    monkeypatch: pytest.MonkeyPatch, make_batch: Callable[..., Batch]
+) -> None:
+    monkeypatch.setitem(sys.modules, "of_a_newcomer", SimpleNamespace(shrunk=shrunk))
+    row = replace(LOSS_KINDS["logit_mse"], kind="shrunk", function="of_a_newcomer:shrunk")
+    monkeypatch.setitem(LOSS_KINDS, "shrunk", row)
+    batch = make_batch(NARROW)
+
+    terms = Objective([Shrunk(weight=3.0, divisor=2.0)], NARROW)(batch)
+
+    expected = 1.5 * (batch.student.logits - batch.teacher.logits).abs().mean()
+    torch.testing.assert_close(terms, {"shrunk": expected})

@@ -18,18 +18,18 @@ from limbeck.distillation.losses.features import (
     spkd,
     vid,
 )
-from limbeck.distillation.objective import Objective
+from limbeck.distillation.objective import Objective, term_of
 from limbeck.distillation.student_with_objective import teach_paraphrasers
-from limbeck.distillation.terms.features import Factors, Variational, feature_term
+from limbeck.distillation.terms.features import Factors, Variational
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.progress import SilentReporter
+from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import (
     FactorTransfer,
     FeatureCosine,
-    FeatureLosses,
+    FeatureLoss,
     Hint,
     LogitMse,
-    Loss,
     Pkt,
     Rkd,
     Spkd,
@@ -69,9 +69,9 @@ def features(batch: Batch) -> tuple[Tensor, Tensor]:
     ],
 )
 def test_how_rows_lie_to_each_other_needs_no_projection(
-    loss: FeatureLosses, formula: Callable[[Tensor, Tensor], Tensor], make_batch: MakeBatch
+    loss: FeatureLoss, formula: Callable[[Tensor, Tensor], Tensor], make_batch: MakeBatch
 ) -> None:
-    term, batch = feature_term(loss, SHAPES), make_batch(SHAPES)
+    term, batch = term_of(loss, SHAPES), make_batch(SHAPES)
 
     torch.testing.assert_close(term(batch), formula(*features(batch)))
     assert not list(term.parameters())
@@ -79,14 +79,14 @@ def test_how_rows_lie_to_each_other_needs_no_projection(
 
 def test_angles_that_weigh_nothing_are_not_computed(make_batch: MakeBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     """They take memory with the third power of the batch."""
-    from limbeck.distillation.terms import features as room
+    from limbeck.distillation.losses import features as formulas
 
     def refuse(*_: Tensor) -> Tensor:
         raise AssertionError("the angles were computed")
 
-    monkeypatch.setattr(room, "rkd_angle", refuse)
+    monkeypatch.setattr(formulas, "rkd_angle", refuse)
 
-    assert feature_term(Rkd(kind="rkd", angle_weight=0.0), SHAPES)(make_batch(SHAPES)).isfinite()
+    assert term_of(Rkd(kind="rkd", angle_weight=0.0), SHAPES)(make_batch(SHAPES)).isfinite()
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_angles_that_weigh_nothing_are_not_computed(make_batch: MakeBatch, monke
 )
 @pytest.mark.parametrize("teacher_width", [6, 10])
 def test_a_formula_for_one_width_has_a_learned_projection_even_where_widths_agree(
-    loss: FeatureLosses, formula: Callable[[Tensor, Tensor], Tensor], teacher_width: int, make_batch: MakeBatch
+    loss: FeatureLoss, formula: Callable[[Tensor, Tensor], Tensor], teacher_width: int, make_batch: MakeBatch
 ) -> None:
     shapes = replace(SHAPES, teacher_features=teacher_width)
-    term: Any = feature_term(loss, shapes)
+    term: Any = term_of(loss, shapes)
     student, teacher = features(batch := make_batch(shapes))
 
     assert isinstance(term.projection, nn.Linear)
@@ -106,7 +106,7 @@ def test_a_formula_for_one_width_has_a_learned_projection_even_where_widths_agre
 
 
 def test_the_variance_of_each_feature_is_learned(make_batch: MakeBatch) -> None:
-    term = feature_term(Vid(kind="vid"), SHAPES)
+    term = term_of(Vid(kind="vid"), SHAPES)
     assert isinstance(term, Variational)
     student, teacher = features(batch := make_batch(SHAPES))
 
@@ -121,7 +121,7 @@ def test_the_variance_of_each_feature_is_learned(make_batch: MakeBatch) -> None:
 
 @pytest.mark.parametrize("power", [1, 2])
 def test_factors_are_compared_as_the_recipe_says(power: Any, make_batch: MakeBatch) -> None:
-    term = feature_term(FactorTransfer(kind="factor_transfer", factor_share=0.3, power=power), SHAPES)
+    term = term_of(FactorTransfer(kind="factor_transfer", factor_share=0.3, power=power), SHAPES)
     assert isinstance(term, Factors)
     student, teacher = features(batch := make_batch(SHAPES))
 
@@ -182,6 +182,6 @@ def test_half_precision_of_the_teacher_is_no_hindrance(make_batch: MakeBatch) ->
     halved = replace(batch, teacher=replace(batch.teacher, features=teacher.half().float()))
 
     for loss in (Spkd(kind="spkd"), Hint(kind="hint")):
-        term = feature_term(loss, SHAPES)
+        term = term_of(loss, SHAPES)
         torch.testing.assert_close(term(halved), term(batch), atol=1e-2, rtol=1e-2)
     assert student.dtype == torch.float32

@@ -20,7 +20,7 @@ from limbeck.distillation.losses.layers import (
     nst,
     pkd,
 )
-from limbeck.distillation.terms.layers import layer_term
+from limbeck.distillation.objective import term_of
 from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
 from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
 from limbeck.models.layer_states import LayerStates
@@ -120,7 +120,7 @@ def mean(*terms: Tensor) -> Tensor:
 def test_with_widths_that_agree_it_is_its_formula_and_nothing_is_learned(
     loss: Any, expected: Expected, make_batch: MakeBatch
 ) -> None:
-    term, batch = layer_term(loss, ALIKE), make_batch(ALIKE)
+    term, batch = term_of(loss, ALIKE), make_batch(ALIKE)
 
     torch.testing.assert_close(term(batch), expected(*layers(batch)))
     assert not list(term.parameters())
@@ -138,7 +138,7 @@ def test_with_widths_that_agree_it_is_its_formula_and_nothing_is_learned(
     ids=lambda loss: loss.kind,
 )
 def test_a_narrower_student_gets_one_projection_for_all_layers(loss: Any, make_batch: MakeBatch) -> None:
-    term = layer_term(loss, NARROW)
+    term = term_of(loss, NARROW)
 
     (projection,) = [module for module in term.modules() if isinstance(module, nn.Linear)]
     assert projection.weight.shape == (12, 8)
@@ -157,7 +157,7 @@ def test_a_narrower_student_gets_one_projection_for_all_layers(loss: Any, make_b
     ids=lambda loss: loss.kind,
 )
 def test_what_is_free_of_widths_projects_nothing(loss: Any, make_batch: MakeBatch) -> None:
-    term = layer_term(loss, NARROW)
+    term = term_of(loss, NARROW)
 
     assert not list(term.parameters())
     assert term(make_batch(NARROW)).isfinite()
@@ -167,7 +167,7 @@ def test_what_is_free_of_widths_projects_nothing(loss: Any, make_batch: MakeBatc
 def test_each_layer_may_have_a_projection_of_its_own(kind: str, make_batch: MakeBatch) -> None:
     formula = {"hidden_mse": hidden_mse, "hidden_cosine": hidden_cosine}[kind]
     section: Any = {"hidden_mse": HiddenMse, "hidden_cosine": HiddenCosine}[kind]
-    term: Any = layer_term(section(kind=kind, layers="uniform", projection="each"), NARROW)
+    term: Any = term_of(section(kind=kind, layers="uniform", projection="each"), NARROW)
     student, teacher, mask = layers(batch := make_batch(NARROW))
 
     first, second = term.projections
@@ -180,7 +180,7 @@ def test_each_layer_may_have_a_projection_of_its_own(kind: str, make_batch: Make
 
 
 def test_a_shared_projection_serves_every_layer(make_batch: MakeBatch) -> None:
-    term: Any = layer_term(HiddenMse(kind="hidden_mse"), NARROW)
+    term: Any = term_of(HiddenMse(kind="hidden_mse"), NARROW)
     student, teacher, mask = layers(batch := make_batch(NARROW))
 
     (shared,) = term.projections
@@ -200,7 +200,7 @@ def test_attention_is_compared_head_by_head_or_not_at_all(loss: Any) -> None:
     shapes = replace(ALIKE, teacher_layers=replace(LARGE, heads=3))
 
     with pytest.raises(HeadsDiffer) as raised:
-        layer_term(loss, shapes)
+        term_of(loss, shapes)
 
     assert raised.value.loss == loss.kind
     assert "the student has 2 heads, the teacher 3" in str(raised.value)
@@ -210,7 +210,7 @@ def test_attention_is_compared_head_by_head_or_not_at_all(loss: Any) -> None:
 def test_relations_in_heads_of_their_own_do_not_mind_other_heads(make_batch: MakeBatch) -> None:
     shapes = replace(ALIKE, teacher_layers=replace(LARGE, heads=3))
 
-    assert layer_term(MiniLmV2(kind="minilm_v2", relation_heads=4), shapes)(make_batch(shapes)).isfinite()
+    assert term_of(MiniLmV2(kind="minilm_v2", relation_heads=4), shapes)(make_batch(shapes)).isfinite()
 
 
 @pytest.mark.parametrize(("student", "teacher"), [(8, 12), (12, 8)])
@@ -218,7 +218,7 @@ def test_relation_heads_must_divide_both_widths(student: int, teacher: int) -> N
     shapes = Shapes(student_layers=replace(SMALL, width=student), teacher_layers=replace(LARGE, width=teacher))
 
     with pytest.raises(RelationHeadsImpossible, match=f"student: {student}; of the teacher: {teacher}") as raised:
-        layer_term(MiniLmV2(kind="minilm_v2", relation_heads=6), shapes)
+        term_of(MiniLmV2(kind="minilm_v2", relation_heads=6), shapes)
 
     assert str(raised.value).endswith("divides both: 1, 2, 4.")
 
@@ -238,7 +238,7 @@ def test_relation_heads_must_divide_both_widths(student: int, teacher: int) -> N
 )
 def test_layers_that_are_not_there_are_refused_with_the_numbers(loss: Any, asked: str) -> None:
     with pytest.raises(LayerMapImpossible) as raised:
-        layer_term(loss, ALIKE)
+        term_of(loss, ALIKE)
 
     assert raised.value.asked.startswith(asked)
     assert (raised.value.student_layers, raised.value.teacher_layers) == (2, 4)
@@ -248,7 +248,7 @@ def test_a_student_of_one_layer_cannot_skip_its_last() -> None:
     shapes = replace(ALIKE, student_layers=replace(SMALL, layers=1))
 
     with pytest.raises(LayerMapImpossible, match="the only one there is"):
-        layer_term(Pkd(kind="pkd"), shapes)
+        term_of(Pkd(kind="pkd"), shapes)
 
 
 def test_padding_has_no_part_in_any_of_them(make_batch: MakeBatch) -> None:
@@ -260,6 +260,6 @@ def test_padding_has_no_part_in_any_of_them(make_batch: MakeBatch) -> None:
     other = replace(batch, teacher=replace(batch.teacher, layers=replace(teacher, hidden=spoilt)))
 
     for loss in (HiddenMse(kind="hidden_mse"), EmbeddingMse(kind="embedding_mse"), Nst(kind="nst"), Fsp(kind="fsp")):
-        term = layer_term(loss, ALIKE)
+        term = term_of(loss, ALIKE)
         torch.testing.assert_close(term(other), term(batch))
     assert student.hidden[0].requires_grad

@@ -16,7 +16,7 @@ from limbeck.distillation.losses.logits import (
     soft_targets,
     standardised_logits,
 )
-from limbeck.distillation.terms.logits import LogitTerm
+from limbeck.distillation.objective import term_of
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.recipe.losses import Dist, Dkd, HardLabels, JensenShannon, LogitMse, SoftTargets, StandardisedLogits
 
@@ -63,8 +63,8 @@ def test_it_is_its_formula_with_the_settings_of_the_recipe(
 ) -> None:
     batch = make_batch(Shapes())
 
-    found = LogitTerm(loss, Shapes())(batch)
+    found = term_of(loss, Shapes())(batch)
 
     expected = formula(batch.student.logits, batch.teacher.logits, batch.labels)
     torch.testing.assert_close(found, expected)
-    assert not list(LogitTerm(loss, Shapes()).parameters())
+    assert not list(term_of(loss, Shapes()).parameters())

@@ -1,0 +1,51 @@
+"""The student that sees a bag of words as an ONNX graph."""
+
+import numpy as np
+from onnx import ModelProto, NodeProto
+
+from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, one_more_row, word_graph
+from limbeck.models.bag import BagForSequenceClassification
+
+WORD_WEIGHTS = "word_weights"  # (words), as logarithms
+
+
+def bag_graph(student: BagForSequenceClassification) -> ModelProto:
+    """The graph of `word_graph`.
+
+    The weights stay logarithms, and a softmax makes shares of them. It is one node, and safe whatever was learned; if
+    exponentials were multiplied into the vectors beforehand, they could overflow, or vanish for a whole text.
+    """
+    weighted = student.word_weights is not None
+
+    def read(text: Text) -> list[NodeProto]:
+        return [*_logarithms(text.ids, weighted=weighted), *_mean(text.ids)]
+
+    return word_graph(student, name="bag", read=read, arrays=_arrays(student))
+
+
+def _logarithms(ids: str, *, weighted: bool) -> list[NodeProto]:
+    """Words → `.logarithms` (rows, tokens) of their weights; the lowest number outside, whose share will be 0."""
+    if weighted:
+        return [node("Gather", [WORD_WEIGHTS, f"{ids}.words"], f"{ids}.logarithms")]
+    return [node("Where", [f"{ids}.inside", "like_all_others", "no_weight"], f"{ids}.logarithms")]
+
+
+def _mean(ids: str) -> list[NodeProto]:
+    """→ `.features` (rows, width): Σ exp(wᵢ)·vᵢ / Σ exp(wᵢ)."""
+    return [
+        node("Gather", [EMBEDDINGS, f"{ids}.words"], f"{ids}.vectors"),  # (rows, tokens, width), zeros outside
+        node("Softmax", [f"{ids}.logarithms"], f"{ids}.shares", axis=1),
+        node("Unsqueeze", [f"{ids}.shares", "axis_1"], f"{ids}.shares_3d"),  # (rows, 1, tokens)
+        node("MatMul", [f"{ids}.shares_3d", f"{ids}.vectors"], f"{ids}.mean"),  # (rows, 1, width)
+        node("Flatten", [f"{ids}.mean"], f"{ids}.features", axis=1),
+    ]
+
+
+def _arrays(student: BagForSequenceClassification) -> Arrays:
+    """The constants of the nodes above, by name."""
+    if student.word_weights is None:
+        return {
+            "like_all_others": np.array(0.0, dtype=np.float32),
+            "no_weight": np.array(LOWEST, dtype=np.float32),
+        }
+    return {WORD_WEIGHTS: one_more_row(numpy_of(student.word_weights.weight[:, 0]), LOWEST)}

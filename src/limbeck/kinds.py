@@ -1,0 +1,188 @@
+"""What comes in kinds, students and losses: one row for each, which names everything that a kind has to give.
+
+A row names code as "package.module:attribute", looked up when it is first needed. So the table costs nothing to import,
+is open to every room, and needs no torch. tests/architecture/test_kinds.py holds every row to what it promises.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+DEFAULT_STUDENT = "bilstm"  # of a `[student]` table without a kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentKind:
+    """A kind of student: `[student] kind = "…"`. Fields that name code are of the form "package.module:attribute"."""
+
+    kind: str  # in recipes, in the names of variants and of folders, and of the graph
+    title: str  # in cards and reports
+    section: str  # its class of recipe section: a WordStudent, or one of its own
+    network: str  # (section, **task) → the network with fresh weights
+    model_type: str | None  # in its config.json; None: any family that transformers has
+    config_class: str | None  # for Hugging Face's Auto classes; None: transformers has it
+    model_class: str | None
+    graph: str  # (network) → its ONNX graph in fp32; (network, pair=…) where it reads pairs together
+    int8: str  # (graph) → the same in int8
+    multiply_adds: str  # (config, tokens=…, classes=…, exported=…) → of one row
+    native_plan: str | None  # (graph) → its network in the C++ extension; None: onnxruntime alone runs it
+    size_levers: tuple[str, ...]  # keys of [student], besides the vocabulary, that make it smaller
+    tokenizer: Literal["words", "framed"]  # a StudentTokenizer, or a FramedTokenizer: special tokens around a text
+    pairs: Literal["apart", "together"]  # whether it reads the two texts of a row one by one, or as one input
+    starts_from: Literal["word_vectors", "teacher_layers"]  # what it can have of the teacher before it is trained
+    has_layers: bool  # that losses on layers can read; its features are then the last state of the first token
+
+
+STUDENT_KINDS: dict[str, StudentKind] = {
+    row.kind: row
+    for row in (
+        StudentKind(
+            kind="bilstm",
+            title="Bi-LSTM",
+            section="limbeck.recipe.student:BiLstm",
+            network="limbeck.models.bilstm:bilstm",
+            model_type="limbeck_bilstm",
+            config_class="limbeck.models.bilstm:BiLstmConfig",
+            model_class="limbeck.models.bilstm:BiLstmForSequenceClassification",
+            graph="limbeck.export.bilstm_graph:bilstm_graph",
+            int8="limbeck.export.bilstm_graph:bilstm_int8",
+            multiply_adds="limbeck.models.bilstm:bilstm_multiply_adds",
+            native_plan="limbeck.runtime.native_graph:recurrent",
+            size_levers=("hidden_size", "embedding_size", "vector_rank"),
+            tokenizer="words",
+            pairs="apart",
+            starts_from="word_vectors",
+            has_layers=False,
+        ),
+        StudentKind(
+            kind="textcnn",
+            title="text CNN",
+            section="limbeck.recipe.student:TextCnn",
+            network="limbeck.models.textcnn:textcnn",
+            model_type="limbeck_textcnn",
+            config_class="limbeck.models.textcnn:TextCnnConfig",
+            model_class="limbeck.models.textcnn:TextCnnForSequenceClassification",
+            graph="limbeck.export.textcnn_graph:textcnn_graph",
+            int8="limbeck.export.textcnn_graph:textcnn_int8",
+            multiply_adds="limbeck.models.textcnn:textcnn_multiply_adds",
+            native_plan="limbeck.runtime.native_graph:convolution",
+            size_levers=("filters", "embedding_size", "vector_rank"),
+            tokenizer="words",
+            pairs="apart",
+            starts_from="word_vectors",
+            has_layers=False,
+        ),
+        StudentKind(
+            kind="bag",
+            title="weighted mean of word vectors",
+            section="limbeck.recipe.student:Bag",
+            network="limbeck.models.bag:bag",
+            model_type="limbeck_bag",
+            config_class="limbeck.models.bag:BagConfig",
+            model_class="limbeck.models.bag:BagForSequenceClassification",
+            graph="limbeck.export.bag_graph:bag_graph",
+            int8="limbeck.export.int8:int8_graph",
+            multiply_adds="limbeck.models.bag:bag_multiply_adds",
+            native_plan="limbeck.runtime.native_graph:bag",
+            size_levers=("dense_size", "embedding_size", "vector_rank"),
+            tokenizer="words",
+            pairs="apart",
+            starts_from="word_vectors",
+            has_layers=False,
+        ),
+        StudentKind(
+            kind="transformer",
+            title="small transformer",
+            section="limbeck.recipe.student:Transformer",
+            network="limbeck.models.transformer:transformer_student",
+            model_type=None,
+            config_class=None,
+            model_class=None,
+            graph="limbeck.export.transformer_graph:transformer_graph",
+            int8="limbeck.export.transformer_int8:transformer_int8",
+            multiply_adds="limbeck.models.multiply_adds:transformer_multiply_adds",
+            native_plan=None,
+            size_levers=("layers", "width", "inner_size"),
+            tokenizer="framed",
+            pairs="together",
+            starts_from="teacher_layers",
+            has_layers=True,
+        ),
+    )
+}
+
+
+def kind_of_config(model_type: str) -> StudentKind:
+    """The kind of student whose config.json says this; a family that transformers has is that of the kind without."""
+    by_model_type = {row.model_type: row for row in STUDENT_KINDS.values()}
+    return by_model_type.get(model_type, by_model_type[None])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossKind:
+    """A kind of loss: `[[distillation.losses]] kind = "…"`. Code is named as "package.module:attribute"."""
+
+    kind: str
+    section: str  # its class of recipe section
+    function: str | None  # the formula, a pure function of tensors; None for a user's own
+    function_of_sets: str | None  # the formula for rows of several labels; None: the same, or there is none
+    term: str  # (section, shapes) → the Term that calls the formula
+
+
+def _loss(
+    kind: str, section: str, group: str, *, term: str, function: str | None = None, function_of_sets: str | None = None
+) -> LossKind:
+    """A loss of this package: formulas of its group are in one file, terms in another; by default the function has the
+    name of the kind."""
+    formulas = f"limbeck.distillation.losses.{group}"
+    return LossKind(
+        kind=kind,
+        section=f"limbeck.recipe.losses:{section}",
+        function=f"{formulas}:{function or kind}",
+        function_of_sets=f"{formulas}:{function_of_sets}" if function_of_sets else None,
+        term=f"limbeck.distillation.terms.{group}:{term}",
+    )
+
+
+LOSS_KINDS: dict[str, LossKind] = {
+    row.kind: row
+    for row in (
+        _loss("hard_labels", "HardLabels", "logits", term="LabelTerm", function_of_sets="hard_label_sets"),
+        _loss("logit_mse", "LogitMse", "logits", term="LogitTerm"),
+        _loss("soft_targets", "SoftTargets", "logits", term="LogitTerm", function_of_sets="soft_target_sets"),
+        _loss("jensen_shannon", "JensenShannon", "logits", term="LogitTerm"),
+        _loss("dkd", "Dkd", "logits", term="LogitTerm"),
+        _loss("dist", "Dist", "logits", term="LogitTerm"),
+        _loss("standardised_logits", "StandardisedLogits", "logits", term="LogitTerm"),
+        _loss("hint", "Hint", "features", term="ProjectedFeatures"),
+        _loss("feature_cosine", "FeatureCosine", "features", term="ProjectedFeatures"),
+        _loss("spkd", "Spkd", "features", term="FeatureTerm"),
+        _loss("rkd", "Rkd", "features", term="FeatureTerm"),
+        _loss("factor_transfer", "FactorTransfer", "features", term="Factors"),
+        _loss("pkt", "Pkt", "features", term="FeatureTerm"),
+        _loss("vid", "Vid", "features", term="Variational"),
+        _loss("hidden_mse", "HiddenMse", "layers", term="HiddenStates"),
+        _loss("hidden_cosine", "HiddenCosine", "layers", term="HiddenStates"),
+        _loss("attention_mse", "AttentionMse", "layers", term="Attention"),
+        _loss("attention_kl", "AttentionKl", "layers", term="Attention"),
+        _loss("pkd", "Pkd", "layers", term="Patience"),
+        _loss("nst", "Nst", "layers", term="Selectivity"),
+        _loss("embedding_mse", "EmbeddingMse", "layers", term="Embeddings", function="hidden_mse"),
+        _loss("minilm", "MiniLm", "layers", term="LastRelations"),
+        _loss("minilm_v2", "MiniLmV2", "layers", term="HeadRelations"),
+        _loss("fsp", "Fsp", "layers", term="Flow"),
+        LossKind(
+            kind="custom",
+            section="limbeck.recipe.losses:Custom",
+            function=None,
+            function_of_sets=None,
+            term="limbeck.distillation.terms.custom:CustomTerm",
+        ),
+    )
+}
+
+
+def resolved(name: str) -> Any:
+    """What a row names as "package.module:attribute"."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -24,7 +24,7 @@ def epochs(known: Known) -> list[Finding]:
 
 def _of_teacher(known: Known) -> Iterator[Finding]:
     path, teacher = known.teacher.folder / "history.json", known.teacher.facts
-    history = json.loads(path.read_text(encoding="utf-8")) if path.is_file() and teacher.kind == "encoder" else []
+    history = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
     if is_rising(history, rows=len(known.corpus.splits["dev"])):
         yield _rising(f"the teacher {teacher.name} was", history, key="teacher.epochs")
 

@@ -70,7 +70,7 @@ class ReadyTeachers:
         """How many numbers all of them hold together."""
         sizes = [kind_of(member).parameters(member, self._look(number)) for number, member in enumerate(self.members)]
         if None in sizes:
-            raise NotThere("the size of a teacher is not known before it is asked")
+            raise NotThere("the size of the teacher is not known")
         return sum(size for size in sizes if size is not None)
 
     def _look(self, number: int) -> BeforeRun:

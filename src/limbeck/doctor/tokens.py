@@ -10,6 +10,7 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from limbeck.artifacts.rows import Rows
+from limbeck.errors import CheckpointDamaged
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_reader import StudentReader
 from limbeck.text.student_tokenizer import UNK, StudentTokenizer

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.recipe import Recipe
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
+from limbeck.teacher.kinds import kind_of
 from limbeck.timing.cost import teacher_size, weighable
 from limbeck.timing.costing import measure_costs
 from limbeck.timing.machine import machine_facts
@@ -119,7 +120,7 @@ def _teacher_facts(
         "name": kind_of(facts).report_name(facts),
         "role": "teacher",
         "kind": facts.kind,
-        **({"members": list(facts.members)} if facts.members else {}),
+        **({"members": [PurePosixPath(name).name for name in facts.members]} if facts.members else {}),
         "precision": facts.precision,
         **({"exported": True} if weighed and all(member.is_exported for member in weighed) else {}),
         **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not weighed else {}),

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,7 @@ def files_of_call(call: str) -> list[Path]:
     """The file of the module, and where the function was defined elsewhere that file too; none of what is built in."""
     function = resolve_call(call)
     files = [getattr(import_module(call.partition(":")[0]), "__file__", None)]
-    try:
+    with suppress(TypeError):  # an object that can be called, or a function that is built in
         files.append(inspect.getsourcefile(inspect.unwrap(function)))
-    except TypeError:  # an object that can be called, or a function that is built in
-        pass
     found = [Path(file).resolve() for file in files if file and Path(file).is_file()]
     return list(dict.fromkeys(found))

@@ -1,4 +1,4 @@
-"""`[teacher]`: whose judgement the student learns: a big model, a file of answers, a student, a function, or several."""
+"""`[teacher]`: whose judgement the student learns: a big model, a file of answers, a student, a function, several."""
 
 import json
 from collections.abc import Mapping, Sequence

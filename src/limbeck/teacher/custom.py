@@ -66,7 +66,8 @@ class CustomAnswers:
         """As logits. Raises unless there is a finite number for each text and each class."""
         wanted = (texts, len(self._labels))
         try:
-            values = np.asarray(answer, dtype=np.float64)
+            with np.errstate(over="ignore"):  # what is beyond 32 bits is not finite, and refused below
+                values: Logits = np.asarray(answer, dtype=np.float32)
         except Exception as error:  # rows of different lengths, names of classes, a tensor on a GPU
             found = f"it returned {type(answer).__name__}, which is no array of numbers: {_first_line(error)}"
             raise self._unusable(found, wanted=wanted) from error
@@ -77,7 +78,7 @@ class CustomAnswers:
             found = f"row {bad[0]} of {texts:,} is not finite: {_numbers(values[bad[0]])}"
             raise self._unusable(found, wanted=wanted)
         if self._is_logits:
-            return values.astype(np.float32)
+            return values
         bad = np.flatnonzero(~are_probabilities(values, multi_label=self._multi_label))
         if len(bad):
             row = values[bad[0]]
@@ -186,10 +187,10 @@ def _built(call: str, *, labels: list[str], options: dict[str, Any]) -> Answer:
     except Exception as error:
         raise CustomTeacherUnusable(call=call, reason=f"it failed: {_first_line(error)}", advice=BUILT) from error
     if not callable(answer):
-        reason = f"it returned {type(answer).__name__}, which is no function"
-        raise CustomTeacherUnusable(call=call, reason=reason, advice=BUILT)
-    found: Answer = answer
-    return found
+        found = f"it returned {type(answer).__name__}, which is no function"
+        raise CustomTeacherUnusable(call=call, reason=found, advice=BUILT)
+    built: Answer = answer
+    return built
 
 
 def _first_line(error: Exception) -> str:

@@ -58,7 +58,7 @@ def refuse_unusable(teacher: AnyTeacher, *, recipe: str) -> None:
 
 
 def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
-    """A name for each, fit for a folder: its checkpoint's, file's or function's, or a student's with its run's in front.
+    """A name for each, fit for a folder: its checkpoint's, file's or function's, of a student with its run's in front.
 
     Members of the same name are told apart by their settings, not by their place: leaving one out must not make the
     others change folders and be trained again. The same member twice gets a number.

@@ -14,7 +14,7 @@ from limbeck.errors import ArtifactMissing, RecipeNotFound
 from limbeck.progress import SilentReporter
 
 Make = Callable[..., Any]
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "doctor.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "doctor.md"
 
 
 def test_every_check_is_made_or_accounted_for(make_known: Make, make_corpus_of: Make, hundred: Any) -> None:

@@ -165,7 +165,7 @@ def test_what_a_file_cannot_give_is_refused_before_anything_runs(sections: dict[
 def test_a_student_lends_no_pieces(kind: str) -> None:
     wanted = {"bilstm": "pieces", "transformer": "teacher"}[kind]
 
-    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is none"):
+    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is not one"):
         recipe(STUDENT, student={"kind": kind, "vocabulary": {"kind": wanted}})
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -58,7 +58,8 @@ def test_no_kind_lacks_anything() -> None:
 
 
 def test_what_a_kind_lacks_is_named() -> None:
-    incomplete: Any = replace(CUSTOM, open=None, ready=None, advice=replace(CUSTOM.advice, better=""))
+    missing: Any = None
+    incomplete = replace(CUSTOM, open=missing, ready=missing, advice=replace(CUSTOM.advice, better=""))
 
     assert lacking({"custom": incomplete}, (CustomTeacher,), docs()) == [
         *("custom: open", "custom: ready", "custom: advice.better")
@@ -70,9 +71,7 @@ def test_what_a_kind_lacks_is_named() -> None:
 
 def test_a_section_that_says_nothing_of_its_traits_is_named() -> None:
     class Bare(Section):
-        kind: str = "bare"
-
-    Bare.model_fields["kind"].annotation = CustomTeacher.model_fields["kind"].annotation
+        kind: Literal["custom"]
 
     assert "custom: section.traits" in lacking({"custom": CUSTOM}, (Bare,), docs())
 

@@ -64,8 +64,13 @@ def recipe(write_recipe: Callable[[Path], Path], tmp_path: Path) -> Path:
 def custom(recipe: Path, **keys: Any) -> str:
     options = {"path": str(recipe.parent / "toy.csv"), **keys.pop("options", {})}
     table = {"kind": "custom", "call": "bag_teacher:bag_of_words", "texts_per_call": 16, **keys}
-    written = ", ".join(f"{key} = {json.dumps(value)}" for key, value in options.items())
-    return f"teacher={{{', '.join(f'{key} = {json.dumps(value)}' for key, value in table.items())}, options={{{written}}}}}"
+    return f"teacher={_inline({**table, 'options': options})}"
+
+
+def _inline(table: dict[str, Any]) -> str:
+    """As TOML writes it; its texts, numbers and truths are those of JSON."""
+    values = {key: _inline(value) if isinstance(value, dict) else json.dumps(value) for key, value in table.items()}
+    return "{" + ", ".join(f"{key} = {value}" for key, value in values.items()) + "}"
 
 
 def test_from_csv_to_exported_student(own: Any, recipe: Path, tmp_path: Path) -> None:
@@ -119,7 +124,8 @@ def test_columns_in_the_wrong_order_stop_the_run(own: Any, recipe: Path, tmp_pat
     assert "order of `labels`" in order.advice
 
 
-def test_it_may_be_a_member(own: Any, recipe: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("own")
+def test_it_may_be_a_member(recipe: Path, tmp_path: Path) -> None:
     table = custom(recipe).removeprefix("teacher=")
     turned = custom(recipe, options={"turned": False}, name="again").removeprefix("teacher=")
     ensemble = f"teacher={{kind='ensemble', combine='weighted', members=[{table}, {turned}]}}"

@@ -1,15 +1,16 @@
-"""A teacher as an artifact: an encoder, a file's answers, a student of another run, or a list; with teacher.json."""
+"""A teacher as an artifact, whatever its kind: the files that decide its answers, and teacher.json about it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.artifacts.model_folder import GRAPH
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
+BESIDE_ANSWERS = ("history.json", "teacher.json")  # files about how it came about, not about what it answers
 ANSWERS = "answers.arrow"  # of a teacher that is a file: content key → logits, see limbeck.artifacts.answers
 
 
@@ -20,7 +21,7 @@ class TeacherFacts:
     name: str  # the checkpoint or file it came from
     labels: list[str]
     dev_accuracy: float | None  # None where it was not judged by itself: an ensemble, a file without dev rows
-    kind: Literal["encoder", "file", "student", "ensemble"] = "encoder"
+    kind: str = "encoder"  # of the recipe: a row of limbeck.teacher.kinds
     dev_skill: float | None = None  # how far above guessing, see limbeck.training.skill; None where dev has no answers
     dev_rows: int | None = None  # dev rows it was judged on
     multi_label: bool = False
@@ -33,12 +34,14 @@ class TeacherFacts:
     members: dict[str, str] = field(default_factory=dict)  # of an ensemble: name → fingerprint
     weights: list[float] = field(default_factory=list)  # of an ensemble: how much each member counts; they sum to 1
     combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
+    texts_per_call: int | None = None  # that it is asked for at most, each call kept by itself; None: any number
 
 
 @dataclass(frozen=True)
 class TeacherFolder:
     """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. A student: the
-    files of its folder, or of the exported model. Always teacher.json, and history.json where something was trained."""
+    files of its folder, or of the exported model. A function: custom.json. Always teacher.json, and history.json where
+    something was trained."""
 
     folder: Path
 
@@ -51,20 +54,11 @@ class TeacherFolder:
         which it is made to answer: its own files have them in its own.
         """
         manifest = read_manifest(self.folder, kind="teacher")
-        facts = self.facts
-        beside = ("history.json", "teacher.json")  # how it came about, not what it answers
-        files = [f"{name} {entry['blake2b']}" for name, entry in manifest.files.items() if name not in beside]
-        reading: list[object] = [facts.max_length, facts.precision]
-        if facts.long_texts != "head":
-            reading += [facts.long_texts, facts.head_share]
-        if facts.kind == "student":
-            reading += ["student", facts.labels]
-        together = [facts.combine, facts.weights, list(facts.members.values())] if facts.members else []
-        return fingerprint_of("\n".join([*files, *(str(value) for value in (*reading, *together))]))
+        return fingerprint_of_teacher({name: entry["blake2b"] for name, entry in manifest.files.items()}, self.facts)
 
     @property
     def facts(self) -> TeacherFacts:
-        """What stands in teacher.json."""
+        """What is in teacher.json."""
         return TeacherFacts(**json.loads((self.folder / "teacher.json").read_text(encoding="utf-8")))
 
     @property
@@ -97,6 +91,18 @@ class TeacherFolder:
     def tokenizer_json(self) -> str:
         """An encoder's fast tokenizer, as the tokenizers library writes it."""
         return (self.folder / "tokenizer.json").read_text(encoding="utf-8")
+
+
+def fingerprint_of_teacher(files: Mapping[str, object], facts: TeacherFacts) -> str:
+    """Of the digests of its files, by name, and of what the facts say about how it answers."""
+    named = [f"{name} {digest}" for name, digest in files.items() if name not in BESIDE_ANSWERS]
+    reading: list[object] = [facts.max_length, facts.precision]
+    if facts.long_texts != "head":
+        reading += [facts.long_texts, facts.head_share]
+    if facts.kind == "student":  # its files have the classes in its own order
+        reading += ["student", facts.labels]
+    together = [facts.combine, facts.weights, list(facts.members.values())] if facts.members else []
+    return fingerprint_of("\n".join([*named, *(str(value) for value in (*reading, *together))]))
 
 
 def save_teacher_facts(folder: Path, facts: TeacherFacts) -> None:

@@ -23,7 +23,7 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Transformer
-from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
 from limbeck.training.modes import quiet_transformers
 
 ANY_WIDTH = 8  # of features: no loss on them depends on it
@@ -78,8 +78,7 @@ def _room(recipe: Recipe, limit: SizeLimit) -> Room:
 
 def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:
     """The teacher, or of an ensemble the first member, that has tokens and layers."""
-    members = teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
-    return next((member for member in members if isinstance(member, EncoderTeacher)), None)
+    return next((member for member in each_teacher(teacher) if isinstance(member, EncoderTeacher)), None)
 
 
 def _refuse_unlearned_classes(distillation: Distillation, student: Transformer, theirs: Any) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ class Asked:
     """What a teacher said of dev rows."""
 
     name: str
-    kind: Literal["encoder", "file", "student", "ensemble"]
+    kind: str  # a row of limbeck.teacher.kinds
     rows: Rows  # of dev, with a label
     logits: npt.NDArray[np.float32]  # (rows, classes)
 

@@ -11,7 +11,8 @@ from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.likely_reasons import HARDLY_BETTER, NOTHING_LEFT, model_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm, Transformer, WordStudent
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher
+from limbeck.recipe.teacher import each_teacher
+from limbeck.teacher.kinds import kind_of
 
 WIDE, LONG = 300, 12  # hidden size and epochs of those recipes
 MANY_WORDS, NARROW = 100_000, 128  # and words, and the numbers a word that they then have
@@ -81,9 +82,7 @@ def _more_copies(recipe: Recipe) -> Iterator[Lever]:
     """These bring most."""
     if recipe.transfer is None:
         yield Lever("unlabelled text of the same kind ([transfer])")
-    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
-    is_file = any(isinstance(member, FileTeacher) for member in members)  # which says nothing of texts made anew
-    if recipe.augmentation is None and not is_file:
+    if recipe.augmentation is None and all(one.traits.answers_new_texts for one in each_teacher(recipe.teacher)):
         yield Lever("changed copies of the rows ([augmentation])")
 
 
@@ -130,12 +129,6 @@ def _could_stand_still(student: BiLstm) -> bool:
 FAR_BELOW = 0.02  # of accuracy
 FEWEST_ROWS = 2  # that the distance must be more than
 MOST_LEVERS = 3
-BETTER = {
-    "encoder": "a larger checkpoint",
-    "file": "what a stronger model says",
-    "student": "a larger student, or the model that taught it",
-    "ensemble": "larger members",
-}
 
 
 def headroom(known: Known) -> list[Finding]:
@@ -176,13 +169,13 @@ def _little_to_teach(known: Known, teacher: float) -> Iterator[Finding]:
             f"the teacher has little to teach: it is {'worse' if teacher < alone else 'hardly better'} than the "
             "student alone",
             f"{teacher:.1%} against {alone:.1%} alone",
-            f"A better teacher would help most: {BETTER[known.recipe.teacher.kind]}{several}.",
+            f"A better teacher would help most: {kind_of(known.recipe.teacher).advice.better}{several}.",
         )
 
 
 def _can_be_several(recipe: Recipe) -> bool:
     """Whether teacher.seeds may be set: losses on features or layers are taught by one encoder alone."""
-    trained = isinstance(recipe.teacher, EncoderTeacher) and recipe.teacher.train != "none"
+    trained = kind_of(recipe.teacher).is_fine_tuned(recipe.teacher)
     return trained and recipe.features == "none" and "layers" not in recipe.distillation.needs
 
 

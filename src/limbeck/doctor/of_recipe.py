@@ -20,6 +20,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.load import LoadedRecipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
+from limbeck.teacher.run import refuse_unusable
 from limbeck.text.piece_tokenizer import cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
@@ -45,6 +46,7 @@ def known_of_recipe(loaded: LoadedRecipe, *, scratch: Path, asks: bool = True, r
     collected.add("trackers", lambda: refuse_unknown_trackers(recipe.tracking.trackers))
     collected.add("transfer", lambda: _transfer(recipe, corpus, scratch=scratch, reporter=reporter), check="transfer")
     teachers = ReadyTeachers(recipe, corpus, scratch=scratch, asks=asks, reporter=reporter)
+    collected.add("usable_teacher", lambda: refuse_unusable(recipe.teacher, recipe=loaded.source.name), check="teacher")
     for name in ("teacher_readings", "teacher_parameters", "asked", "asked_twice"):
         collected.add(name, partial(getattr, teachers, name), check="teacher")
     collected.add("pretraining", lambda: refuse_pretraining(recipe.teacher), check="teacher")

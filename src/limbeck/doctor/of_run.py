@@ -27,6 +27,7 @@ from limbeck.labeling.verification import TOLERANCES
 from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
+from limbeck.teacher.kinds import kind_of
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
 
@@ -231,7 +232,7 @@ class _Run:
         if not asks:
             raise NotThere("the teacher was not to be asked")
         labelled, name = self.labelled(), self.teacher().facts.name
-        if all(member.facts.kind == "file" for member in self.members().values()):
+        if not any(kind_of(member.facts).traits.answers_new_texts for member in self.members().values()):
             raise NotThere("the teacher is a file, which always says the same")
         rows = sample(labelled.splits["train"], most=ROWS_ASKED)
         asking = _sources(self.folder) if sources is None else sources

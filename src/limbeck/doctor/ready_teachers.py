@@ -1,43 +1,27 @@
 """The teachers of a recipe before a run: where they are, how they read, and what those say that are ready."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from huggingface_hub import snapshot_download
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.doctor.known import Asked, AskedTwice, NotThere
-from limbeck.doctor.tokens import TeacherReading, sample, weights_in
+from limbeck.doctor.tokens import TeacherReading, sample
 from limbeck.labeling.verification import TOLERANCES
 from limbeck.progress import Reporter
 from limbeck.recipe.files import why_no_hub
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
-from limbeck.teacher.answers_file import open_answers, read_file_teacher
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, each_teacher
 from limbeck.teacher.checkpoint import OFFLINE_PACKAGES, find_checkpoint
-from limbeck.teacher.loading import load_ready
-from limbeck.teacher.student_asking import open_student
-from limbeck.teacher.student_source import find_student
-from limbeck.teacher.student_teacher import refuse_other_task
-from limbeck.training.device import training_device
+from limbeck.teacher.kinds import kind_of
+from limbeck.teacher.preparation import BeforeRun, ReadyTeacher, labelled
 
 ROWS_ASKED = 128  # of dev
-
-
-@dataclass(frozen=True)
-class _Open:
-    """A ready teacher."""
-
-    name: str
-    section: AnyMember
-    answering: Any  # has a method `logits`
-    precision: str
 
 
 @dataclass(frozen=True)
@@ -53,8 +37,7 @@ class ReadyTeachers:
     @property
     def members(self) -> Sequence[AnyMember]:
         """The members of an ensemble, or the one teacher."""
-        teacher = self.recipe.teacher
-        return teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
+        return each_teacher(self.recipe.teacher)
 
     @cached_property
     def _folders(self) -> list[tuple[EncoderTeacher, Path]]:
@@ -85,79 +68,55 @@ class ReadyTeachers:
     @property
     def teacher_parameters(self) -> int:
         """How many numbers all of them hold together."""
-        sizes = [self._size(member) for member in self.members]
+        sizes = [kind_of(member).parameters(member, self._look(number)) for number, member in enumerate(self.members)]
         if None in sizes:
-            raise NotThere("a teacher that is a file has no size")
+            raise NotThere("the size of the teacher is not known")
         return sum(size for size in sizes if size is not None)
 
-    def _size(self, member: AnyMember) -> int | None:
-        match member:
-            case EncoderTeacher():
-                return weights_in(checkpoint_here(member.checkpoint))
-            case StudentTeacher():
-                return find_student(member.path).facts.parameters
-            case _:
-                return None
+    def _look(self, number: int) -> BeforeRun:
+        return BeforeRun(self.corpus, self.scratch / f"teacher-{number}", checkpoint_here, self.reporter)
 
     @cached_property
-    def _ready(self) -> list[_Open]:
+    def _ready(self) -> list[tuple[AnyMember, ReadyTeacher]]:
+        """Those that are taken as they are. Raises what a run would raise of classes that do not fit."""
         if not self.asks:
             raise NotThere("the teacher was not to be asked")
-        opened = [one for number, member in enumerate(self.members) for one in self._opened(member, number)]
-        if not opened:
+        if any(kind_of(member).problems(member) for member in self.members):
+            raise NotThere("the teacher cannot be used")  # a finding of its own says why
+        looked = [
+            (member, kind_of(member).ready(member, self._look(number))) for number, member in enumerate(self.members)
+        ]
+        ready = [(member, one) for member, one in looked if one is not None]
+        if not ready:
             raise NotThere("the teacher is yet to be fine-tuned")
-        return opened
-
-    def _opened(self, member: AnyMember, number: int) -> Iterator[_Open]:
-        """The teacher, if it is taken as it is. Raises what a run would raise of classes that do not fit."""
-        corpus = self.corpus
-        match member:
-            case FileTeacher():
-                out = self.scratch / f"teacher-{number}"
-                key = Key(section={}, inputs={})
-                folder = read_file_teacher(member, corpus=corpus, out=out, key=key, reporter=self.reporter)
-                yield _Open(folder.facts.name, member, open_answers(folder), "fp32")
-            case StudentTeacher():
-                found = find_student(member.path)
-                refuse_other_task(found, corpus)
-                precision = getattr(found.facts, "precision", "fp32")
-                yield _Open(found.name, member, open_student(found.folder, labels=corpus.labels), precision)
-            case EncoderTeacher() if member.train == "none":
-                encoder = load_ready(
-                    checkpoint_here(member.checkpoint),
-                    section=member,
-                    labels=corpus.labels,
-                    multi_label=corpus.is_multi_label,
-                )
-                encoder.model.to(training_device())
-                yield _Open(Path(member.checkpoint).name, member, encoder, encoder.arithmetic)
+        return ready
 
     @cached_property
     def asked(self) -> list[Asked]:
         """What those that are ready say of some dev rows; a file is asked for all of them."""
-        return [_asked(one, self._rows(one)) for one in self._ready]
+        dev = labelled(self.corpus.splits["dev"])
+        return [
+            _asked(one, member, sample(dev, most=ROWS_ASKED) if member.traits.answers_new_texts else dev)
+            for member, one in self._ready
+        ]
 
     @property
     def asked_twice(self) -> list[AskedTwice]:
         """The same once more. A file is read, not asked."""
-        computing = [(one, said) for one, said in zip(self._ready, self.asked, strict=True) if said.kind != "file"]
+        both = zip(self._ready, self.asked, strict=True)
+        computing = [(one, said) for (member, one), said in both if member.traits.answers_new_texts]
         if not computing:
             raise NotThere("the teacher is a file, which always says the same")
         return [_again(one, said) for one, said in computing]
 
-    def _rows(self, one: _Open) -> Rows:
-        dev = self.corpus.splits["dev"]
-        rows = dev.select(np.flatnonzero(dev.is_labelled))
-        return rows if isinstance(one.section, FileTeacher) else sample(rows, most=ROWS_ASKED)
 
-
-def _asked(one: _Open, rows: Rows) -> Asked:
+def _asked(one: ReadyTeacher, member: AnyMember, rows: Rows) -> Asked:
     logits = one.answering.logits(rows.texts, rows.pairs)
     known = np.flatnonzero(~np.isnan(logits).any(axis=1))
-    return Asked(one.name, one.section.kind, rows.select(known), logits[known])
+    return Asked(one.name, member.kind, rows.select(known), logits[known])
 
 
-def _again(one: _Open, before: Asked) -> AskedTwice:
+def _again(one: ReadyTeacher, before: Asked) -> AskedTwice:
     logits = one.answering.logits(before.rows.texts, before.rows.pairs)
     between = float(np.abs(logits - before.logits).max(initial=0.0))
     return AskedTwice(one.name, len(before.rows), between, from_kept=None, tolerance=TOLERANCES[one.precision])

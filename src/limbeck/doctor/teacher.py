@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Asked, AskedTwice, Known
 from limbeck.errors import some
-from limbeck.teacher.chance import REASONS
+from limbeck.teacher.kinds import KINDS
 from limbeck.training.skill import NEAR_CHANCE, skill
 
 Ints = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ def _swaps(asked: Asked, names: Sequence[str]) -> list[Finding]:
             "error",
             f"the teacher {asked.name} has {some([names[number] for number in cycle], most=4)} in another order",
             some([_given(counts, number, of=names, given=given) for number, given in _steps(cycle)], most=2),
-            "Say which class is which: label_names in [teacher] for a checkpoint, columns for a file.",
+            KINDS[asked.kind].advice.when_swapped,
         )
         for cycle in swapped(counts)
     ]
@@ -82,10 +82,10 @@ def near_chance(known: Known) -> list[Finding]:
         has_ring = labels.ndim == 1 and bool(_swaps(asked, known.corpus.labels))  # told by the other check
         if kappa is None or kappa >= NEAR_CHANCE or has_ring:
             continue
-        reason, advice = REASONS[asked.kind]
+        said = KINDS[asked.kind].advice
         what = f"the teacher {asked.name} does hardly better than guessing"
         evidence = f"Cohen's kappa {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 all right"
-        found.append(Finding("teacher-chance", "error", what, f"{evidence}; {reason}", advice))
+        found.append(Finding("teacher-chance", "error", what, f"{evidence}; {said.guessing}", said.when_guessing))
     return found
 
 

@@ -1,6 +1,5 @@
 """How teacher and student cut texts into tokens: how many there are, and how many of them are unknown."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,28 +97,3 @@ def texts_of(parts: Iterable[Rows]) -> Iterator[str]:
         for part in rows.slices(MOST_ROWS):
             yield from part.texts
             yield from part.pairs or []
-
-
-def weights_in(folder: Path) -> int | None:
-    """How many numbers the safetensors files of a folder hold, by their headers; None where there are none.
-
-    Raises CheckpointDamaged if a header cannot be read.
-    """
-    shapes = [
-        entry["shape"]
-        for path in sorted(folder.glob("*.safetensors"))
-        for name, entry in _header(path).items()
-        if name != "__metadata__"
-    ]
-    return sum(int(np.prod(shape)) for shape in shapes) if shapes else None
-
-
-def _header(path: Path) -> dict[str, dict[str, list[int]]]:
-    """The names and shapes that a safetensors file begins with: eight bytes say how long they are."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        try:
-            header: dict[str, dict[str, list[int]]] = json.loads(file.read(min(size, path.stat().st_size)))
-        except ValueError as error:
-            raise CheckpointDamaged(path=path.parent, reason=f"{path.name} cannot be read: {error}") from None
-    return header

@@ -12,6 +12,7 @@ from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
+from limbeck.teacher.kinds import kind_of
 
 LEAST_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
 FEWEST_ROWS = 2  # that such a rise must be more than
@@ -24,7 +25,8 @@ def epochs(known: Known) -> list[Finding]:
 
 def _of_teacher(known: Known) -> Iterator[Finding]:
     path, teacher = known.teacher.folder / "history.json", known.teacher.facts
-    history = json.loads(path.read_text(encoding="utf-8")) if path.is_file() and teacher.kind == "encoder" else []
+    is_trained_here = path.is_file() and kind_of(teacher).traits.has_tokens
+    history = json.loads(path.read_text(encoding="utf-8")) if is_trained_here else []
     if is_rising(history, rows=len(known.corpus.splits["dev"])):
         yield _rising(f"the teacher {teacher.name} was", history, key="teacher.epochs")
 

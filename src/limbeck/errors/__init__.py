@@ -18,7 +18,7 @@ The messages follow one plan: what is wrong and where, what was found, what to d
     │                          TokenizerNeedsPackages · NeverFineTuned · ClassesDiffer · LabelNamesUnfit
     │                          TaskDiffers · TeacherNearChance · RowsUncovered · NothingCovered · LanguageModelUnfit
     │                          StudentUnfit · FeaturesMissing · LayersUnreadable · PretrainingImpossible
-    │                          TextsNotApart
+    │                          TextsNotApart · CustomTeacherUnusable
     ├── ArtifactError          ArtifactMissing · ArtifactDamaged · FormatTooNew · LabelsDoNotCover · RunBusy
     │                          NothingToCompare · ModelsNotAlike
     ├── StudentError           VectorsMalformed · TokenizerUnsupported · BudgetTooSmall · LayerMapImpossible
@@ -114,6 +114,7 @@ from limbeck.errors.teacher import (
     ClassesDiffer,
     ClassNamesUnfit,
     ClassUnknown,
+    CustomTeacherUnusable,
     FeaturesMissing,
     LabelNamesUnfit,
     LanguageModelUnfit,
@@ -159,6 +160,7 @@ __all__ = [
     "ColumnGivenTwice",
     "ColumnMissing",
     "CustomLossUnusable",
+    "CustomTeacherUnusable",
     "DataError",
     "DependencyMissing",
     "DiskFull",

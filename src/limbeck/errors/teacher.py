@@ -313,6 +313,15 @@ class FeaturesMissing(TeacherError):
         )
 
 
+class CustomTeacherUnusable(TeacherError):
+    """A teacher that is a function of the user's own cannot be found, fails, or does not answer as it must."""
+
+    def __init__(self, *, call: str, reason: str, advice: str = "") -> None:
+        self.call, self.reason = call, reason
+        advice = advice or "Python must find it: install its package, or put PYTHONPATH=. before the command."
+        super().__init__(f"the teacher '{call}' cannot be used\n  {reason}\n{advice}")
+
+
 class TeacherNearChance(TeacherError):
     """A teacher that does hardly better on dev than guessing, or worse."""
 

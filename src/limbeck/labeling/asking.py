@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from limbeck.artifacts.answers import Logits
+from limbeck.artifacts.rows import Rows
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
-from limbeck.labeling.places import Places, locate, unlabelled_texts
-from limbeck.labeling.source import Answer, BlockTeacher, FeatureTeacher, Pooling, Teacher, TeacherSource
+from limbeck.labeling.places import Places, locate, read_labels, unlabelled_texts
+from limbeck.labeling.source import Answer, BlockTeacher, CallTeacher, FeatureTeacher, Pooling, Teacher, TeacherSource
 from limbeck.labeling.store import LabelStore
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
@@ -84,6 +86,20 @@ def answers_of(
     return answered
 
 
+def asked_rows(
+    source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Path, reporter: Reporter
+) -> Logits:
+    """(rows, classes): what one teacher says of these rows alone, found in the store or asked and kept there."""
+    index = TextIndex({"rows": rows})
+    texts, _ = index.distinct_texts()
+    section = section.model_copy(update={"features": "none"})
+    found = answers_of(
+        source, section, index=index, texts=texts, classes=classes, root=root, is_alone=True, reporter=reporter
+    )
+    logits, _ = read_labels(index, found.places, found.store, slice(0, len(index)))
+    return logits
+
+
 def _ask(
     answered: AskedTeacher,
     section: Labeling,
@@ -95,6 +111,9 @@ def _ask(
     """Ask for each missing text, and give back the rows for which there was no answer."""
     queue = _long_texts_first(index, is_missing)
     teacher = answered.source.open()
+    if isinstance(teacher, CallTeacher):
+        at_once = min(section.rows_per_shard, teacher.texts_per_call)
+        section = section.model_copy(update={"rows_per_shard": at_once})
     unanswered = [np.zeros(0, dtype=np.int64)]
     started = time.perf_counter()
     called = "the teacher" if answered.is_alone else answered.source.name

@@ -60,6 +60,13 @@ class BlockTeacher(Teacher, Protocol):
         """
 
 
+@runtime_checkable
+class CallTeacher(Teacher, Protocol):
+    """A teacher that is asked by calls which may cost money and may fail: what one has answered is kept at once."""
+
+    texts_per_call: int
+
+
 @dataclass(frozen=True)
 class TeacherSource:
     """One teacher as this room sees it: who it is, and how to get hold of it."""

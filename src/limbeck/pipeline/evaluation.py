@@ -27,6 +27,7 @@ from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.recipe import Recipe
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
+from limbeck.teacher.kinds import kind_of
 from limbeck.timing.costs import measure_costs, teacher_size, weighable
 from limbeck.timing.machine import machine_facts
 
@@ -68,7 +69,7 @@ def evaluate(
             section=section,
             reporter=reporter,
         )
-        facts = [_teacher_facts(teacher, weighed), *(_candidate_facts(candidate) for candidate in ordered)]
+        facts = [_teacher_facts(teacher, members, weighed), *(_candidate_facts(candidate) for candidate in ordered)]
         models = [
             {**of_model, **of_quality, **of_cost}
             for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
@@ -108,23 +109,23 @@ def _p50(entry: Mapping[str, Any]) -> float | None:
     return float(entry["latency_ms"]["p50"]) if entry["latency_ms"] else None
 
 
-def _teacher_facts(teacher: TeacherFolder, weighed: Sequence[TeacherFolder]) -> dict[str, Any]:
+def _teacher_facts(
+    teacher: TeacherFolder, members: Sequence[TeacherFolder], weighed: Sequence[TeacherFolder]
+) -> dict[str, Any]:
     facts = teacher.facts
+    reasons = [reason for member in members if (reason := kind_of(member.facts).advice.cost_unknown)]
+    of_member = "a member of it" if facts.members else "it"
     return {
-        "name": facts.name if facts.kind in ("student", "ensemble") else _last_name(facts.name),
+        "name": kind_of(facts).report_name(facts),
         "role": "teacher",
         "kind": facts.kind,
-        **({"members": [_last_name(name) for name in facts.members]} if facts.kind == "ensemble" else {}),
+        **({"members": [PurePosixPath(name).name for name in facts.members]} if facts.members else {}),
         "precision": facts.precision,
         **({"exported": True} if weighed and all(member.is_exported for member in weighed) else {}),
+        **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not weighed else {}),
         **teacher_size(weighed),
         "dev_accuracy": facts.dev_accuracy,
     }
-
-
-def _last_name(name: str) -> str:
-    """The last part of a checkpoint's or file's name: a path in front would tell about the machine."""
-    return PurePosixPath(name).name or name
 
 
 def _candidate_facts(candidate: Candidate) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
+from limbeck.teacher.run import refuse_unusable
 from limbeck.timing.machine import machine_facts
 from limbeck.training.tracks import Tracks, refuse_unknown_trackers
 
@@ -62,6 +63,7 @@ def run(
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     refuse_the_impossible(loaded.recipe, size_limit=size_limit_of(loaded.recipe))
+    refuse_unusable(loaded.recipe.teacher, recipe=str(recipe))
     refuse_pretraining(loaded.recipe.teacher)
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}

@@ -9,9 +9,9 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.pipeline.keys import ExtraText, settings
 from limbeck.pretraining.run import pretrain
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, Pretraining
+from limbeck.recipe.teacher import AnyMember, EncoderTeacher, Pretraining, each_teacher
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
-from limbeck.teacher.ensemble import member_names
+from limbeck.teacher.run import member_names
 from limbeck.training.tracks import Tracks
 
 PLACE = "pretrained"
@@ -34,9 +34,8 @@ def pretrained_of(
     recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
 ) -> Pretrained:
     """Pretrain every encoder for which the recipe asks for it, or reuse it."""
-    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
     asked: list[EncoderTeacher] = []
-    for section in map(_asked, members):
+    for section in map(_asked, each_teacher(recipe.teacher)):
         if section is not None and section not in asked:
             asked.append(section)
     names = member_names(asked)  # the checkpoint's, and in the order that was asked for

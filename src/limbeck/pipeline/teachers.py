@@ -1,35 +1,36 @@
 """The teacher of a run: one, or an ensemble whose members are prepared and asked each by itself."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from limbeck.artifacts.answers import Logits
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key, file_digest
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.pretrained_folder import PretrainedFolder
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import PathUnusable
-from limbeck.labeling.run import label
+from limbeck.labeling import label
+from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
-from limbeck.pipeline.keys import ExtraText, settings, texts
+from limbeck.pipeline.keys import ExtraText, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, FileTeacher, each_teacher
 from limbeck.teacher.chance import refuse_guessing
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
-from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
+from limbeck.teacher.ensemble import guessing_of_labels
 from limbeck.teacher.fine_tune import start_encoder
-from limbeck.teacher.run import opened, prepare_teacher
-from limbeck.teacher.student_source import find_student
+from limbeck.teacher.kinds import kind_of
+from limbeck.teacher.preparation import AskAndKeep, OpenTeacher
+from limbeck.teacher.run import member_names, opened, prepare_teacher
 from limbeck.training.tracks import Tracks
 
 STORE = ".label-store"
-# What does not change the answers of a teacher, or only in the last digits: asking for it must not train it anew.
-NO_LESSON = ("near_chance", "processes", "compile")
-AS_IT_IS = {"kind", "train", "label_names", "max_length", "long_texts", "head_share", "precision"}
 
 
 class OpenedOnce:
@@ -85,46 +86,36 @@ class Teachers:
 def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks) -> Teachers:
     """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
     section = recipe.teacher
+    prepare = partial(_prepared, recipe=recipe, corpus=corpus, pretrained=pretrained, work=work, tracks=tracks)
     if not isinstance(section, EnsembleTeacher):
-        teacher = _member(section, "teacher", corpus, pretrained, work, tracks=tracks, table="[teacher]")
+        teacher = prepare(section, "teacher", table="[teacher]")
         return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher)})
     table = f"its [[teacher.members]] table{' (with teacher.seeds: in [teacher])' if section.is_of_seeds else ''}"
     members = {
-        name: _member(member, f"teachers/{name}", corpus, pretrained, work, tracks=tracks, table=table)
-        for name, member in member_names(section.members).items()
+        name: prepare(member, f"teachers/{name}", table=table) for name, member in member_names(section.members).items()
     }
-    together = work.step(
-        "teacher",
-        kind="teacher",
-        key=Key(
-            section={"combine": section.combine, "members": list(members)},  # in order: the first lends its pieces
-            inputs={
-                "corpus": corpus.training_fingerprint,
-                **{f"member {name}": folder.fingerprint for name, folder in members.items()},
-            },
-        ),
-        load=TeacherFolder,
-        make=lambda out, key: join_teachers(section, members=members, corpus=corpus, out=out, key=key),
-    )
+    together = prepare(section, "teacher", members=members)
     return Teachers(together, {name: OpenedOnce(folder) for name, folder in members.items()})
 
 
-def _member(
-    section: AnyMember,
+def _prepared(
+    section: AnyTeacher,
     name: str,
+    *,
+    recipe: Recipe,
     corpus: Corpus,
     pretrained: Pretrained,
     work: RunFolder,
-    *,
     tracks: Tracks,
-    table: str,
+    table: str | None = None,
+    members: Mapping[str, TeacherFolder] | None = None,
 ) -> TeacherFolder:
-    before = pretrained.of(section)
-    origin = {**_origin(section), **({} if before is None else {"pretrained": before.fingerprint})}
+    """One teacher, or several joined; with the `table` that it comes from, one that guesses is refused."""
+    before = None if isinstance(section, EnsembleTeacher) else pretrained.of(section)
     teacher = work.step(
         name,
         kind="teacher",
-        key=Key(section=_settings(section), inputs={**origin, "corpus": corpus.training_fingerprint}),
+        key=_key(section, corpus=corpus, pretrained=before, members=members or {}),
         load=TeacherFolder,
         make=lambda out, key: prepare_teacher(
             section,
@@ -134,49 +125,56 @@ def _member(
             reporter=work.reporter,
             tracks=tracks,
             pretrained=before.folder if before else None,
+            members=members,
+            ask=_asking(recipe, corpus, work),
         ),
     )
-    refuse_guessing(
-        teacher.facts,
-        near_chance=section.near_chance,
-        table=table,
-        reporter=work.reporter,
-        has_read_together=corpus.is_pair and _is_fine_tuned(section) and not teacher.reads_apart,
-    )
+    if table is not None:
+        refuse_guessing(
+            teacher.facts,
+            near_chance=section.near_chance,
+            table=table,
+            reporter=work.reporter,
+            has_read_together=corpus.is_pair and kind_of(section).is_fine_tuned(section) and not teacher.reads_apart,
+        )
     return teacher
 
 
-def _is_fine_tuned(section: AnyMember) -> bool:
-    return isinstance(section, EncoderTeacher) and section.train != "none"
+def _key(
+    section: AnyTeacher, *, corpus: Corpus, pretrained: PretrainedFolder | None, members: Mapping[str, TeacherFolder]
+) -> Key:
+    """What the kind says decides about the answers, and what the teacher is made from."""
+    kind = kind_of(section)
+    return Key(
+        section={**kind.settings(section), **({"members": list(members)} if members else {})},  # the first lends pieces
+        inputs={
+            **kind.inputs(section),
+            **({"pretrained": pretrained.fingerprint} if pretrained else {}),
+            "corpus": corpus.training_fingerprint,
+            **{f"member {name}": folder.fingerprint for name, folder in members.items()},
+        },
+    )
 
 
-def _settings(section: AnyMember) -> dict[str, Any]:
-    """What of the section decides about the teacher's answers."""
-    if isinstance(section, StudentTeacher):
-        return settings(section, without=(*NO_LESSON, "path"))
-    if isinstance(section, FileTeacher):
-        return settings(section, without=(*NO_LESSON, "path", "uncovered"))
-    unread = ["head_share"] if section.long_texts == "head" else []
-    unread += ["pairs"] if section.pairs == "together" else []  # teachers from before that key stay
-    kept = settings(section, without=(*NO_LESSON, "checkpoint", "pretraining", "seeds", *unread))
-    return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
+def _asking(recipe: Recipe, corpus: Corpus, work: RunFolder) -> AskAndKeep:
+    """Asking by way of the label store, so that what a teacher answers while it is judged is not asked again."""
+
+    def ask(teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
+        source = TeacherSource(name=name, fingerprint=fingerprint, open=lambda: teacher)
+        root, classes = _store(recipe, work), len(corpus.labels)
+        return asked_rows(source, recipe.labeling, rows=rows, classes=classes, root=root, reporter=work.reporter)
+
+    return ask
 
 
-def _origin(section: AnyMember) -> dict[str, str]:
-    if isinstance(section, StudentTeacher):
-        return {"student": find_student(section.path).fingerprint}
-    if isinstance(section, FileTeacher):
-        if not Path(section.path).is_file():
-            reason, advice = "it is a folder", "Give the file of probabilities in it as teacher.path."
-            raise PathUnusable(path=section.path, reason=reason, advice=advice)
-        return {"file": file_digest(Path(section.path))}
-    return {"checkpoint": checkpoint_fingerprint(section.checkpoint)}
+def _store(recipe: Recipe, work: RunFolder) -> Path:
+    """The folder of the label store."""
+    return Path(recipe.labeling.store) if recipe.labeling.store else work.folder.parent / STORE
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:
     """The table of the encoder, or of the first among several teachers."""
-    members = recipe.teacher.members if isinstance(recipe.teacher, EnsembleTeacher) else [recipe.teacher]
-    return next(member for member in members if isinstance(member, EncoderTeacher))
+    return next(member for member in each_teacher(recipe.teacher) if isinstance(member, EncoderTeacher))
 
 
 def untaught(section: EncoderTeacher, corpus: Corpus) -> Callable[[], Any] | None:
@@ -211,7 +209,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
             combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
             uncovered=uncovered,
             fingerprint=teachers.teacher.fingerprint,
-            store=Path(section.store) if section.store else work.folder.parent / STORE,
+            store=_store(recipe, work),
             out=out,
             key=key,
             reporter=work.reporter,
@@ -224,9 +222,8 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
 
 
 def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:
-    section = recipe.teacher
-    members = section.members if isinstance(section, EnsembleTeacher) else [section]
-    return next((member.uncovered for member in members if isinstance(member, FileTeacher)), "stop")
+    files = (member for member in each_teacher(recipe.teacher) if isinstance(member, FileTeacher))
+    return next((file.uncovered for file in files), "stop")
 
 
 def teacher_sources(run: Path) -> list[TeacherSource]:

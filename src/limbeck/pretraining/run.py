@@ -20,7 +20,7 @@ from limbeck.pretraining.loading import Guesser, guessing_tokenizer, load_guesse
 from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.pretraining.texts import Places, TextRows, chosen_texts, token_rows
 from limbeck.progress import Reporter
-from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, Pretraining
+from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, Pretraining, each_teacher
 from limbeck.training.batches import length_batches
 from limbeck.training.device import choose_arithmetic, training_device
 from limbeck.training.loop import train
@@ -144,7 +144,10 @@ def _tell(history: History, texts: TextRows, guesser: Guesser, *, what: str, rep
 
 def refuse_pretraining(teacher: AnyTeacher) -> None:
     """Raise what pretraining would raise after the data was read: not every checkpoint can guess masked words."""
-    members = teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
-    encoders = [member for member in members if isinstance(member, EncoderTeacher) and member.pretraining is not None]
+    encoders = [
+        member
+        for member in each_teacher(teacher)
+        if isinstance(member, EncoderTeacher) and member.pretraining is not None
+    ]
     for checkpoint in dict.fromkeys(encoder.checkpoint for encoder in encoders):
         guessing_tokenizer(find_checkpoint(checkpoint), name=checkpoint)

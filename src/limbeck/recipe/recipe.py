@@ -16,7 +16,7 @@ from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
 from limbeck.recipe.student import SHORTEST, BiLstm, WordStudent
-from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher, Teacher
+from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
 
@@ -41,7 +41,7 @@ class Recipe(Section):
     augmentation: Augmentation | None = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
     teacher: Teacher = EncoderTeacher()
-    """The big model, or what one said, or a student of another run, or several of them."""
+    """The big model, or a file of its answers, a student of another run, a function of your own, or several of them."""
     labeling: Labeling = Labeling()
     """How the teacher is asked."""
     student: Student = BiLstm()
@@ -106,7 +106,7 @@ class Recipe(Section):
 
     def _teacher_fits(self) -> None:
         """What the rooms behind the teacher ask of it, it must be able to give."""
-        members = self.teacher.members if isinstance(self.teacher, EnsembleTeacher) else [self.teacher]
+        members = each_teacher(self.teacher)
         if any(
             isinstance(member, FileTeacher) and (member.pair is None) != (self.corpus.pair is None)
             for member in members
@@ -121,11 +121,11 @@ class Recipe(Section):
                     'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
                 )
         wanted = self.student.vocabulary.kind
-        if wanted != "words" and not any(isinstance(member, EncoderTeacher) for member in members):
+        if wanted != "words" and not any(member.traits.has_tokens for member in members):
             raise ValueError(
-                f'student.vocabulary.kind = "{wanted}" takes the pieces of an encoder, and the teacher is none'
+                f'student.vocabulary.kind = "{wanted}" takes the pieces of an encoder, and the teacher is not one'
             )
-        if self.features != "none" and not isinstance(self.teacher, EncoderTeacher | StudentTeacher):
+        if self.features != "none" and not self.teacher.traits.has_features:
             asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
             asked = asked or 'transfer.choice = "nearest"'
             single = f"a single encoder or student only{self._one_of_seeds}"
@@ -165,7 +165,7 @@ class Recipe(Section):
             raise ValueError(f"{kinds} alone teaches no classes: add logit_mse, soft_targets or hard_labels to {where}")
 
     def _layers_can_be_had(self, asking: str) -> None:
-        if not isinstance(self.teacher, EncoderTeacher):
+        if not self.teacher.traits.has_tokens:
             single = f"only a single encoder has such{self._one_of_seeds}"
             raise ValueError(f"{asking} reads the teacher's layers, and {single}")
         if not STUDENT_KINDS[self.student.kind].has_layers:

@@ -1,8 +1,10 @@
-"""`[teacher]`: whose judgement the student learns: a big model, a file of what one said, a student, or several."""
+"""`[teacher]`: whose judgement the student learns: a big model, a file of answers, a student, a function, several."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -13,6 +15,18 @@ Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
+
+
+@dataclass(frozen=True)
+class TeacherTraits:
+    """What a kind of teacher has besides logits. All else about a kind is in its row of limbeck.teacher.kinds."""
+
+    has_tokens: bool
+    """States of tokens and layers, word pieces and a vector for each."""
+    has_features: bool
+    """One vector a text."""
+    answers_new_texts: bool
+    """Whether it can be asked about any text. One that cannot is a list of answers, which is read and not computed."""
 
 
 class Pretraining(Section):
@@ -51,6 +65,8 @@ class Pretraining(Section):
 
 class EncoderTeacher(Section):
     """Any encoder that transformers knows as a sequence classifier: fine-tuned on the corpus, or taken as it is."""
+
+    traits: ClassVar = TeacherTraits(has_tokens=True, has_features=True, answers_new_texts=True)
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
@@ -146,6 +162,8 @@ class EncoderTeacher(Section):
 class FileTeacher(Section):
     """A file of probabilities or logits for each text: from a language model, an API, or an ensemble run elsewhere."""
 
+    traits: ClassVar = TeacherTraits(has_tokens=False, has_features=False, answers_new_texts=False)
+
     kind: Literal["file"]
     """The kind of teacher."""
     path: str
@@ -186,6 +204,8 @@ class StudentTeacher(Section):
     """A student that another run has trained, as a teacher assistant for a smaller one (Mirzadeh et al. 2020,
     arXiv:1902.03393). For short, at the top of the recipe: `teacher = "runs/big/students/bilstm"`."""
 
+    traits: ClassVar = TeacherTraits(has_tokens=False, has_features=True, answers_new_texts=True)
+
     kind: Literal["student"]
     """The kind of teacher."""
     path: str = Field(min_length=1)
@@ -200,6 +220,50 @@ class StudentTeacher(Section):
         return self.model_copy(update={"path": locate(self.path, what="folder of a student", instead=instead)})
 
 
+class CustomTeacher(Section):
+    """A function of your own, which may be anything that classifies texts: `call = "my_package.teachers:tfidf"`.
+
+    It is called once with `labels`, the class names, and with `options`, and returns a function that maps a list of
+    texts, or of (text, second text), to an array (rows, classes). docs/teacher.md has an example.
+    """
+
+    traits: ClassVar = TeacherTraits(has_tokens=False, has_features=False, answers_new_texts=True)
+
+    kind: Literal["custom"]
+    """The kind of teacher."""
+    call: str = Field(pattern=r"^[\w.]+:[\w.]+$")
+    """Module and function."""
+    options: dict[str, Any] = {}
+    """Further arguments of the function."""
+    name: str | None = None
+    """What to call this teacher in the report; default: the function's name."""
+    answers: Literal["probabilities", "logits"] = "probabilities"
+    """What it answers. Logits that are taken for probabilities are an error, the other way round nobody would notice:
+    hence the default."""
+    least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
+    """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
+    texts_per_call: int = Field(default=64, ge=1)
+    """Most texts in one call. What a call has answered is on disk before the next one."""
+    near_chance: NearChance = "stop"
+    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+
+    @model_validator(mode="after")
+    def _options_can_be_kept(self) -> Self:
+        """They are part of what its answers are kept under."""
+        if "labels" in self.options:
+            raise ValueError("options has a key `labels`, by which the function gets the class names: rename it")
+        try:
+            json.dumps(self.options, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError("options should hold texts, numbers, true or false, lists and tables alone") from None
+        return self
+
+    @property
+    def function_name(self) -> str:
+        """The function's own name, without its module."""
+        return self.call.rpartition(":")[2]
+
+
 def _with_kind(given: Any) -> Any:
     """A `[teacher]` table that says no kind is about an encoder; a text in its place is the path of a student."""
     if isinstance(given, str):
@@ -207,12 +271,14 @@ def _with_kind(given: Any) -> Any:
     return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
 
 
-AnyMember = EncoderTeacher | FileTeacher | StudentTeacher
+AnyMember = EncoderTeacher | FileTeacher | StudentTeacher | CustomTeacher
 Member = Annotated[AnyMember, Field(discriminator="kind"), BeforeValidator(_with_kind)]
 
 
 class EnsembleTeacher(Section):
     """Several teachers, each with its own tokenizer and its own kept labels, whose answers are combined."""
+
+    traits: ClassVar = TeacherTraits(has_tokens=False, has_features=False, answers_new_texts=True)
 
     kind: Literal["ensemble"]
     """The kind of teacher."""
@@ -262,6 +328,11 @@ class EnsembleTeacher(Section):
 
 
 AnyTeacher = AnyMember | EnsembleTeacher
+
+
+def each_teacher(teacher: AnyTeacher) -> Sequence[AnyMember]:
+    """The members of an ensemble, or the one teacher."""
+    return teacher.members if isinstance(teacher, EnsembleTeacher) else [teacher]
 
 
 def _one_for_each_seed(given: AnyTeacher) -> AnyTeacher:

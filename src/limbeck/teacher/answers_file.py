@@ -12,17 +12,17 @@ from rich.markup import escape
 from limbeck.artifacts.answers import AnswerTable, Keys, Logits, find_keys, key_order, write_answers
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.manifest import Key, file_digest
 from limbeck.artifacts.rows import Rows, content_keys
 from limbeck.artifacts.teacher_folder import ANSWERS, TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.errors import some
+from limbeck.errors import PathUnusable, some
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables.raw_table import NumberedCells, Watch
 from limbeck.tables.table import open_table, plain_text
 from limbeck.teacher.answer_values import AnswerScale, logits_of
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, dev_facts
 from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_columns, form_of, read_numbers
-from limbeck.training.skill import judged, skill
 
 ROWS_AT_A_TIME = 8192
 SAME = 1e-4  # logits no further apart are the same: one number, rounded differently
@@ -72,12 +72,11 @@ def open_answers(folder: TeacherFolder) -> AnswersFile:
     return AnswersFile(folder.folder / ANSWERS)
 
 
-def read_file_teacher(
-    section: FileTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
-) -> TeacherFolder:
+def read_file_teacher(section: FileTeacher, given: Preparation) -> TeacherFolder:
     """Read the file, and judge it by the dev rows that it covers."""
+    corpus, reporter = given.corpus, given.reporter
     said = _read(section, corpus=corpus, reporter=reporter)
-    with written_atomically(out, kind="teacher", key=key) as scratch:
+    with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         write_answers(scratch / ANSWERS, keys=said.keys, logits=said.logits)
         facts = TeacherFacts(
             name=section.name or Path(section.path).name,
@@ -88,7 +87,27 @@ def read_file_teacher(
         )
         save_teacher_facts(scratch, facts)
     _tell(said, facts, corpus=corpus, reporter=reporter)
-    return TeacherFolder(out)
+    return TeacherFolder(given.out)
+
+
+def file_settings(section: FileTeacher) -> dict[str, Any]:
+    """What of the section decides its answers."""
+    return section.model_dump(mode="json", exclude={"near_chance", "path", "uncovered"})
+
+
+def file_inputs(section: FileTeacher) -> dict[str, str]:
+    """The file by its bytes."""
+    if not Path(section.path).is_file():
+        reason, advice = "it is a folder", "Give the file of probabilities in it as teacher.path."
+        raise PathUnusable(path=section.path, reason=reason, advice=advice)
+    return {"file": file_digest(Path(section.path))}
+
+
+def ready_file(section: FileTeacher, look: BeforeRun) -> ReadyTeacher:
+    """The file, read into the scratch folder."""
+    key = Key(section={}, inputs={})
+    folder = read_file_teacher(section, Preparation(look.corpus, look.scratch, key, look.reporter))
+    return ReadyTeacher(folder.facts.name, open_answers(folder))
 
 
 def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _FileAnswers:
@@ -153,11 +172,7 @@ def _judged(said: _FileAnswers, dev: Rows) -> dict[str, Any]:
     """The facts about dev, by its rows that have a label and an answer."""
     places = find_keys(said.keys, dev.keys)
     known = (places >= 0) & dev.is_labelled
-    if not known.any():
-        return {"dev_accuracy": None, "dev_skill": None, "dev_rows": 0}
-    logits, labels = said.logits[places[known]], dev.labels[known]
-    accuracy = judged(logits, labels)["dev_accuracy"]
-    return {"dev_accuracy": accuracy, "dev_skill": skill(logits, labels), "dev_rows": int(known.sum())}
+    return dev_facts(said.logits[places[known]], dev.select(np.flatnonzero(known)))
 
 
 def _tell(said: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:

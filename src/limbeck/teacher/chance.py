@@ -6,29 +6,11 @@ from limbeck.artifacts.teacher_folder import TeacherFacts
 from limbeck.errors import TeacherNearChance
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import NearChance
+from limbeck.teacher.kinds import kind_of
 from limbeck.training.skill import NEAR_CHANCE
 
 SWAPPED = -0.3  # a skill below this is no bad luck: something is learned, under other names
 
-REASONS = {
-    "encoder": (
-        "likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
-        "too high a learning rate, too few steps",
-        "Fine-tune it (train), longer (epochs) or with a lower learning_rate; of a ready one, check label_names.",
-    ),
-    "file": (
-        "likely reasons: columns under the names of other classes, numbers that belong to other texts",
-        "Check that each class has its own column (columns), and that the file was made for these texts.",
-    ),
-    "student": (
-        "likely reasons: a student of another task whose classes have the same names, or one that never learned",
-        "Look at the report of the run that trained it, and name a student that does well on this corpus.",
-    ),
-    "ensemble": (
-        "likely reasons: a member that guesses, members whose classes are in another order",
-        "Look at the members' own numbers above, and leave out the one that does not fit.",
-    ),
-}
 TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
 
@@ -48,7 +30,8 @@ def refuse_guessing(
     """
     if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
         return
-    reason, advice = REASONS[facts.kind]
+    said = kind_of(facts).advice
+    reason, advice = said.guessing, said.when_guessing
     if facts.dev_skill < SWAPPED:
         reason = SWAPPED_REASON
     elif has_read_together:

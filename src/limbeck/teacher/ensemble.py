@@ -1,69 +1,24 @@
 """Several teachers as one: who they are, and how much the word of each counts."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import assert_never
+from typing import Any, NoReturn
 
 import numpy as np
 
 from limbeck.artifacts.atomic_folder import written_atomically
-from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key, fingerprint_of
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import MemberUnjudged
-from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
-from limbeck.teacher.student_source import find_student
-from limbeck.training.skill import judged, skill
+from limbeck.recipe.teacher import EnsembleTeacher
+from limbeck.teacher.preparation import Preparation, dev_facts
 
 
-def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
-    """A name for each, fit for a folder: its checkpoint's or file's, or a student's with its run's in front.
-
-    Members of the same name are told apart by their settings, not by their place: leaving one out must not make the
-    others change folders and be trained again. The same member twice gets a number.
-    """
-    plain = [_plain_name(member) for member in members]
-    named: dict[str, AnyMember] = {}
-    for member, name in zip(members, plain, strict=True):
-        if plain.count(name) > 1:
-            name = f"{name}-{fingerprint_of(member.model_dump_json(exclude=_no_part_of_name(member)))[:6]}"
-        number = 1
-        while (f"{name}-{number}" if number > 1 else name) in named:
-            number += 1
-        named[f"{name}-{number}" if number > 1 else name] = member
-    return named
-
-
-def _no_part_of_name(member: AnyMember) -> set[str]:
-    """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
-    usual = {"pretraining": None, "pairs": "together"}  # keys that came later: without them names are what they were
-    unsaid = {key for key, value in usual.items() if getattr(member, key, value) == value}
-    return {"near_chance", "processes", "compile", "seeds", *unsaid}
-
-
-def _plain_name(member: AnyMember) -> str:
-    """Letters, digits and . _ - alone; never "." or "..", nor hidden: the folder of a run is not left."""
-    match member:
-        case EncoderTeacher():
-            own = Path(member.checkpoint).name
-        case FileTeacher():
-            own = member.name or Path(member.path).stem
-        case StudentTeacher():
-            own = find_student(member.path).name
-        case _:
-            assert_never(member)
-    return re.sub(r"^\.+$|^\.|^$|[^\w.-]", lambda found: "_" * max(len(found[0]), 1), own)
-
-
-def join_teachers(
-    section: EnsembleTeacher, *, members: Mapping[str, TeacherFolder], corpus: Corpus, out: Path, key: Key
-) -> TeacherFolder:
+def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder:
     """Write down who is in it and with what weight; its answers are combined where labels are made."""
+    corpus, members = given.corpus, given.members
     parameters = [member.facts.parameters for member in members.values()]
     beside_words = [member.facts.parameters_without_embeddings for member in members.values()]
     facts = TeacherFacts(
@@ -78,9 +33,19 @@ def join_teachers(
         weights=_weights(section, members),
         combine="mean_logits" if section.combine == "mean_logits" else "mean_probabilities",
     )
-    with written_atomically(out, kind="teacher", key=key) as scratch:
+    with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         save_teacher_facts(scratch, facts)
-    return TeacherFolder(out)
+    return TeacherFolder(given.out)
+
+
+def ensemble_settings(section: EnsembleTeacher) -> dict[str, Any]:
+    """What of the section decides its answers; the members are inputs."""
+    return {"combine": section.combine}
+
+
+def refuse_to_open(teacher: TeacherFolder) -> NoReturn:
+    """Its members are asked, each by itself."""
+    raise ValueError(f"{teacher.facts.name} is an ensemble: its members are asked, not the ensemble")
 
 
 def _together(members: Iterable[TeacherFolder]) -> str:
@@ -94,9 +59,7 @@ def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows
     rows = rows.select(np.flatnonzero(rows.is_labelled & labels.covers(rows.ids)))
     if not len(rows):
         return facts
-    logits = labels.for_rows(rows.ids)
-    accuracy = judged(logits, rows.labels)["dev_accuracy"]
-    return replace(facts, dev_accuracy=accuracy, dev_skill=skill(logits, rows.labels), dev_rows=len(rows))
+    return replace(facts, **dev_facts(labels.for_rows(rows.ids), rows))
 
 
 def _weights(section: EnsembleTeacher, members: Mapping[str, TeacherFolder]) -> list[float]:

@@ -1,33 +1,28 @@
 """A student of another run as the teacher: checked against the corpus, judged on dev, and copied with all its files."""
 
 import shutil
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.markup import escape
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.errors import StudentUnfit
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import StudentTeacher
+from limbeck.teacher.preparation import NOT_JUDGED, BeforeRun, Preparation, ReadyTeacher, dev_facts, labelled
 from limbeck.teacher.student_asking import ExportedStudent, TorchStudent, open_student
 from limbeck.teacher.student_source import FoundStudent, find_student
-from limbeck.training.skill import judged, skill
 
 
-def prepare_student_teacher(
-    section: StudentTeacher, *, corpus: Corpus, out: Path, key: Key, reporter: Reporter
-) -> TeacherFolder:
+def prepare_student_teacher(section: StudentTeacher, given: Preparation) -> TeacherFolder:
     """Copy the student, so that its run may be deleted. Raises if it was trained for another task than the corpus's."""
-    found = find_student(section.path)
+    corpus, found = given.corpus, find_student(section.path)
     refuse_other_task(found, corpus)
-    with written_atomically(out, kind="teacher", key=key) as scratch:
+    with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         for name in found.files:
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(found.folder / name, scratch / name)
@@ -43,8 +38,32 @@ def prepare_student_teacher(
             **_judged(open_student(scratch, labels=corpus.labels), corpus.splits["dev"]),
         )
         save_teacher_facts(scratch, facts)
-    _tell(found, facts, reporter=reporter)
-    return TeacherFolder(out)
+    _tell(found, facts, reporter=given.reporter)
+    return TeacherFolder(given.out)
+
+
+def student_settings(section: StudentTeacher) -> dict[str, Any]:
+    """What of the section decides its answers: nothing but its kind, for the student is an input."""
+    return section.model_dump(mode="json", exclude={"near_chance", "path"})
+
+
+def student_inputs(section: StudentTeacher) -> dict[str, str]:
+    """The student by its contents."""
+    return {"student": find_student(section.path).fingerprint}
+
+
+def ready_student(section: StudentTeacher, look: BeforeRun) -> ReadyTeacher:
+    """The student where it lies. Raises if it was trained for another task than the corpus's."""
+    found = find_student(section.path)
+    refuse_other_task(found, look.corpus)
+    precision = getattr(found.facts, "precision", "fp32")
+    return ReadyTeacher(found.name, open_student(found.folder, labels=look.corpus.labels), precision)
+
+
+def student_parameters(section: StudentTeacher, look: BeforeRun) -> int | None:
+    """How many numbers the student holds."""
+    del look
+    return find_student(section.path).facts.parameters
 
 
 def refuse_other_task(found: FoundStudent, corpus: Corpus) -> None:
@@ -76,12 +95,8 @@ def _labels(multi_label: bool) -> str:
 
 def _judged(student: TorchStudent | ExportedStudent, dev: Rows) -> dict[str, Any]:
     """The facts about dev, by its rows that have a label."""
-    rows = dev.select(np.flatnonzero(dev.is_labelled))
-    if not len(rows):
-        return {"dev_accuracy": None, "dev_skill": None, "dev_rows": 0}
-    logits = student.logits(rows.texts, rows.pairs)
-    accuracy = judged(logits, rows.labels)["dev_accuracy"]
-    return {"dev_accuracy": accuracy, "dev_skill": skill(logits, rows.labels), "dev_rows": len(rows)}
+    rows = labelled(dev)
+    return dev_facts(student.logits(rows.texts, rows.pairs), rows) if len(rows) else dict(NOT_JUDGED)
 
 
 def _tell(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> None:

@@ -111,7 +111,7 @@ def test_a_file_of_answers_with_swapped_columns_is_found(
 
     assert serious(found) == [("label-order", "the teacher answers.jsonl has negative, positive in another order")]
     assert found.not_checked["teacher-steady"] == "the teacher is a file, which always says the same"
-    assert found.not_checked["size"] == "a teacher that is a file has no size"
+    assert found.not_checked["size"] == "the size of the teacher is not known"
 
 
 def test_a_checkpoint_that_is_none_is_told_once(look: Look, small_student: str, tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.rows import Rows
-from limbeck.doctor.tokens import StudentReading, TeacherReading, sample, texts_of, weights_in
+from limbeck.doctor.tokens import StudentReading, TeacherReading, sample, texts_of
 from limbeck.errors import CheckpointDamaged
+from limbeck.teacher.checkpoint import weights_in
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
 

@@ -1,4 +1,4 @@
-"""`[teacher]`: four kinds, an encoder where none is said; and what must fit the rest of the recipe."""
+"""`[teacher]`: five kinds, an encoder by default; and what must fit the rest of the recipe."""
 
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from limbeck.training.loop import Hyperparameters
 
 FILE = {"kind": "file", "path": "said.csv"}
 STUDENT = {"kind": "student", "path": "runs/big/students/bilstm"}
+CUSTOM = {"kind": "custom", "call": "pkg.mod:function", "options": {"depth": 3, "words": ["a"]}}
 ENSEMBLE = {"kind": "ensemble", "members": [{"checkpoint": "a"}, FILE]}
 PRETRAINED = {"checkpoint": "a", "pretraining": {"epochs": 5, "learning_rate": 5e-5}}
 SEVERAL = {"kind": "ensemble", "members": [PRETRAINED, FILE, {"checkpoint": "b"}]}
@@ -123,7 +124,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"kind": "file"}, "teacher.path: missing"),
         ({"kind": "student"}, "teacher.path: missing"),
         ({"kind": "student", "path": "a", "epochs": 3}, "teacher.epochs: unknown key (known: kind, near_chance, path)"),
-        ({"kind": "studnet"}, "(did you mean 'student'?); known kinds: encoder, file, student, ensemble"),
+        ({"kind": "studnet"}, "(did you mean 'student'?); known kinds: encoder, file, student, custom, ensemble"),
         (5, "teacher: should be a table"),
         (["a"], "teacher: should be a table"),
         ("", "teacher: string should have at least 1 character (found '')"),
@@ -165,7 +166,7 @@ def test_what_a_file_cannot_give_is_refused_before_anything_runs(sections: dict[
 def test_a_student_lends_no_pieces(kind: str) -> None:
     wanted = {"bilstm": "pieces", "transformer": "teacher"}[kind]
 
-    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is none"):
+    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is not one"):
         recipe(STUDENT, student={"kind": kind, "vocabulary": {"kind": wanted}})
 
 
@@ -173,6 +174,33 @@ def test_a_student_has_features_to_give_but_several_have_none_together() -> None
     assert recipe(STUDENT, labeling={"features": "cls"}).labeling.features == "cls"
     with pytest.raises(RecipeInvalid, match="single encoder or student only"):
         recipe({"kind": "ensemble", "members": [STUDENT, STUDENT]}, labeling={"features": "cls"})
+
+
+@pytest.mark.parametrize(
+    ("sections", "complaint"),
+    [
+        ({"student": {"vocabulary": {"kind": "pieces"}}}, "takes the pieces of an encoder"),
+        ({"labeling": {"features": "cls"}}, "single encoder or student only"),
+        ({"distillation": {"losses": [{"kind": "hidden_mse"}, {"kind": "soft_targets"}]}}, "only a single encoder"),
+    ],
+)
+def test_a_function_has_logits_alone_to_give(sections: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(RecipeInvalid, match=complaint):
+        recipe(CUSTOM, **sections)
+
+
+@pytest.mark.parametrize("call", ["no_colon", "pkg/mod.py:function", "pkg.mod:"])
+def test_a_call_names_module_and_function(call: str) -> None:
+    with pytest.raises(RecipeInvalid, match=r"teacher\.call: "):
+        recipe({**CUSTOM, "call": call})
+
+
+@pytest.mark.parametrize("teacher", [CUSTOM, {"kind": "ensemble", "members": [CUSTOM, FILE]}])
+def test_a_function_with_its_options_is_written_out_and_read_back(teacher: dict[str, Any], tmp_path: Path) -> None:
+    given = recipe(teacher)
+    (tmp_path / "r.toml").write_text(to_toml(given), encoding="utf-8")
+
+    assert load_recipe(tmp_path / "r.toml", locate=False).recipe == given
 
 
 def test_an_encoder_among_the_members_lends_its_pieces() -> None:

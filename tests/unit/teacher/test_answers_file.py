@@ -26,7 +26,8 @@ from limbeck.recipe.teacher import FileTeacher
 from limbeck.runtime.answers import PredictionWriter
 from limbeck.runtime.entries import Entry
 from limbeck.teacher import answers_file
-from limbeck.teacher.answers_file import open_answers, read_file_teacher
+from limbeck.teacher.answers_file import open_answers
+from limbeck.teacher.run import prepare_teacher
 
 KEY = Key(section={}, inputs={})
 LABELS = ["negative", "positive"]
@@ -94,7 +95,7 @@ def read(corpus: Corpus, tmp_path: Path) -> Read:
         path: Path, *, of: Corpus = corpus, out: str = "teacher", reporter: Any = None, **section: Any
     ) -> TeacherFolder:
         keys = {"kind": "file", "path": str(path), **section}
-        return read_file_teacher(
+        return prepare_teacher(
             FileTeacher.model_validate(keys), corpus=of, out=tmp_path / out, key=KEY, reporter=reporter or Notes()
         )
 

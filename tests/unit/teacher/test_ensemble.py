@@ -14,8 +14,10 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.errors import MemberUnjudged
+from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
-from limbeck.teacher.ensemble import guessing_of_labels, join_teachers, member_names
+from limbeck.teacher.ensemble import guessing_of_labels
+from limbeck.teacher.run import member_names, prepare_teacher
 
 KEY = Key(section={}, inputs={})
 Join = Callable[..., TeacherFacts]
@@ -31,6 +33,10 @@ def member(folder: Path, **facts: Any) -> TeacherFolder:
     return TeacherFolder(folder)
 
 
+def joined(section: EnsembleTeacher, members: dict[str, TeacherFolder], corpus: Corpus, out: Path) -> TeacherFolder:
+    return prepare_teacher(section, corpus=corpus, out=out, key=KEY, reporter=SilentReporter(), members=members)
+
+
 @pytest.fixture
 def join(toy_corpus: Corpus, tmp_path: Path) -> Join:
     """join(combine, a, b…): the facts of these members together."""
@@ -38,7 +44,7 @@ def join(toy_corpus: Corpus, tmp_path: Path) -> Join:
     def join(combine: str, *members: TeacherFolder) -> TeacherFacts:
         section = EnsembleTeacher.model_validate({"kind": "ensemble", "combine": combine, "members": [ENCODER, FILE]})
         named = {folder.folder.name: folder for folder in members}
-        return join_teachers(section, members=named, corpus=toy_corpus, out=tmp_path / combine, key=KEY).facts
+        return joined(section, named, toy_corpus, tmp_path / combine).facts
 
     return join
 
@@ -126,7 +132,7 @@ def test_another_member_another_weight_and_another_rule_are_another_teacher(toy_
         section = EnsembleTeacher.model_validate({"kind": "ensemble", "combine": combine, "members": [ENCODER, FILE]})
         named = {folder.folder.name: folder for folder in members}
         out = tmp_path / f"together-{number}"
-        return join_teachers(section, members=named, corpus=toy_corpus, out=out, key=KEY).fingerprint
+        return joined(section, named, toy_corpus, out).fingerprint
 
     found = [
         fingerprint(0, "mean_probabilities", a, b),

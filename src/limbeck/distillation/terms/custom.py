@@ -9,6 +9,7 @@ from torch import Tensor
 
 from limbeck.distillation.terms.term import Batch, Shapes, Term
 from limbeck.errors import CustomLossUnusable
+from limbeck.recipe.calls import CallUnusable, resolve_call
 from limbeck.recipe.losses import AnyLoss, Custom
 
 
@@ -54,14 +55,7 @@ def custom_files(losses: Sequence[AnyLoss]) -> dict[str, Path | None]:
 
 def custom_function(call: str) -> Callable[..., Any]:
     """The function that `module:function` names."""
-    module, _, path = call.partition(":")
     try:
-        found: Any = import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except Exception as error:
-        raise CustomLossUnusable(call=call, reason=f"{type(error).__name__}: {error}") from error
-    if not callable(found):
-        raise CustomLossUnusable(call=call, reason=f"it is no function but a {type(found).__name__}")
-    function: Callable[..., Any] = found
-    return function
+        return resolve_call(call)
+    except CallUnusable as reason:
+        raise CustomLossUnusable(call=call, reason=str(reason)) from reason

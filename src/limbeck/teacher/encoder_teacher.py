@@ -1,0 +1,109 @@
+"""An encoder as the teacher: fine-tuned on the corpus, or taken as it is, and saved as a Hugging Face folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from limbeck.artifacts.atomic_folder import written_atomically
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import WORK
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
+from limbeck.models.size import parameter_count, parameter_count_without_embeddings
+from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, weights_in
+from limbeck.teacher.encoder import Encoder
+from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
+from limbeck.teacher.loading import load_ready
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
+from limbeck.training.device import training_device
+
+NO_PART_OF_KEY = {"near_chance", "processes", "compile", "checkpoint", "pretraining", "seeds"}
+AS_IT_IS = {"kind", "train", "label_names", "max_length", "long_texts", "head_share", "precision"}
+
+
+def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
+    """Fine-tune it, unless it is taken as it is, judge it on dev, and save it."""
+    corpus, reporter = given.corpus, given.reporter
+    started = section.model_copy(update={"checkpoint": str(given.pretrained or section.checkpoint)})
+    as_it_is = section.train == "none"
+    encoder = (
+        _ready(find_checkpoint(section.checkpoint), section, corpus)
+        if as_it_is
+        else start_encoder(started, corpus=corpus)
+    )
+    if encoder.note:
+        reporter.note(f"  {encoder.note}")
+    if encoder.max_length < section.max_length:
+        reporter.note(f"  it reads {encoder.max_length:,} tokens at most, not max_length = {section.max_length:,}")
+    with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
+        if as_it_is:
+            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
+        else:
+            checkpoint = Path(section.checkpoint).name
+            history = fine_tune(
+                encoder,
+                started,
+                corpus=corpus,
+                work=scratch / WORK,
+                reporter=reporter,
+                tracks=given.tracks,
+                name=checkpoint if given.out.name == "teacher" else given.out.name,  # members go by their own
+            )
+        encoder.save(scratch)
+        facts = _facts(encoder, section, corpus=corpus, history=history)
+        save_teacher_facts(scratch, facts)
+        (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
+    size = (facts.parameters or 0) / 1e6
+    reporter.note(f"  teacher {facts.name}: {facts.dev_accuracy:.1%} on dev, {size:.1f}M parameters")
+    return TeacherFolder(given.out)
+
+
+def encoder_settings(section: EncoderTeacher) -> dict[str, Any]:
+    """What of the section decides its answers."""
+    unread = {"head_share"} if section.long_texts == "head" else set()
+    unread |= {"pairs"} if section.pairs == "together" else set()  # teachers from before that key stay
+    kept = section.model_dump(mode="json", exclude=NO_PART_OF_KEY | unread)
+    return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
+
+
+def encoder_inputs(section: EncoderTeacher) -> dict[str, str]:
+    """The checkpoint by its contents, or by its name on the hub."""
+    return {"checkpoint": checkpoint_fingerprint(section.checkpoint)}
+
+
+def ready_encoder(section: EncoderTeacher, look: BeforeRun) -> ReadyTeacher | None:
+    """The encoder if it is taken as it is; None where it is yet to be fine-tuned."""
+    if section.train != "none":
+        return None
+    encoder = _ready(look.find_checkpoint(section.checkpoint), section, look.corpus)
+    return ReadyTeacher(Path(section.checkpoint).name, encoder, encoder.arithmetic)
+
+
+def encoder_parameters(section: EncoderTeacher, look: BeforeRun) -> int | None:
+    """How many numbers the checkpoint holds."""
+    return weights_in(look.find_checkpoint(section.checkpoint))
+
+
+def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
+    encoder = load_ready(folder, section=section, labels=corpus.labels, multi_label=corpus.is_multi_label)
+    encoder.model.to(training_device())
+    return encoder
+
+
+def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
+    best = max(history, key=lambda entry: (entry["dev_score"], -entry["dev_loss"]))
+    return TeacherFacts(
+        name=Path(section.checkpoint).name,
+        kind="encoder",
+        labels=corpus.labels,
+        multi_label=corpus.is_multi_label,
+        dev_accuracy=best["dev_accuracy"],
+        dev_skill=best.get("dev_skill"),
+        dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
+        max_length=encoder.max_length,
+        long_texts=section.long_texts,
+        head_share=section.head_share,
+        precision=encoder.arithmetic,
+        parameters=parameter_count(encoder.model),
+        parameters_without_embeddings=parameter_count_without_embeddings(encoder.model),
+    )

@@ -1,0 +1,201 @@
+"""The table of teacher kinds: a row names everything a kind gives, from its recipe section to the doctor's advice.
+
+Whoever tells kinds apart asks this table. What a recipe has to know when it is loaded, which must do without PyTorch,
+are the `traits` of the section's class.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Generic, TypeVar
+
+from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
+from limbeck.recipe.teacher import (
+    AnyTeacher,
+    CustomTeacher,
+    EncoderTeacher,
+    EnsembleTeacher,
+    FileTeacher,
+    StudentTeacher,
+    TeacherTraits,
+)
+from limbeck.teacher import answers_file, custom, encoder_teacher, ensemble, student_teacher
+from limbeck.teacher.loading import open_teacher
+from limbeck.teacher.preparation import BeforeRun, OpenTeacher, Preparation, ReadyTeacher
+from limbeck.teacher.student_asking import open_student_teacher
+from limbeck.teacher.student_source import find_student
+
+Section = TypeVar("Section", bound=AnyTeacher)
+
+
+@dataclass(frozen=True)
+class TeacherAdvice:
+    """What to say to the user about a teacher of this kind."""
+
+    guessing: str
+    """Likely reasons why it does hardly better on dev than guessing."""
+    when_guessing: str
+    """What to do then."""
+    when_swapped: str
+    """What to do where its classes are in another order than the corpus's."""
+    better: str
+    """What would be a better teacher."""
+    cost_unknown: str
+    """Why it has no size and no speed in the report, after "it is"; empty where it has both."""
+
+
+@dataclass(frozen=True)
+class TeacherKind(Generic[Section]):
+    """All that a kind of teacher gives."""
+
+    section: type[Section]
+    """Its table in the recipe; what it has besides logits is there as `traits`."""
+    prepare: Callable[[Section, Preparation], TeacherFolder]
+    """The work of the stage: writes the teacher's folder, and judges it on dev."""
+    open: Callable[[TeacherFolder], OpenTeacher]
+    """The prepared teacher, ready to be asked."""
+    settings: Callable[[Section], dict[str, Any]]
+    """What of the section decides its answers; a change of it prepares the teacher again."""
+    inputs: Callable[[Section], dict[str, str]]
+    """The fingerprints of what its answers come from besides the corpus."""
+    name: Callable[[Section], str]
+    """What a member of an ensemble is called."""
+    report_name: Callable[[TeacherFacts], str]
+    """What the report and the cards call it."""
+    is_fine_tuned: Callable[[Section], bool]
+    """Whether it learns from the corpus."""
+    problems: Callable[[Section], list[str]]
+    """What is wrong with the section that can be known before anything is read: "key: problem"."""
+    ready: Callable[[Section, BeforeRun], ReadyTeacher | None]
+    """For the doctor: the teacher before a run, opened; None where it is yet to be trained, or is several."""
+    parameters: Callable[[Section, BeforeRun], int | None]
+    """For the doctor: how many numbers it holds; None where that is not known."""
+    advice: TeacherAdvice
+
+    @property
+    def traits(self) -> TeacherTraits:
+        """What it has besides logits."""
+        return self.section.traits
+
+
+ENCODER = TeacherKind(
+    section=EncoderTeacher,
+    prepare=encoder_teacher.prepare_encoder,
+    open=open_teacher,
+    settings=encoder_teacher.encoder_settings,
+    inputs=encoder_teacher.encoder_inputs,
+    name=lambda section: Path(section.checkpoint).name,
+    report_name=lambda facts: _last_part(facts.name),
+    is_fine_tuned=lambda section: section.train != "none",
+    problems=lambda _: [],
+    ready=encoder_teacher.ready_encoder,
+    parameters=encoder_teacher.encoder_parameters,
+    advice=TeacherAdvice(
+        guessing="likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
+        "too high a learning rate, too few steps",
+        when_guessing="Fine-tune it (train), longer (epochs) or with a lower learning_rate; of a ready one, check "
+        "label_names.",
+        when_swapped="Say which class is which: label_names in [teacher].",
+        better="a larger checkpoint",
+        cost_unknown="",
+    ),
+)
+FILE = TeacherKind(
+    section=FileTeacher,
+    prepare=answers_file.read_file_teacher,
+    open=answers_file.open_answers,
+    settings=answers_file.file_settings,
+    inputs=answers_file.file_inputs,
+    name=lambda section: section.name or Path(section.path).stem,
+    report_name=lambda facts: _last_part(facts.name),
+    is_fine_tuned=lambda _: False,
+    problems=lambda _: [],
+    ready=answers_file.ready_file,
+    parameters=lambda *_: None,
+    advice=TeacherAdvice(
+        guessing="likely reasons: columns under the names of other classes, numbers that belong to other texts",
+        when_guessing="Check that each class has its own column (columns), and that the file was made for these texts.",
+        when_swapped="Say which class is which: columns in [teacher].",
+        better="what a stronger model says",
+        cost_unknown="a file of them",
+    ),
+)
+STUDENT = TeacherKind(
+    section=StudentTeacher,
+    prepare=student_teacher.prepare_student_teacher,
+    open=open_student_teacher,
+    settings=student_teacher.student_settings,
+    inputs=student_teacher.student_inputs,
+    name=lambda section: find_student(section.path).name,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: False,
+    problems=lambda _: [],
+    ready=student_teacher.ready_student,
+    parameters=student_teacher.student_parameters,
+    advice=TeacherAdvice(
+        guessing="likely reasons: a student of another task whose classes have the same names, or one that never "
+        "learned",
+        when_guessing="Look at the report of the run that trained it, and name a student that does well on this "
+        "corpus.",
+        when_swapped="Its classes were swapped when it was trained: look at the corpus of its run.",
+        better="a larger student, or the model that taught it",
+        cost_unknown="",
+    ),
+)
+CUSTOM = TeacherKind(
+    section=CustomTeacher,
+    prepare=custom.prepare_custom,
+    open=custom.open_custom,
+    settings=custom.custom_settings,
+    inputs=custom.custom_inputs,
+    name=lambda section: section.name or section.function_name,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: False,
+    problems=custom.custom_problems,
+    ready=custom.ready_custom,
+    parameters=lambda *_: None,
+    advice=TeacherAdvice(
+        guessing="likely reasons: columns in another order than `labels`, answers in another order than the texts",
+        when_guessing="Check that row i of what it returns is about text i, and column j about labels[j].",
+        when_swapped="Return the columns in the order of `labels`, which the function is given.",
+        better="a function that does better on dev",
+        cost_unknown="a function of your own",
+    ),
+)
+ENSEMBLE = TeacherKind(
+    section=EnsembleTeacher,
+    prepare=ensemble.join_teachers,
+    open=ensemble.refuse_to_open,
+    settings=ensemble.ensemble_settings,
+    inputs=lambda _: {},
+    name=lambda section: section.kind,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: False,
+    problems=lambda _: [],
+    ready=lambda *_: None,
+    parameters=lambda *_: None,
+    advice=TeacherAdvice(
+        guessing="likely reasons: a member that guesses, members whose classes are in another order",
+        when_guessing="Look at the members' own numbers above, and leave out the one that does not fit.",
+        when_swapped="Say of each member which class is which, as its kind does: label_names, columns.",
+        better="larger members",
+        cost_unknown="",
+    ),
+)
+KINDS: dict[str, TeacherKind[Any]] = {
+    "encoder": ENCODER,
+    "file": FILE,
+    "student": STUDENT,
+    "custom": CUSTOM,
+    "ensemble": ENSEMBLE,
+}
+
+
+def kind_of(teacher: AnyTeacher | TeacherFacts) -> TeacherKind[Any]:
+    """The row of a teacher, by its table in the recipe or by what is known of it once it is prepared."""
+    return KINDS[teacher.kind]
+
+
+def _last_part(name: str) -> str:
+    """The last part of a checkpoint's or file's name: a path in front would tell about the machine."""
+    return PurePosixPath(name).name or name

@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
 from limbeck.labeling.choice import choose_rows
-from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings, texts
+from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings_of, texts
 from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
@@ -21,7 +21,6 @@ from limbeck.text.forms import FormStep
 from limbeck.transfer.run import gather_transfer
 
 TAGS = ".tag-store"  # beside the runs, as the label store is
-CHOOSING = {"rows", "choice", "least_confidence", "seed"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
         "transfer",
         kind="transfer",
         key=Key(
-            section=settings(section, without=("files", "hub")),
+            section=settings_of(recipe, "transfer"),
             inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
         ),
         load=TransferText,
@@ -84,7 +83,7 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
     made = work.step(
         "augmented",
         kind="transfer",
-        key=Key(section=_methods(section), inputs={**_tools(section), **read}),
+        key=Key(section=settings_of(recipe, "augmented"), inputs={**_tools(section), **read}),
         load=TransferText,
         make=lambda out, key: augment(
             section,
@@ -103,27 +102,16 @@ def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: Teache
     """Choose among the extra text by what the teacher said of it."""
     if not parts:
         return ChosenText(parts, None)
-    section = recipe.transfer
-    rule = {key: value for key, value in settings(section).items() if key in CHOOSING} if section else {}
     chosen = work.step(
         "chosen",
         kind="chosen",
-        key=Key(section=rule, inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
+        key=Key(section=settings_of(recipe, "chosen"), inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
         load=ChosenRows,
         make=lambda out, key: choose_rows(
-            section, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
+            recipe.transfer, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
         ),
     )
     return ChosenText(parts, chosen)
-
-
-def _methods(section: Augmentation) -> dict[str, Any]:
-    """The section without what does not change the copies, and without paths. What was made before there was such a key
-    as `transfer_copies` stays."""
-    kept = settings(section, without=("processes", *(() if section.transfer_copies else ("transfer_copies",))))
-    paths = ("path", "checkpoint", "word_vectors")
-    kept["methods"] = [{key: method[key] for key in method if key not in paths} for method in kept["methods"]]
-    return kept
 
 
 def _tools(section: Augmentation) -> dict[str, str]:

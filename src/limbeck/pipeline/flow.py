@@ -24,7 +24,7 @@ from limbeck.drafting.run import draft_to_run
 from limbeck.export.run import export_student
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
-from limbeck.pipeline.keys import input_fingerprints, settings, texts
+from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
 from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, teachers_of
@@ -114,7 +114,7 @@ def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
     corpus = work.step(
         "corpus",
         kind="corpus",
-        key=Key(section=settings(section, without=("train", "dev", "test")), inputs=input_fingerprints(section)),
+        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(section)),
         load=Corpus,
         make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
     )
@@ -161,7 +161,7 @@ def _export(
         name,
         kind="model",
         key=Key(
-            section={**settings(section, without=("precisions",)), "precision": precision},
+            section={**settings_of(recipe, "exports"), "precision": precision},
             inputs={"student": student.fingerprint, "corpus": corpus.training_fingerprint},
         ),
         load=ModelFolder,
@@ -229,7 +229,7 @@ def _report(
         "report",
         kind="report",
         key=Key(
-            section=settings(recipe.evaluation),
+            section=settings_of(recipe, "report"),
             inputs={
                 "labels": labels.fingerprint,
                 "teacher": f"{teacher.facts.name} {teacher.fingerprint}",

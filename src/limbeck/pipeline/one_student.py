@@ -16,19 +16,12 @@ from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.run import Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.pipeline.extra_text import ChosenText
-from limbeck.pipeline.keys import settings, training_fingerprints
+from limbeck.pipeline.keys import settings_of, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, encoder_section, untaught, untaught_fingerprint
 from limbeck.progress import Reporter
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, Transformer, source_kind
+from limbeck.recipe.student import AnyStudent, Transformer
 from limbeck.training.tracks import Tracks
-
-ADDED_LATER = (
-    "max_size_mb",
-    "vector_rank",
-    "average",
-)  # left out of keys where not given: what was made before them stays
-NOT_OF_A_STUDENT = ("seeds", "baseline", "at_once")  # of [distillation]: what is about all students together
 
 
 @dataclass(frozen=True)
@@ -100,12 +93,8 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
     """What it is made from; its seed stands in its place."""
     recipe, alone = inputs.recipe, student_id.is_alone
     student, _ = _beginning(inputs, alone=alone)
-    left_out = (*NOT_OF_A_STUDENT, *(("losses", "stages") if alone else ()))
     return Key(
-        section={
-            "student": _settings(student),
-            "distillation": given(settings(recipe.distillation, without=left_out)),
-        },
+        section=settings_of(recipe.model_copy(update={"student": student}), "baseline" if alone else "students"),
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
@@ -136,11 +125,6 @@ def train_one(
     )
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Settings for a key, without those that came later and are not given."""
-    return {name: value for name, value in values.items() if name not in ADDED_LATER or value is not None}
-
-
 def _said(inputs: TrainingInputs) -> dict[str, str]:
     """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
     recipe, chosen_text = inputs.recipe, inputs.chosen_text
@@ -158,14 +142,6 @@ def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
     """What a baseline starts from: the checkpoint that the teacher was before."""
     is_transformer = isinstance(recipe.student, Transformer)
     return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if is_transformer else {}
-
-
-def _settings(student: AnyStudent) -> dict[str, Any]:
-    values = given(settings(student, without=("max_size_mb",)))  # the vocabulary has the limit
-    if isinstance(student, Transformer):
-        return values
-    start = " + ".join(source_kind(source) for source in student.vector_sources)  # the vocabulary has the files
-    return {**values, "word_vectors": start}
 
 
 def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:

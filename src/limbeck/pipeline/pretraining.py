@@ -6,8 +6,9 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.run_folder import RunFolder
-from limbeck.pipeline.keys import ExtraText, settings
+from limbeck.pipeline.keys import ExtraText
 from limbeck.pretraining.run import pretrain
+from limbeck.recipe.decisions import settings
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, Pretraining
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
@@ -65,7 +66,7 @@ def _pretrained(
         name,
         kind="pretrained",
         key=Key(
-            section=settings(asked),
+            section={"teacher": {"pretraining": settings(asked, "pretrained")}},
             inputs={
                 "checkpoint": checkpoint_fingerprint(section.checkpoint),
                 "train": str(train),

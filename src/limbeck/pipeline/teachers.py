@@ -14,8 +14,9 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import PathUnusable
 from limbeck.labeling.run import label
 from limbeck.labeling.source import TeacherSource
-from limbeck.pipeline.keys import ExtraText, settings, texts
+from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
+from limbeck.recipe.decisions import settings
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.chance import refuse_guessing
@@ -27,9 +28,6 @@ from limbeck.teacher.student_source import find_student
 from limbeck.training.tracks import Tracks
 
 STORE = ".label-store"
-# What does not change the answers of a teacher, or only in the last digits: asking for it must not train it anew.
-NO_LESSON = ("near_chance", "processes", "compile")
-AS_IT_IS = {"kind", "train", "label_names", "max_length", "long_texts", "head_share", "precision"}
 
 
 class OpenedOnce:
@@ -97,7 +95,10 @@ def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: Ru
         "teacher",
         kind="teacher",
         key=Key(
-            section={"combine": section.combine, "members": list(members)},  # in order: the first lends its pieces
+            section={
+                **settings_of(recipe, "teacher"),
+                "members": list(members),
+            },  # in order: the first lends its pieces
             inputs={
                 "corpus": corpus.training_fingerprint,
                 **{f"member {name}": folder.fingerprint for name, folder in members.items()},
@@ -124,7 +125,7 @@ def _member(
     teacher = work.step(
         name,
         kind="teacher",
-        key=Key(section=_settings(section), inputs={**origin, "corpus": corpus.training_fingerprint}),
+        key=Key(section={"teacher": _settings(section)}, inputs={**origin, "corpus": corpus.training_fingerprint}),
         load=TeacherFolder,
         make=lambda out, key: prepare_teacher(
             section,
@@ -151,15 +152,9 @@ def _is_fine_tuned(section: AnyMember) -> bool:
 
 
 def _settings(section: AnyMember) -> dict[str, Any]:
-    """What of the section decides about the teacher's answers."""
-    if isinstance(section, StudentTeacher):
-        return settings(section, without=(*NO_LESSON, "path"))
-    if isinstance(section, FileTeacher):
-        return settings(section, without=(*NO_LESSON, "path", "uncovered"))
-    unread = ["head_share"] if section.long_texts == "head" else []
-    unread += ["pairs"] if section.pairs == "together" else []  # teachers from before that key stay
-    kept = settings(section, without=(*NO_LESSON, "checkpoint", "pretraining", "seeds", *unread))
-    return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
+    """The settings in the key of a teacher: those that decide its answers."""
+    is_ready = isinstance(section, EncoderTeacher) and section.train == "none"
+    return settings(section, "ready_teacher" if is_ready else "teacher")
 
 
 def _origin(section: AnyMember) -> dict[str, str]:
@@ -198,7 +193,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
         "labels",
         kind="labels",
         key=Key(
-            section={"features": section.features, "uncovered": uncovered},
+            section=settings_of(recipe, "labels"),
             inputs={"teacher": teachers.teacher.fingerprint, **texts(corpus, extra)},
         ),
         load=TeacherLabels,

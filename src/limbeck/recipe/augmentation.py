@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content, decides_nothing
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -48,7 +49,7 @@ class WordVectors(Section):
 
     kind: Literal["word_vectors"]
     """The kind of method."""
-    path: str
+    path: Annotated[str, by_content()]
     """A word2vec or GloVe file (text or .bin, also gzipped)."""
     fraction: Share = 0.1
     """Chance of each word that the file knows."""
@@ -62,13 +63,13 @@ class MaskedLm(Section):
 
     kind: Literal["masked_lm"]
     """The kind of method."""
-    checkpoint: str = "bert-base-uncased"
+    checkpoint: Annotated[str, by_content()] = "bert-base-uncased"
     """A Hugging Face folder or hub name of a model with a masked-language-model head."""
     fraction: Share = 0.4
     """Chance of each word."""
     candidates: int = Field(default=15, ge=1)
     """How many of the most probable words are drawn from."""
-    word_vectors: str | None = None
+    word_vectors: Annotated[str | None, by_content()] = None
     """A file of word vectors for words of several pieces; left out: these stay as they are."""
     max_length: int = Field(default=128, ge=8)
     """Longest input in the model's tokens."""
@@ -126,7 +127,7 @@ class Augmentation(Section):
     """Keep so many copies, drawn at random from all; left out: keep all."""
     sides: Literal["one_or_both", "both"] = "one_or_both"
     """Of a pair: the first text, the second, or both are changed, each as often (Tang et al.); or always both."""
-    processes: int | None = Field(default=None, ge=1)
+    processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Processes at work; left out: one for each CPU. The result does not depend on it."""
     seed: int = Field(default=0, ge=0)
     """Seed of all draws; with the row's id it fixes every copy."""

@@ -1,11 +1,12 @@
 """`[corpus]`: the labelled rows, and how to read them."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content
 
 Column = str | int
 FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
@@ -14,13 +15,13 @@ FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
 class CorpusSection(Section):
     """The labelled rows: `train`, and `dev` and `test` where there are any."""
 
-    train: str | None = None
+    train: Annotated[str | None, by_content()] = None
     """File of training rows: csv, tsv, txt, jsonl or parquet, each also as .gz."""
-    dev: str | None = None
+    dev: Annotated[str | None, by_content()] = None
     """File of rows to choose checkpoints by. Left out: a stratified part of train is cut off."""
-    test: str | None = None
+    test: Annotated[str | None, by_content()] = None
     """File of rows that nothing is chosen by; the report is about them when they are there, else about dev."""
-    hub: str | None = None
+    hub: Annotated[str | None, by_content()] = None
     """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue. A folder that
     `save_to_disk` wrote, or one of parquet files, is taken too."""
     text: Column = "text"

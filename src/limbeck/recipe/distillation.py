@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from limbeck.recipe.base import Section
+from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.losses import LogitMse, Loss, Need, needs_of
 from limbeck.recipe.teacher import Precision
 
@@ -50,17 +51,17 @@ class Distillation(Section):
     so, but never over more than the last ninth of those taken. Left out: the weights themselves."""
     precision: Precision = "fp32"
     """Arithmetic of the student's training."""
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1)
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], decides_nothing()] = Field(default=[0], min_length=1)
     """One student is trained for each; the report gives mean and spread, and the best by dev is shipped."""
-    baseline: bool = True
+    baseline: Annotated[bool, decides_nothing()] = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
-    at_once: int | None = Field(default=None, ge=1)
+    at_once: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Students that are trained at a time, the baseline's among them, each in a process of its own; left out: on a GPU
     all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU, or where they read fewer than
     500,000 rows in all, one. The result does not depend on it."""
-    losses: list[Loss] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
+    losses: Annotated[list[Loss], decides("students")] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
     """The objective: a weighted sum. Not read where there are `stages`."""
-    stages: list[TrainingStage] = []
+    stages: Annotated[list[TrainingStage], decides("students")] = []
     """Several trainings one after the other, each with epochs, learning rate and losses of its own. `epochs` and
     `learning_rate` are then those of the baseline alone."""
 

@@ -1,10 +1,11 @@
 """`[export]`: the files that ship."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from limbeck.recipe.base import Section
+from limbeck.recipe.decisions import decides_nothing
 
 Precision = Literal["fp32", "int8"]
 
@@ -12,7 +13,7 @@ Precision = Literal["fp32", "int8"]
 class Export(Section):
     """Which files are written, and how close they must be to the trained student."""
 
-    precisions: list[Precision] = Field(default=["fp32", "int8"], min_length=1)
+    precisions: Annotated[list[Precision], decides_nothing()] = Field(default=["fp32", "int8"], min_length=1)
     """Kinds of ONNX file to write."""
     fp32_tolerance: float = Field(default=1e-4, gt=0)
     """Largest difference of a logit between the trained student and the fp32 file; beyond it export refuses."""
@@ -23,3 +24,8 @@ class Export(Section):
     """Rows of dev on which the two are compared."""
     calibrate: bool = True
     """Whether probabilities are made to fit dev: by one temperature for each file, which changes no label."""
+
+    @property
+    def smallest(self) -> Precision:
+        """The precision of the smallest file, which `max_size_mb` limits."""
+        return "int8" if "int8" in self.precisions else "fp32"

@@ -1,13 +1,14 @@
 """The whole recipe: one field per section."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
@@ -30,27 +31,27 @@ class Tracking(Section):
 class Recipe(Section):
     """What a run does, from files to report."""
 
-    name: str | None = Field(default=None, pattern=r"^[\w.-]+$")
+    name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w.-]+$")
     """Name of the run and of its folder; left out: the recipe file's name."""
-    corpus: CorpusSection
+    corpus: Annotated[CorpusSection, decides("corpus")]
     """The labelled rows."""
-    transfer: Transfer | None = None
+    transfer: Annotated[Transfer | None, decides("transfer")] = None
     """Unlabelled text the teacher will label."""
-    augmentation: Augmentation | None = None
+    augmentation: Annotated[Augmentation | None, decides("augmented")] = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
-    teacher: Teacher = EncoderTeacher()
+    teacher: Annotated[Teacher, decides("teacher", "ready_teacher")] = EncoderTeacher()
     """The big model, or what one said, or a student of another run, or several of them."""
-    labeling: Labeling = Labeling()
+    labeling: Annotated[Labeling, decides("labels")] = Labeling()
     """How the teacher is asked."""
-    student: Student = BiLstm()
+    student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
     """The small model."""
-    distillation: Distillation = Distillation()
+    distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
-    export: Export = Export()
+    export: Annotated[Export, decides("exports")] = Export()
     """The files that ship."""
-    evaluation: Evaluation = Evaluation()
+    evaluation: Annotated[Evaluation, decides("report")] = Evaluation()
     """How everything is measured."""
-    tracking: Tracking = Tracking()
+    tracking: Annotated[Tracking, decides_nothing()] = Tracking()
     """Curves for TensorBoard and the like."""
 
     @model_validator(mode="before")

@@ -7,8 +7,12 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content, decides
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
+NETWORK = decides("students", "baseline")  # and not the vocabulary
+SHAPE = decides("students", "baseline", "sized_vocabulary")  # what a limit of size leaves for tokens depends on it
+VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students through it alone
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
@@ -38,9 +42,9 @@ class WordStudent(Section):
 
     dense_size: int = Field(default=200, ge=0)
     """Width of the ReLU layer before the classes; 0 leaves it out."""
-    dropout: float = Field(default=0.3, ge=0, lt=1)
+    dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
-    word_vectors: str | Annotated[list[str], Field(min_length=1)] = "teacher"
+    word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
     """Where word vectors start: "teacher" (each word through the teacher, then principal components), "random",
     or a word2vec/GloVe file (text or .bin, also gzipped). Of a list, the vectors stand side by side: as wide as all."""
     embedding_size: int = Field(default=300, ge=1)
@@ -50,14 +54,14 @@ class WordStudent(Section):
     the vectors of `word_vectors` as such a product can be, and learn unless `tune_vectors` is false. The trained
     student has the matrix in the layer behind it: its word vectors are so narrow. Left out, or no smaller than the
     vectors: they stay whole."""
-    tune_vectors: bool = True
+    tune_vectors: Annotated[bool, NETWORK] = True
     """Whether word vectors go on learning."""
     static_channel: bool = False
     """Beside the word vectors that learn, the same ones once more, standing still: twice as wide (Kim 2014; Tang)."""
-    max_size_mb: float | None = Field(default=None, gt=0)
+    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
     """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
     `export.precisions` has int8, else the fp32 one. Rare words go until it fits. Left out: no limit."""
-    max_length: int = Field(default=256, ge=1)
+    max_length: Annotated[int, NETWORK] = Field(default=256, ge=1)
     """Longest input in the student's tokens; the rest of a text is cut off."""
     vocabulary: Vocabulary = Vocabulary()
     """The `[student.vocabulary]` table."""
@@ -104,7 +108,7 @@ class BiLstm(WordStudent):
     """Recurrent layers; each reads both directions of the one below."""
     cell: Literal["lstm", "gru"] = "lstm"
     """The recurrent cell."""
-    pooling: Literal["max", "last", "mean", "attention"] = "max"
+    pooling: Annotated[Literal["max", "last", "mean", "attention"], NETWORK] = "max"
     """What the text is read off: the largest value over its words, the last state of each direction (Tang's), the mean
     over its words, or a mean that a learned question weighs."""
 
@@ -120,7 +124,7 @@ class TextCnn(WordStudent):
     """Filters for each window."""
     dense_size: int = Field(default=0, ge=0)
     """Width of the ReLU layer before the classes; 0 leaves it out, as Kim does."""
-    dropout: float = Field(default=0.5, ge=0, lt=1)
+    dropout: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
 
 
@@ -151,27 +155,29 @@ class Transformer(Section):
     """The kind of student."""
     family: Literal["teacher", "bert", "distilbert"] = "teacher"
     """Whose layers it has: the teacher's own family, BERT, or DistilBERT (no token types, no pooler)."""
-    layers: int = Field(default=4, ge=1)
+    layers: Annotated[int, SHAPE] = Field(default=4, ge=1)
     """Transformer layers."""
-    width: int | None = Field(default=None, ge=1)
+    width: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the states; left out: the teacher's."""
-    heads: int | None = Field(default=None, ge=1)
+    heads: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Attention heads, which must divide the width; left out: the teacher's, or as many of 64 as the width holds."""
-    inner_size: int | None = Field(default=None, ge=1)
+    inner_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the layer between two states; left out: four times the width."""
-    start: Literal["teacher", "random"] = "teacher"
+    start: Annotated[Literal["teacher", "random"], NETWORK] = "teacher"
     """Where weights start. "teacher": layers and embeddings of the teacher where the widths agree; where they do not,
     embeddings cut down to their principal axes, and layers at random."""
-    teacher_layers: Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]] = "uniform"
+    teacher_layers: Annotated[Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]], NETWORK] = (
+        "uniform"
+    )
     """Which of the teacher's layers it starts from: evenly spread (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
     the first ones, the last ones, or a list of their numbers from 0."""
-    max_size_mb: float | None = Field(default=None, gt=0)
+    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
     """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
     `export.precisions` has int8, else the fp32 one. Rare pieces go until it fits, so `vocabulary.kind` must be
     "pieces". Left out: no limit."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    dropout: Annotated[float, NETWORK] = Field(default=0.1, ge=0, lt=1)
     """Dropout on states, attention and the classifier's input."""
-    max_length: int = Field(default=128, ge=SHORTEST)
+    max_length: Annotated[int, NETWORK] = Field(default=128, ge=SHORTEST)
     """Longest input in tokens, special tokens included; the rest of a text is cut off. Left out: as many as the teacher
     reads (`teacher.max_length`), where the recipe says so."""
     vocabulary: TransformerVocabulary = TransformerVocabulary()

@@ -8,11 +8,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
+from limbeck.recipe.decisions import by_content, decides, decides_nothing
 
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
+FINE_TUNING = decides("teacher")  # and not of a teacher with train = "none"
 
 
 class Pretraining(Section):
@@ -54,7 +56,7 @@ class EncoderTeacher(Section):
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
-    checkpoint: str = "bert-base-uncased"
+    checkpoint: Annotated[str, by_content("teacher", "ready_teacher", "pretrained", "baseline")] = "bert-base-uncased"
     """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder that is
     here, or under LIMBECK_DATA, goes before the hub; of "sentence-transformers/all-mpnet-base-v2" also one that is
     called "all-mpnet-base-v2"."""
@@ -63,23 +65,23 @@ class EncoderTeacher(Section):
     label_names: dict[str, str] = {}
     """What the checkpoint's classes are called in the corpus: {"LABEL_0" = "negative", "LABEL_1" = "positive"}. Needed
     with `train = "none"` where its names, or their order, are not the corpus's."""
-    epochs: int = Field(default=3, ge=1)
+    epochs: Annotated[int, FINE_TUNING] = Field(default=3, ge=1)
     """Passes over the training rows; the best one by dev is kept."""
-    patience: int | None = Field(default=None, ge=1)
+    patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
     """Stop after so many epochs in a row without a better one by dev; left out: all epochs are done."""
-    batch_size: int = Field(default=32, ge=1)
+    batch_size: Annotated[int, FINE_TUNING] = Field(default=32, ge=1)
     """Rows whose gradient is computed at a time."""
-    accumulation_steps: int = Field(default=1, ge=1)
+    accumulation_steps: Annotated[int, FINE_TUNING] = Field(default=1, ge=1)
     """Batches whose gradients make one step: with 4, a step goes by 4 × batch_size rows in a quarter of the memory."""
-    learning_rate: float = Field(default=3e-5, gt=0)
+    learning_rate: Annotated[float, FINE_TUNING] = Field(default=3e-5, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
-    warmup_fraction: float = Field(default=0.1, ge=0, lt=1)
+    warmup_fraction: Annotated[float, FINE_TUNING] = Field(default=0.1, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
-    weight_decay: float = Field(default=0.01, ge=0)
+    weight_decay: Annotated[float, FINE_TUNING] = Field(default=0.01, ge=0)
     """AdamW's weight decay; biases and norms are left out of it."""
-    clip_norm: float = Field(default=1.0, gt=0)
+    clip_norm: Annotated[float, FINE_TUNING] = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
-    pretraining: Pretraining | None = None
+    pretraining: Annotated[Pretraining | None, decides("pretrained")] = None
     """Guessing masked words in the task's own text first; left out: none."""
     max_length: int = Field(default=128, ge=4)
     """Longest input in the teacher's tokens, special tokens included; what is beyond it is cut out."""
@@ -87,21 +89,21 @@ class EncoderTeacher(Section):
     """What stays of a text that is too long: its beginning, or that and its end (Sun et al. 2019, arXiv:1905.05583)."""
     head_share: float = Field(default=0.25, gt=0, lt=1)
     """With "head_and_tail": the share of the tokens that come from the beginning."""
-    pairs: ReadingOfPairs = "together"
+    pairs: Annotated[ReadingOfPairs, FINE_TUNING] = "together"
     """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as encoders of sentences
     were trained to (Reimers and Gurevych 2019, arXiv:1908.10084); what they are to each other a head decides."""
     precision: Precision = "auto"
     """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
-    compile: bool = False
+    compile: Annotated[bool, decides_nothing()] = False
     """Put the model through torch.compile while it is fine-tuned. Measure before you do: see docs/teacher.md."""
-    processes: int | None = Field(default=None, ge=1)
+    processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Processes that fine-tune together, one on each GPU; left out: as many as there are GPUs."""
-    seed: int = Field(default=0, ge=0)
+    seed: Annotated[int, FINE_TUNING] = Field(default=0, ge=0)
     """Seed of the head's initial weights, of the order of rows and of dropout."""
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=2)
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]] | None, decides_nothing()] = Field(default=None, min_length=2)
     """Several teachers that differ by their seed alone, in place of `seed`: an ensemble in one line, which teaches the
     mean of their logits. Left out: one teacher."""
-    near_chance: NearChance = "stop"
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     @model_validator(mode="after")
@@ -133,6 +135,11 @@ class EncoderTeacher(Section):
             )
         return self
 
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """The share of the beginning, where the beginning is all that is read."""
+        return frozenset({"head_share"}) if self.long_texts == "head" else frozenset()
+
     def located(self, locate: Locate) -> Self:
         """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub
         name for its own; else it is left to the teacher's room."""
@@ -148,7 +155,7 @@ class FileTeacher(Section):
 
     kind: Literal["file"]
     """The kind of teacher."""
-    path: str
+    path: Annotated[str, by_content()]
     """The file: csv, tsv, txt, jsonl or parquet, each also as .gz."""
     name: str | None = None
     """What to call this teacher in the report; left out: the file's name."""
@@ -164,7 +171,7 @@ class FileTeacher(Section):
     """What the columns hold; "auto" takes them for probabilities where every row is a distribution."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
     """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
-    uncovered: Literal["stop", "skip"] = "stop"
+    uncovered: Annotated[Literal["stop", "skip"], decides("labels")] = "stop"
     """What to do about rows that the file says nothing of: stop the run, or go on without them and say how many."""
     format: FileFormat = "auto"
     """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
@@ -174,7 +181,7 @@ class FileTeacher(Section):
     """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
-    near_chance: NearChance = "stop"
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     def located(self, locate: Locate) -> Self:
@@ -188,10 +195,10 @@ class StudentTeacher(Section):
 
     kind: Literal["student"]
     """The kind of teacher."""
-    path: str = Field(min_length=1)
+    path: Annotated[str, by_content()] = Field(min_length=1)
     """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best by dev is
     taken), or of an exported model (runs/big/models/bilstm-int8)."""
-    near_chance: NearChance = "stop"
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     def located(self, locate: Locate) -> Self:
@@ -219,9 +226,9 @@ class EnsembleTeacher(Section):
     combine: Literal["mean_logits", "mean_probabilities", "weighted"] = "mean_probabilities"
     """How: the mean of the logits, the mean of the probabilities, or the mean of the probabilities with each member
     weighted by its accuracy on dev."""
-    members: list[Member] = Field(min_length=2)
+    members: Annotated[list[Member], decides("members")] = Field(min_length=2)
     """The teachers: `[[teacher.members]]` tables, each as `[teacher]` would be."""
-    near_chance: NearChance = "stop"
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do if the members together do hardly better on dev than guessing. Each member has its own such key."""
 
     @model_validator(mode="after")

@@ -1,22 +1,24 @@
 """`[transfer]`: unlabelled text the teacher will label; the strongest lever there is."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
+from limbeck.recipe.decisions import by_content, decides
 
 FormStep = Literal["lowercase", "narrow", "spaced"]
+CHOICE = decides("transfer", "chosen")
 
 
 class Transfer(Section):
     """Unlabelled text of the corpus's domain. The student learns from what the teacher says about it."""
 
-    files: list[str] = []
+    files: Annotated[list[str], by_content()] = []
     """Files of text, or folders of them; *, ? and ** may stand in a path."""
-    hub: list[str] = []
+    hub: Annotated[list[str], by_content()] = []
     """Hugging Face data sets, each with all its splits or with one: "imdb", "imdb:unsupervised", "glue/sst2:train"."""
     text: Column = "text"
     """Column of the text (not asked for in files of plain lines)."""
@@ -48,16 +50,16 @@ class Transfer(Section):
     """Rows that share so much of their text (Jaccard similarity) with a row before them are left out, and so are rows
     that share it with a row of dev or test; 1.0 leaves out only those that are the same but for case, width and white
     space."""
-    rows: int | None = Field(default=None, ge=1)
+    rows: Annotated[int | None, CHOICE] = Field(default=None, ge=1)
     """Keep so many rows; left out: keep all."""
-    choice: Literal["random", "nearest", "balanced"] = "random"
+    choice: Annotated[Literal["random", "nearest", "balanced"], CHOICE] = "random"
     """Which rows: drawn at random; nearest to the corpus by the teacher's features; or as many of each class as the
     teacher sees it."""
     pool: int | None = Field(default=None, ge=1)
     """Rows, drawn at random, that the teacher is asked about to choose from; left out: four times `rows`."""
-    least_confidence: float = Field(default=0.0, ge=0, lt=1)
+    least_confidence: Annotated[float, CHOICE] = Field(default=0.0, ge=0, lt=1)
     """Drop rows of which the teacher's best class has less than this probability: it is torn there."""
-    seed: int = 0
+    seed: Annotated[int, CHOICE] = 0
     """Seed of all draws."""
     overlap: Literal["report", "remove"] = "remove"
     """Rows that also stand in dev or test: only report them, or keep them out (do, unless you know why not)."""

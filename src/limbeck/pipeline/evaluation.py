@@ -212,7 +212,7 @@ def int8_teacher(
         shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
 
 
-KEYS = ("epoch", "loss", "dev_accuracy")
+KEYS = ("epoch", "loss", "dev_accuracy", "losses")
 MOST_POINTS = 120  # of one training
 
 
@@ -230,9 +230,7 @@ def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
         "name": student.facts.name,
         "role": student.facts.role,
         "seed": seed,
-        "epochs": [
-            {**{key: epoch[key] for key in KEYS}, "losses": epoch.get("losses", {})} for epoch in student.history
-        ],
+        "epochs": [{key: epoch[key] for key in KEYS} for epoch in student.history],
         "points": [thinned(points) for points in student.points],
     }
 

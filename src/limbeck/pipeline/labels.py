@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import FORMATS, faults_of, read_manifest
+from limbeck.artifacts.manifest import faults_of, read_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -114,9 +114,6 @@ def labelled_run(folder: Path) -> LabelledRun:
     if not (folder / "labels").exists():
         raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
     manifest = read_manifest(folder / "labels", kind="labels", advice=advice)
-    if manifest.format != FORMATS["labels"]:
-        reason = "its labels were written by an older version"
-        raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
     if faults := faults_of(folder / "labels", manifest):
         reason = f"its labels are damaged: {some(faults)}"
         raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)

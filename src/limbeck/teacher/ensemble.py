@@ -16,6 +16,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import MemberUnjudged
+from limbeck.recipe.decisions import fields_that_decide_nothing
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.student_source import find_student
 from limbeck.training.skill import judged, skill
@@ -31,19 +32,13 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
     named: dict[str, AnyMember] = {}
     for member, name in zip(members, plain, strict=True):
         if plain.count(name) > 1:
-            name = f"{name}-{fingerprint_of(member.model_dump_json(exclude=_no_part_of_name(member)))[:6]}"
+            decisive = member.model_dump_json(exclude=fields_that_decide_nothing(type(member)))
+            name = f"{name}-{fingerprint_of(decisive)[:6]}"
         number = 1
         while (f"{name}-{number}" if number > 1 else name) in named:
             number += 1
         named[f"{name}-{number}" if number > 1 else name] = member
     return named
-
-
-def _no_part_of_name(member: AnyMember) -> set[str]:
-    """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
-    usual = {"pretraining": None, "pairs": "together"}  # keys that came later: without them names are what they were
-    unsaid = {key for key, value in usual.items() if getattr(member, key, value) == value}
-    return {"near_chance", "processes", "compile", "seeds", *unsaid}
 
 
 def _plain_name(member: AnyMember) -> str:

@@ -153,8 +153,7 @@ def _is_fine_tuned(section: AnyMember) -> bool:
 
 def _settings(section: AnyMember) -> dict[str, Any]:
     """The settings in the key of a teacher: those that decide its answers."""
-    is_ready = isinstance(section, EncoderTeacher) and section.train == "none"
-    return settings(section, "ready_teacher" if is_ready else "teacher")
+    return settings(section, "teacher")
 
 
 def _origin(section: AnyMember) -> dict[str, str]:

@@ -14,8 +14,7 @@ ArtifactName = Literal[
     "augmented",
     "pretrained",
     "teacher",
-    "ready_teacher",  # a teacher that is not fine-tuned: train = "none"
-    "members",  # the teachers of an ensemble; each has the key of a teacher
+    "members",  # the teachers of an ensemble, each with the key of a teacher
     "labels",
     "chosen",
     "vocabulary",
@@ -34,6 +33,7 @@ class Decides:
 
     artifacts: frozenset[ArtifactName] | None = None  # None: those of the table
     by_content: bool = False  # the text itself is in no key, but a fingerprint of what it points to
+    condition: str = ""  # when the field has an effect at all, in words
 
 
 def decides(*artifacts: ArtifactName) -> Decides:
@@ -49,6 +49,11 @@ def decides_nothing() -> Decides:
 def by_content(*artifacts: ArtifactName) -> Decides:
     """The field is a path or a name. The artifacts (default: those of its table) go by what it points to."""
     return Decides(frozenset(artifacts) or None, by_content=True)
+
+
+def has_effect_if(condition: str) -> Decides:
+    """The field decides what its table decides, but has no effect otherwise: `Section.fields_without_effect`."""
+    return Decides(condition=condition)
 
 
 def settings(section: Section, artifact: ArtifactName) -> dict[str, Any]:
@@ -92,9 +97,9 @@ def sections_in(annotation: Any) -> list[type[Section]]:
     return [section for part in get_args(annotation) for section in sections_in(part)]
 
 
-def fields_that_decide_nothing(section: type[Section]) -> set[str]:
-    """Their names."""
-    return {name for name, field in section.model_fields.items() if _marker(field) == decides_nothing()}
+def fields_marked(section: type[Section], marker: Decides) -> frozenset[str]:
+    """The names of a section's own fields that have this marker."""
+    return frozenset(name for name, field in section.model_fields.items() if _marker(field) == marker)
 
 
 def _marker(field: FieldInfo) -> Decides:

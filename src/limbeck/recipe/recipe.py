@@ -39,7 +39,7 @@ class Recipe(Section):
     """Unlabelled text the teacher will label."""
     augmentation: Annotated[Augmentation | None, decides("augmented")] = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
-    teacher: Annotated[Teacher, decides("teacher", "ready_teacher")] = EncoderTeacher()
+    teacher: Annotated[Teacher, decides("teacher")] = EncoderTeacher()
     """The big model, or what one said, or a student of another run, or several of them."""
     labeling: Annotated[Labeling, decides("labels")] = Labeling()
     """How the teacher is asked."""

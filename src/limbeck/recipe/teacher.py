@@ -8,13 +8,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
-from limbeck.recipe.decisions import by_content, decides, decides_nothing
+from limbeck.recipe.decisions import by_content, decides, decides_nothing, fields_marked, has_effect_if
 
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
-FINE_TUNING = decides("teacher")  # and not of a teacher with train = "none"
+FINE_TUNING = has_effect_if('train is not "none"')
+TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
 
 
 class Pretraining(Section):
@@ -56,7 +57,7 @@ class EncoderTeacher(Section):
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
-    checkpoint: Annotated[str, by_content("teacher", "ready_teacher", "pretrained", "baseline")] = "bert-base-uncased"
+    checkpoint: Annotated[str, by_content("teacher", "pretrained", "baseline")] = "bert-base-uncased"
     """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder that is
     here, or under LIMBECK_DATA, goes before the hub; of "sentence-transformers/all-mpnet-base-v2" also one that is
     called "all-mpnet-base-v2"."""
@@ -87,7 +88,7 @@ class EncoderTeacher(Section):
     """Longest input in the teacher's tokens, special tokens included; what is beyond it is cut out."""
     long_texts: LongTexts = "head"
     """What stays of a text that is too long: its beginning, or that and its end (Sun et al. 2019, arXiv:1905.05583)."""
-    head_share: float = Field(default=0.25, gt=0, lt=1)
+    head_share: Annotated[float, TAIL_IS_READ] = Field(default=0.25, gt=0, lt=1)
     """With "head_and_tail": the share of the tokens that come from the beginning."""
     pairs: Annotated[ReadingOfPairs, FINE_TUNING] = "together"
     """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as encoders of sentences
@@ -137,8 +138,10 @@ class EncoderTeacher(Section):
 
     @property
     def fields_without_effect(self) -> frozenset[str]:
-        """The share of the beginning, where the beginning is all that is read."""
-        return frozenset({"head_share"}) if self.long_texts == "head" else frozenset()
+        """How it is fine-tuned, if it is not; and the share of the beginning, if the beginning is all that is read."""
+        unmet = [FINE_TUNING] if self.train == "none" else []
+        unmet += [TAIL_IS_READ] if self.long_texts == "head" else []
+        return frozenset().union(*(fields_marked(type(self), marker) for marker in unmet))
 
     def located(self, locate: Locate) -> Self:
         """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub

@@ -16,7 +16,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import MemberUnjudged
-from limbeck.recipe.decisions import fields_that_decide_nothing
+from limbeck.recipe.decisions import decides_nothing, fields_marked
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, EnsembleTeacher, FileTeacher, StudentTeacher
 from limbeck.teacher.student_source import find_student
 from limbeck.training.skill import judged, skill
@@ -32,7 +32,7 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
     named: dict[str, AnyMember] = {}
     for member, name in zip(members, plain, strict=True):
         if plain.count(name) > 1:
-            decisive = member.model_dump_json(exclude=fields_that_decide_nothing(type(member)))
+            decisive = member.model_dump_json(exclude=set(fields_marked(type(member), decides_nothing())))
             name = f"{name}-{fingerprint_of(decisive)[:6]}"
         number = 1
         while (f"{name}-{number}" if number > 1 else name) in named:

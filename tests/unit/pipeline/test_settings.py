@@ -99,7 +99,7 @@ def others(section: Section, name: str) -> list[Any]:
         case float():
             return [value / 2 or 0.25, value + 0.25, value * 2]
         case str():
-            return [*_choices(type(section).model_fields[name].annotation, value), f"{value}x"]
+            return [*_choices(type(section).model_fields[name].annotation, value), f"{value}x", True]
         case list():
             return [[*value, 7], value[:1], ["x"]]
         case dict():

@@ -23,16 +23,16 @@ class Tracking(Section):
     """Losses, learning rate and dev accuracy of every training, for the trackers that accelerate knows."""
 
     trackers: list[str] = []
-    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed."""
+    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed. Default: no tracking."""
     project: str = Field(default="limbeck", pattern=r"^\w[\w .-]*$")
-    """What the tracker shall call the project."""
+    """Name of the project in the tracker."""
 
 
 class Recipe(Section):
     """What a run does, from files to report."""
 
     name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w.-]+$")
-    """Name of the run and of its folder; left out: the recipe file's name."""
+    """Name of the run and of its folder. Default: the recipe file's name."""
     corpus: Annotated[CorpusSection, decides("corpus")]
     """The labelled rows."""
     transfer: Annotated[Transfer | None, decides("transfer")] = None
@@ -40,9 +40,9 @@ class Recipe(Section):
     augmentation: Annotated[Augmentation | None, decides("augmented")] = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
     teacher: Annotated[Teacher, decides("teacher")] = EncoderTeacher()
-    """The big model, or what one said, or a student of another run, or several of them."""
+    """The big model: an encoder, a file of its answers, a student of another run, or several of them."""
     labeling: Annotated[Labeling, decides("labels")] = Labeling()
-    """How the teacher is asked."""
+    """How the teacher labels rows."""
     student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
     """The small model."""
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()

@@ -1,4 +1,4 @@
-"""The text that the student learns from besides train: gathered, or copied and changed, and chosen once labelled."""
+"""The text that the student learns from besides train: gathered, or copied and changed; and the choice among it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ TAGS = ".tag-store"  # beside the runs, as the label store is
 
 @dataclass(frozen=True)
 class ChosenText:
-    """What of the extra text was chosen."""
+    """The rows of the extra text that were chosen."""
 
     parts: ExtraText
     chosen: ChosenRows | None
@@ -37,18 +37,18 @@ class ChosenText:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Of the choice, for the keys of what is learned from it."""
+        """Fingerprint of the choice, for the keys of what is trained on it."""
         return {"chosen": self.chosen.fingerprint} if self.chosen else {}
 
     @property
     def form(self) -> list[FormStep]:
-        """The steps that brought the gathered text to the corpus's form; the student's tokenizer takes them too."""
+        """The normalisation steps of the gathered text; the student's tokenizer applies them too."""
         gathered = self.parts.get("transfer")
         steps: list[FormStep] = gathered.quality["form"]["steps"] if gathered else []
         return steps
 
     def quality(self, part: str) -> dict[str, Any] | None:
-        """Everything that was counted of a part: while it was made, and what the teacher said of it."""
+        """All numbers about a part: from gathering it, and from the teacher's labels."""
         if part not in self.parts or self.chosen is None:
             return None
         known = {"teacher_entropy_of_corpus": self.chosen.quality["teacher_entropy"], **self.chosen.quality[part]}
@@ -56,7 +56,7 @@ class ChosenText:
 
 
 def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
-    """The gathered text, if the recipe asks for any."""
+    """The gathered text, if the recipe has `[transfer]`."""
     section = recipe.transfer
     if section is None:
         return {}
@@ -74,7 +74,7 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
 
 
 def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder) -> ExtraText:
-    """Changed copies of training rows and of gathered text, if the recipe asks for any."""
+    """Changed copies of training rows and of gathered text, if the recipe has `[augmentation]`."""
     section = recipe.augmentation
     if section is None:
         return {}
@@ -83,7 +83,7 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
     made = work.step(
         "augmented",
         kind="transfer",
-        key=Key(section=settings_of(recipe, "augmented"), inputs={**_tools(section), **read}),
+        key=Key(section=settings_of(recipe, "augmented"), inputs={**_files_of_methods(section), **read}),
         load=TransferText,
         make=lambda out, key: augment(
             section,
@@ -99,7 +99,7 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
 
 
 def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> ChosenText:
-    """Choose among the extra text by what the teacher said of it."""
+    """Choose among the extra text by the teacher's labels."""
     if not parts:
         return ChosenText(parts, None)
     chosen = work.step(
@@ -114,13 +114,13 @@ def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: Teache
     return ChosenText(parts, chosen)
 
 
-def _tools(section: Augmentation) -> dict[str, str]:
-    """What the methods work with, by content."""
-    tools = {}
+def _files_of_methods(section: Augmentation) -> dict[str, str]:
+    """Fingerprints of the files and models that the methods use."""
+    found = {}
     for number, method in enumerate(section.methods):
         if isinstance(method, WordVectors):
-            tools[f"method {number}"] = file_digest(Path(method.path))
+            found[f"method {number}"] = file_digest(Path(method.path))
         elif isinstance(method, MaskedLm):
             vectors = file_digest(Path(method.word_vectors)) if method.word_vectors else ""
-            tools[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
-    return tools
+            found[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
+    return found

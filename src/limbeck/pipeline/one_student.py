@@ -1,4 +1,4 @@
-"""One student of a run: what it is made from, and its training."""
+"""One student of a run: its key, and its training."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -26,7 +26,7 @@ from limbeck.training.tracks import Tracks
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """All that the students of a run are chosen_text from: finished artifacts, each in its folder."""
+    """All that the students of a run are trained from: finished artifacts, each in its folder."""
 
     recipe: Recipe
     corpus: Corpus
@@ -37,7 +37,7 @@ class TrainingInputs:
     tracks: Tracks
 
     def as_json(self) -> dict[str, Any]:
-        """Where everything is, for another process."""
+        """The folders of all artifacts, for another process."""
         chosen = self.chosen_text.chosen
         return {
             "recipe": self.recipe.model_dump(mode="json"),
@@ -73,7 +73,7 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class StudentId:
-    """Which of the students."""
+    """One of the students: its role and its seed."""
 
     role: Role
     seed: int
@@ -90,7 +90,7 @@ def place_of(student_id: StudentId, inputs: TrainingInputs) -> str:
 
 
 def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
-    """What it is made from; its seed stands in its place."""
+    """The key of a student. Its seed is not in it, as each seed has a folder of its own."""
     recipe, alone = inputs.recipe, student_id.is_alone
     student, _ = _beginning(inputs, alone=alone)
     return Key(
@@ -98,7 +98,7 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
-            **(_known_to_anyone(recipe) if alone else _said(inputs)),
+            **(_start_of_baseline(recipe) if alone else _learned_from(inputs)),
         },
     )
 
@@ -106,7 +106,7 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
 def train_one(
     student_id: StudentId, inputs: TrainingInputs, *, out: Path, key: Key, reporter: Reporter
 ) -> StudentFolder:
-    """Train it, or go on with its training."""
+    """Train a student, or continue its training."""
     student, origins = _beginning(inputs, alone=student_id.is_alone)
     return train_student(
         inputs.recipe.distillation,
@@ -125,8 +125,8 @@ def train_one(
     )
 
 
-def _said(inputs: TrainingInputs) -> dict[str, str]:
-    """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
+def _learned_from(inputs: TrainingInputs) -> dict[str, str]:
+    """What is learned from the teacher: its labels of train and extra text follow from it and from the texts."""
     recipe, chosen_text = inputs.recipe, inputs.chosen_text
     files = custom_files(recipe.distillation.every_loss)
     return {
@@ -138,17 +138,17 @@ def _said(inputs: TrainingInputs) -> dict[str, str]:
     }
 
 
-def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
-    """What a baseline starts from: the checkpoint that the teacher was before."""
+def _start_of_baseline(recipe: Recipe) -> dict[str, str]:
+    """The checkpoint from which the baseline of a transformer starts, as the teacher did."""
     is_transformer = isinstance(recipe.student, Transformer)
     return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if is_transformer else {}
 
 
 def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:
-    """The student, and what it may start from.
+    """The student, and where its initial weights come from.
 
-    A baseline starts only from what anyone has: the checkpoint before it was fine-tuned. Where that is the teacher
-    itself, it has the teacher's shape alone, and starts at random.
+    A baseline must know nothing of the teacher, so it starts from the checkpoint before fine-tuning. If the teacher was
+    not fine-tuned, the baseline has only the teacher's shape, and starts at random.
     """
     recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
@@ -156,7 +156,7 @@ def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Orig
         return student, Origins()
     if not alone:
         reads_along = "layers" in recipe.distillation.needs
-        once = encoder if reads_along else encoder.anew  # for its first weights alone it need not stay in memory
+        once = encoder if reads_along else encoder.anew  # for initial weights alone it need not stay in memory
         return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
     before = untaught(encoder_section(recipe), inputs.corpus)
     if before is None:

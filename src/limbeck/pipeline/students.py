@@ -49,7 +49,7 @@ def vocabulary_of(
 
 
 def _word_vectors(student: AnyStudent) -> dict[str, str]:
-    """The content of their files; those that have none go by name."""
+    """Fingerprints of their files; "teacher" and "random" are in the key by name."""
     if not isinstance(student, WordStudent):
         return {}
     sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
@@ -131,7 +131,7 @@ def _student(student_id: StudentId, inputs: TrainingInputs, work: RunFolder) -> 
 
 
 def size_limit_of(recipe: Recipe) -> SizeLimit | None:
-    """The limit, with the export's own graphs to weigh students by; None where the recipe sets none."""
+    """The limit, and how many bytes a student's graph takes when it is exported; None without a limit."""
     max_size_mb = recipe.student.max_size_mb
     if max_size_mb is None:
         return None

@@ -95,10 +95,8 @@ def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: Ru
         "teacher",
         kind="teacher",
         key=Key(
-            section={
-                **settings_of(recipe, "teacher"),
-                "members": list(members),
-            },  # in order: the first lends its pieces
+            # In order: the first encoder among them lends its word pieces to students.
+            section={**settings_of(recipe, "teacher"), "members": list(members)},
             inputs={
                 "corpus": corpus.training_fingerprint,
                 **{f"member {name}": folder.fingerprint for name, folder in members.items()},

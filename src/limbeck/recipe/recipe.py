@@ -56,13 +56,13 @@ class Recipe(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _a_transformer_reads_as_far_as_its_teacher(cls, told: Any) -> Any:
-        """Else one that is put in the place of a Bi-LSTM would read the beginning of long texts only."""
-        student = told.get("student") if isinstance(told, Mapping) else None
+    def _a_transformer_reads_as_far_as_its_teacher(cls, given: Any) -> Any:
+        """Otherwise one in place of a Bi-LSTM would read only the beginning of long texts."""
+        student = given.get("student") if isinstance(given, Mapping) else None
         if not isinstance(student, Mapping) or student.get("kind") != "transformer" or "max_length" in student:
-            return told
-        length = _length_of_teacher(told.get("teacher"))
-        return told if length is None else {**told, "student": {**student, "max_length": length}}
+            return given
+        length = _length_of_teacher(given.get("teacher"))
+        return given if length is None else {**given, "student": {**student, "max_length": length}}
 
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
@@ -191,13 +191,13 @@ class Recipe(Section):
         )
 
 
-def _length_of_teacher(told: Any) -> int | None:
+def _length_of_teacher(given: Any) -> int | None:
     """The `max_length` of the teacher, of several the longest; None where it is not written, or wrong in itself."""
-    if not isinstance(told, Mapping):
+    if not isinstance(given, Mapping):
         return None
-    members = told.get("members")
+    members = given.get("members")
     if isinstance(members, list):
         lengths = [length for member in members if (length := _length_of_teacher(member)) is not None]
         return max(lengths, default=None)
-    length = told.get("max_length")
+    length = given.get("max_length")
     return length if type(length) is int and length >= SHORTEST else None

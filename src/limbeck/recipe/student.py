@@ -71,15 +71,15 @@ class WordStudent(Section):
         if isinstance(named, str):
             return named
         if twice := [source for number, source in enumerate(named) if source in named[:number]]:
-            raise ValueError(f"'{twice[0]}' stands there twice: name each source once")
+            raise ValueError(f"'{twice[0]}' appears twice: name each source once")
         return named if named[1:] else named[0]
 
     @model_validator(mode="after")
     def _channels_differ(self) -> Self:
         if self.static_channel and not self.tune_vectors:
-            raise ValueError("static_channel stands beside vectors that learn: leave tune_vectors true")
+            raise ValueError("static_channel adds fixed vectors to trained ones: leave tune_vectors true")
         if self.static_channel and self.vector_rank:
-            raise ValueError("static_channel has every vector twice, and vector_rank is to save room: choose one")
+            raise ValueError("static_channel doubles the vectors, and vector_rank makes them smaller: choose one")
         return self
 
     @property

@@ -259,7 +259,7 @@ class EnsembleTeacher(Section):
 
     @property
     def one_with_seeds(self) -> EncoderTeacher | None:
-        """The encoder with several seeds that stands for just this ensemble; None if none does."""
+        """The encoder with several seeds that is the same as this ensemble; None if there is none."""
         first = self.members[0]
         if not isinstance(first, EncoderTeacher) or not self.is_of_seeds:
             return None
@@ -278,7 +278,7 @@ AnyTeacher = AnyMember | EnsembleTeacher
 
 
 def _one_for_each_seed(given: AnyTeacher) -> AnyTeacher:
-    """The ensemble that an encoder with several seeds stands for."""
+    """An encoder with several seeds as an ensemble."""
     if not isinstance(given, EncoderTeacher) or given.seeds is None:
         return given
     members: list[AnyMember] = [given.model_copy(update={"seed": seed, "seeds": None}) for seed in given.seeds]

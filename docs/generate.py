@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the code: docs/recipe.md, docs/commands.md and the tree in README.md."""
+"""Writes what follows from the code: docs/recipe.md, docs/commands.md, tables in docs/architecture.md and README.md."""
 
 import ast
 import json
@@ -14,12 +14,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from limbeck.cli import app
+from limbeck.recipe.decisions import ArtifactName, Decision, decisions
 from limbeck.recipe.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "limbeck"
 NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then run `make docs`. -->"
 TREE_START, TREE_END = "<!-- tree -->", "<!-- /tree -->"
+KEYS_START, KEYS_END = "<!-- keys -->", "<!-- /keys -->"
 ROOMS_IN_ORDER = [
     *("recipe", "artifacts"),
     *("corpus", "teacher", "augmentation", "labeling", "pretraining", "distillation", "export", "evaluation"),
@@ -27,6 +29,31 @@ ROOMS_IN_ORDER = [
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 Shown = dict[type[BaseModel], str]  # the sections that the page has, and the first table that each stands for
+INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted for its key, besides the settings
+    "corpus": "names and bytes of the data files; a data set on the hub goes by its name",
+    "transfer": "names and bytes of the files, names of data sets, corpus",
+    "augmented": "corpus, files of word vectors, the language model; transfer if it is copied",
+    "pretrained": "the checkpoint, the rows of train, transfer",
+    "teacher": "the files of a checkpoint folder, or the name of a package or hub model, or the bytes of a file of "
+    "answers, or the files of a student; the pretrained encoder, if any; *training rows*",
+    "members": "those of a teacher, for each; the `teacher` of an ensemble goes by the members and *training rows*",
+    "labels": "teacher, corpus, transfer, augmented",
+    "chosen": "labels, corpus, transfer, augmented",
+    "vocabulary": "teacher, *training rows*, the form of the transfer text, the files of word vectors",
+    "sized_vocabulary": "the same",
+    "students": "vocabulary, teacher, *training rows*, which features a loss reads, the files of custom losses",
+    "baseline": "vocabulary, the rows of train and dev; of a transformer the checkpoint that the teacher started from",
+    "exports": "student, the rows of train and dev",
+    "report": "labels, teacher, corpus, transfer, augmented, every export",
+}
+PLACES: dict[ArtifactName, str] = {  # where an artifact is in the run folder, if not under its name
+    "pretrained": "`pretrained/…`",
+    "members": "`teachers/…`",
+    "sized_vocabulary": "`vocabulary`, with `student.max_size_mb`",
+    "students": "`students/…`",
+    "baseline": "`students/…-alone`",
+    "exports": "`exports/…`",
+}
 LIMITS = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}
 
 
@@ -43,6 +70,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs" / "recipe.md", recipe_page()
     yield ROOT / "docs" / "commands.md", commands_page(app)
     yield ROOT / "README.md", with_tree((ROOT / "README.md").read_text(encoding="utf-8"), tree(SOURCE))
+    plan = ROOT / "docs" / "architecture.md"
+    yield plan, with_block(plan.read_text(encoding="utf-8"), keys_table(), KEYS_START, KEYS_END)
 
 
 # ---- docs/recipe.md ----
@@ -108,13 +137,14 @@ def kinds_of(model: type[BaseModel]) -> list[str]:
 
 def key_table(model: type[BaseModel]) -> str:
     """The keys of a section that are values, not tables, as a Markdown table."""
-    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    decided = {decision.field: decision for decision in reversed([*decisions(Recipe)]) if decision.section is model}
+    rows = ["| key | value | default | meaning | a change rebuilds |", "|---|---|---|---|---|"]
     for name, field in sorted(model.model_fields.items(), key=lambda item: item[0] != "kind"):
         if is_table(field.annotation):
             continue  # a table has a heading of its own
         value = ", ".join([type_in_words(field.annotation), *limits(field)])
         meaning = one_line(field.description or "").replace("*", "\\*")  # a pattern of file names, no emphasis
-        rows.append(table_row(f"`{name}`", value, default_in_words(field), meaning))
+        rows.append(table_row(f"`{name}`", value, default_in_words(field), meaning, rebuilt_in_words(decided[name])))
     return "\n".join(rows)
 
 
@@ -198,7 +228,7 @@ def default_in_words(field: FieldInfo) -> str:
     if field.is_required():
         return "has to be given"
     default = field.get_default(call_default_factory=True)
-    return "left out" if default is None else f"`{toml_value(default)}`"
+    return "none" if default is None else f"`{toml_value(default)}`"
 
 
 def toml_value(value: object) -> str:
@@ -217,6 +247,48 @@ def models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+def rebuilt_in_words(decision: Decision) -> str:
+    """The artifacts whose keys a field is in."""
+    names = [name for name in INPUTS if name in decision.artifacts]
+    if "vocabulary" in names:
+        names.remove("sized_vocabulary")
+    words = ", ".join(PLACES.get(name, f"`{name}`") for name in names) or "nothing"
+    return f"{words}; goes by content" if decision.by_content else words
+
+
+# ---- the table of keys in docs/architecture.md ----
+
+
+def keys_table() -> str:
+    """Every artifact with the settings and the inputs in its key."""
+    known = list(decisions(Recipe))
+    rows = ["| artifact | settings in its key | inputs in its key |", "|---|---|---|"]
+    for artifact, inputs in INPUTS.items():
+        tables = [settings_in_words(table, artifact, known) for table in Recipe.model_fields]
+        rows.append(table_row(PLACES.get(artifact, f"`{artifact}`"), "; ".join(filter(None, tables)), inputs))
+    rows.append(table_row("`models/…`", "none", "the export that ships"))
+    return "\n".join(rows)
+
+
+def settings_in_words(table: str, artifact: ArtifactName, known: Sequence[Decision]) -> str:
+    """The fields of a table that are in the key of an artifact: named, or all but some."""
+    kept: dict[str, bool] = {}
+    dropped: dict[str, bool] = {}
+    for decision in known:
+        top, _, name = decision.path.partition(".")
+        inside = name.rpartition(".")[0]
+        if top == table and name and not name.startswith("members.") and (not inside or inside in kept):
+            is_kept = artifact in decision.artifacts and not decision.by_content
+            (kept if is_kept else dropped)[name] = True
+    plain = [name for name in kept if "." not in name]
+    if not plain:
+        return ""
+    if len(plain) <= len(dropped) and not set(plain) & {"kind"}:
+        return f"{', '.join(f'`{name}`' for name in plain)} of `[{table}]`"
+    without = ", ".join(f"`{name}` (of some kinds)" if name in kept else f"`{name}`" for name in dropped)
+    return f"`[{table}]`" + (f" without {without}" if without else "")
 
 
 # ---- docs/commands.md ----
@@ -278,11 +350,16 @@ def tree_line(name: str, module: Path, *, depth: int) -> str:
 
 def with_tree(page: str, block: str) -> str:
     """The page with the text between its two tree marks replaced."""
-    before, start, rest = page.partition(TREE_START)
-    _, end, after = rest.partition(TREE_END)
+    return with_block(page, block, TREE_START, TREE_END)
+
+
+def with_block(page: str, block: str, first: str, last: str) -> str:
+    """The page with the text between two marks replaced."""
+    before, start, rest = page.partition(first)
+    _, end, after = rest.partition(last)
     if not (start and end):
-        sys.exit(f"README.md has no place for the tree: put {TREE_START} and {TREE_END} on lines of their own")
-    return f"{before}{TREE_START}\n{block}\n{TREE_END}{after}"
+        sys.exit(f"there is no place for a generated table: put {first} and {last} on lines of their own")
+    return f"{before}{first}\n{block}\n{last}{after}"
 
 
 def table_row(*cells: str) -> str:

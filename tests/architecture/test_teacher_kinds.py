@@ -65,7 +65,7 @@ def test_what_a_kind_lacks_is_named() -> None:
         *("custom: open", "custom: ready", "custom: advice.better")
     ]
     assert lacking({}, (CustomTeacher,), "") == ["custom: docs/teacher.md", "custom: a row in limbeck.teacher.kinds"]
-    with pytest.raises(TypeError, match="'settings'"):
+    with pytest.raises(TypeError, match="'inputs'"):
         TeacherKind(section=CustomTeacher, prepare=CUSTOM.prepare, open=CUSTOM.open)  # type: ignore[call-arg]
 
 

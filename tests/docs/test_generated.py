@@ -38,7 +38,7 @@ def commands() -> dict[str, Any]:
     return dict(group.commands)
 
 
-@pytest.mark.parametrize("page", ["docs/recipe.md", "docs/commands.md", "README.md"])
+@pytest.mark.parametrize("page", ["docs/recipe.md", "docs/commands.md", "docs/architecture.md", "README.md"])
 def test_regenerating_changes_nothing(generate: ModuleType, page: str) -> None:
     text = next(text for path, text in generate.pages() if path == ROOT / page)
 
@@ -147,5 +147,5 @@ def test_the_tree_replaces_only_what_stands_between_its_marks(generate: ModuleTy
 
 
 def test_a_page_without_a_place_for_the_tree_is_refused(generate: ModuleType) -> None:
-    with pytest.raises(SystemExit, match="no place for the tree"):
+    with pytest.raises(SystemExit, match="no place for a generated table: put <!-- tree -->"):
         generate.with_tree("no marks here", "new")

@@ -1,4 +1,4 @@
-"""Writing artifacts whole or not at all, and telling whether one on disk is still true."""
+"""Writing artifacts completely or not at all, and finding out whether one on disk can be reused."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import FORMATS, MANIFEST, WORK, Key, faults_of, read_manifest, write_manifest
+from limbeck.artifacts.manifest import MANIFEST, WORK, Key, faults_of, read_manifest, write_manifest
 from limbeck.errors import ArtifactError, ArtifactMissing, some
 
 KEY_FILE = "key.json"
@@ -17,12 +17,12 @@ KEY_FILE = "key.json"
 def written_atomically(folder: Path, *, kind: str, key: Key) -> Iterator[Path]:
     """Yield a scratch folder that becomes `folder`, manifest included, only if the block succeeds.
 
-    A scratch folder left by a killed run with the same key is handed out again as it was, so that a stage can
-    go on from what it kept under `.work`; one with another key is thrown away.
+    A scratch folder that a killed run with the same key left behind is used again, so that a stage can continue from
+    what it saved under `.work`; one with another key is deleted.
     """
     scratch = _open_scratch(folder, key)
     yield scratch
-    # The manifest comes before `.work` goes: whenever the run is killed, one of the two is there to go on from.
+    # The manifest is written before `.work` is removed: whenever the run is killed, one of the two is there.
     write_manifest(scratch, kind=kind, key=key)
     _put_in_place(scratch, folder)
 
@@ -38,8 +38,6 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
         return f"damaged: {error.reason}"
     except ArtifactError as error:
         return str(error).splitlines()[0]
-    if manifest.format != FORMATS[kind]:
-        return f"written in the older format {manifest.format}"
     if manifest.key.digest() != key.digest():
         return _difference(manifest.key, key)
     faults = faults_of(folder, manifest)
@@ -66,7 +64,7 @@ def _is_begun(scratch: Path, key: Key) -> bool:
 
 
 def _put_in_place(scratch: Path, folder: Path) -> None:
-    """Two renames, so that at no moment both the old and the new artifact are gone."""
+    """Two renames, so that the old or the new artifact is always there."""
     shutil.rmtree(scratch / WORK, ignore_errors=True)
     old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
@@ -77,7 +75,7 @@ def _put_in_place(scratch: Path, folder: Path) -> None:
 
 
 def _adopt_finished(folder: Path, *, kind: str, key: Key) -> None:
-    """A run killed between the last write and the rename left a finished scratch folder: take it."""
+    """Take a finished scratch folder that a run left behind which was killed just before the rename."""
     scratch = _scratch_of(folder)
     if not (scratch / MANIFEST).is_file():
         return
@@ -90,7 +88,7 @@ def _adopt_finished(folder: Path, *, kind: str, key: Key) -> None:
 
 
 def _difference(old: Key, new: Key) -> str:
-    """The first thing in which two keys differ, in words."""
+    """How two keys differ, in words: their inputs, or else their settings."""
     changed_inputs = [name for name in new.inputs if new.inputs[name] != old.inputs.get(name)]
     changed_inputs += [name for name in old.inputs if name not in new.inputs]
     if changed_inputs:

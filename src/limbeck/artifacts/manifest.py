@@ -8,14 +8,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import ArtifactMissing, FormatTooNew
+from limbeck.errors import ArtifactError, ArtifactMissing, FormatTooNew
 
 MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
 WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
-FORMATS = {  # raise a number when a reader of the old format could misread the new one
+FORMATS = {  # raise a number when files change in a way that their reader would notice, or misread
     "corpus": 2,
     "transfer": 1,
     "pretrained": 1,
@@ -30,21 +30,28 @@ FORMATS = {  # raise a number when a reader of the old format could misread the 
 }
 
 
+class FormatTooOld(ArtifactError):
+    """A folder was written by an earlier version of Limbeck."""
+
+    def __init__(self, *, folder: Path, kind: str, found: int, known: int, advice: str) -> None:
+        super().__init__(f"'{folder}' is a {kind} in format {found}; this Limbeck reads format {known}\n{advice}")
+
+
 @dataclass(frozen=True)
 class Key:
-    """What an artifact was made from: its recipe section and the fingerprints of its inputs."""
+    """What an artifact was made from: the settings that decide it and the fingerprints of its inputs."""
 
     section: Mapping[str, Any]
     inputs: Mapping[str, str]
 
     def digest(self) -> str:
-        """The same for the same section and inputs, in whatever order they were given."""
+        """The same for the same settings and inputs, in whatever order they were given."""
         return fingerprint_of(json.dumps(asdict(self), sort_keys=True, ensure_ascii=False))
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What stands in manifest.json."""
+    """The content of manifest.json."""
 
     kind: str
     format: int
@@ -68,7 +75,7 @@ def file_digest(path: Path) -> str:
 
 
 def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
-    """Take stock of a finished folder and write its manifest."""
+    """List the files of a finished folder in its manifest."""
     files = {
         str(path.relative_to(folder)): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
         for path in sorted(folder.rglob("*"))
@@ -85,7 +92,7 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
 
 
 def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe again.") -> Manifest:
-    """The manifest of an artifact of this kind. Raises if there is none or a newer Limbeck wrote it."""
+    """The manifest of an artifact of this kind. Raises if there is none, or if another version wrote it."""
     try:
         raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         found_kind, found_format = str(raw["kind"]), int(raw["format"])
@@ -98,6 +105,8 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
         raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {found_kind}", advice=advice)
     if found_format > FORMATS[kind]:
         raise FormatTooNew(folder=folder, kind=kind, found=found_format, known=FORMATS[kind])
+    if found_format < FORMATS[kind]:
+        raise FormatTooOld(folder=folder, kind=kind, found=found_format, known=FORMATS[kind], advice=advice)
     try:
         manifest = Manifest(**{**raw, "key": Key(**raw["key"])})
         if _contents(manifest.files) != manifest.fingerprint or not _is_key(manifest.key):
@@ -134,7 +143,7 @@ SUFFIXES = {".json", ".txt", ".model", ".safetensors"}  # of what is read of a H
 
 
 def checkpoint_fingerprint(checkpoint: str) -> str:
-    """Of the files of a folder; a package or a hub name stands for itself, so that reuse needs no hub."""
+    """Of the files of a folder; a package or a hub model goes by its name, so that reuse needs no hub."""
     folder = Path(checkpoint).expanduser()
     if not folder.is_dir():
         return checkpoint

@@ -23,7 +23,7 @@ class Report:
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """What stands in report.json."""
+        """The content of report.json."""
         data: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
         return data
 
@@ -34,7 +34,7 @@ class Report:
 
 
 def open_report(folder: Path) -> Report:
-    """The report in this folder. Raises if there is none, if it is damaged, or if a newer Limbeck wrote it."""
+    """The report in this folder. Raises if there is none, if it is damaged, or if another version wrote it."""
     manifest = read_manifest(folder, kind="report", advice="Run the recipe to its end: `limbeck run RECIPE`.")
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)
@@ -42,15 +42,15 @@ def open_report(folder: Path) -> Report:
 
 
 def save_report(folder: Path, *, data: dict[str, Any], page: str) -> None:
-    """Write the files of a report into a scratch folder. Numbers that are no numbers (NaN) are refused."""
+    """Write the files of a report into a scratch folder. Refuses NaN, which is not valid JSON."""
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")
     (folder / "report.html").write_text(page, encoding="utf-8")
 
 
 def made_after_report(run: Path) -> list[str]:
-    """What of a run is not what its report was made from any more: the corpus, or students by name. What has been taken
-    out of the folder since does not count."""
+    """What was rebuilt after the report was written: the corpus, or students by name. What has been deleted since then
+    does not count."""
     inputs: dict[str, str] = _manifest(run / "report").get("key", {}).get("inputs", {})
     found = ["corpus"] if _changed(run / "corpus", inputs.get("corpus")) else []
     for name, fingerprint in inputs.items():
@@ -61,7 +61,7 @@ def made_after_report(run: Path) -> list[str]:
 
 
 def _student_changed(run: Path, variant: str, seed: str, *, export: str) -> bool:
-    """Whether the file was exported anew, or its student trained anew and not exported yet."""
+    """Whether the file was exported again, or its student was trained again and is not exported yet."""
     file = run / "exports" / variant / seed
     student = _manifest(file).get("key", {}).get("inputs", {}).get("student")
     return _changed(file, export) or _changed(run / "students" / variant.removesuffix("-int8") / seed, student)
@@ -73,7 +73,7 @@ def _changed(folder: Path, fingerprint: str | None) -> bool:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """As it stands there; empty where there is none that can be read, which others complain about."""
+    """As it is on disk; empty if it cannot be read, which other functions report."""
     try:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -25,7 +25,7 @@ LOCK = ".lock"
 
 @dataclass(frozen=True)
 class Run:
-    """A run on disk: what `limbeck run` leaves behind."""
+    """A run on disk, as `limbeck run` wrote it."""
 
     folder: Path
 
@@ -36,7 +36,7 @@ class Run:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What stands in report/report.json."""
+        """The content of report/report.json."""
         return Report(self.folder / "report").data
 
 
@@ -52,7 +52,7 @@ class RunFolder:
     def step(
         self, name: str, *, kind: str, key: Key, load: Callable[[Path], Artifact], make: Callable[[Path, Key], object]
     ) -> Artifact:
-        """The artifact `name`: as it is on disk when it is still true, else made; says which and why."""
+        """The artifact `name`: reused if its key and files are unchanged, else built; notes which, and why."""
         started = time.monotonic()
         if self.is_to_make(name, kind=kind, key=key):
             make(self.folder / name, key)
@@ -60,7 +60,7 @@ class RunFolder:
         return load(self.folder / name)
 
     def is_to_make(self, name: str, *, kind: str, key: Key) -> bool:
-        """Whether the artifact `name` is not, or no longer, as it should be; says why, or that it is reused."""
+        """Whether the artifact `name` has to be built; notes why, or that it is reused."""
         folder = self.folder / name
         reason = why_redo(folder, kind=kind, key=key)
         if reason is None:
@@ -78,7 +78,7 @@ class RunFolder:
         self.save()
 
     def keep_only(self, place: str, names: Collection[str]) -> None:
-        """Remove artifacts at `place` that an earlier recipe made and this one does not: they would pass for new."""
+        """Remove artifacts at `place` that the recipe does not ask for any more: they would pass for new ones."""
         for folder in sorted(path.parent for path in (self.folder / place).glob(f"*/{MANIFEST}")):
             if folder.name not in names:
                 self.reporter.note(
@@ -93,7 +93,7 @@ class RunFolder:
         self.write("run.json", json.dumps({**self.facts, "stages": self.stages}, indent=1))
 
     def write(self, name: str, text: str) -> None:
-        """Write a file of the run in one step: on a full disk, what was there before is still there."""
+        """Write a file of the run in one step: if the disk is full, the former file is still there."""
         scratch = self.folder / f"{name}.partial"
         scratch.write_text(text, encoding="utf-8")
         scratch.rename(self.folder / name)
@@ -101,7 +101,7 @@ class RunFolder:
 
 @contextmanager
 def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iterator[RunFolder]:
-    """Take the folder for this process alone; the lock ends with the process, however it ends."""
+    """Lock the folder for this process; the lock ends with the process, however it ends."""
     _refuse_foreign(folder)
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
@@ -116,14 +116,14 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
 
 
 def report_of(run: Path) -> Report:
-    """The report of a run. Raises if there is no run, if it has not come to its report, or not since it was changed, or
-    if the report is damaged."""
+    """The report of a run. Raises if there is no run, if it is not finished, if it was changed after its report was
+    written, or if the report is damaged."""
     if not (run / "run.json").is_file():
         reason = "it has no run.json" if run.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=run, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
     if not (run / "report").exists():
         reached = [name for name in _earlier_stages(run) if (run / name).exists()]
-        reason = f"it has come as far as {reached[-1]}" if reached else "nothing of it is made yet"
+        reason = f"it has come as far as {reached[-1]}" if reached else "nothing has been built yet"
         raise ArtifactMissing(
             folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {in_shell(run)}"
         )
@@ -135,7 +135,7 @@ def report_of(run: Path) -> Report:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """A folder with other things in it is not worked in: artifacts would take the place of what has their names."""
+    """Refuse a folder that holds other files: artifacts would replace those of the same name."""
     if not folder.is_dir() or any((folder / name).exists() for name in (LOCK, "run.json")):
         return
     if found := sorted(path.name for path in folder.iterdir()):

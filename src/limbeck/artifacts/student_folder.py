@@ -62,10 +62,8 @@ class StudentFolder:
 
     @cached_property
     def points(self) -> list[list[dict[str, float]]]:
-        """For each training the points of its curves: the step, and every loss over the steps up to it; none of an
-        older student."""
-        path = self.folder / LOSSES
-        points: list[list[dict[str, float]]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        """For each training the points of its curves: the step, and every loss over the steps up to it."""
+        points: list[list[dict[str, float]]] = json.loads((self.folder / LOSSES).read_text(encoding="utf-8"))
         return points
 
 

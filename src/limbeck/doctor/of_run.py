@@ -10,7 +10,7 @@ import numpy as np
 
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import FORMATS, MANIFEST, Manifest, faults_of, read_manifest
+from limbeck.artifacts.manifest import FORMATS, MANIFEST, FormatTooOld, Manifest, faults_of, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, made_after_report
 from limbeck.artifacts.student_folder import StudentFolder
@@ -89,6 +89,10 @@ def _look(found: Artifacts, place: str) -> None:
         found.broken[place] = f"damaged: {error.reason}"
         found.findings.append(Finding(CHECK, "error", f"{place} is damaged", error.reason, again))
         return
+    except FormatTooOld:
+        found.broken[place] = "of an older version"
+        found.older.append(place)
+        return
     except ArtifactError as error:
         first, *_, advice = str(error).splitlines()
         found.broken[place] = "of a newer version"
@@ -97,9 +101,6 @@ def _look(found: Artifacts, place: str) -> None:
     if faults := faults_of(path, manifest):
         found.broken[place] = f"damaged: {some(faults)}"
         found.findings.append(Finding(CHECK, "error", f"{place} does not match its manifest", some(faults), again))
-    elif manifest.format != FORMATS[manifest.kind]:
-        found.broken[place] = "of an older version"
-        found.older.append(place)
     else:
         found.whole[place] = manifest
 

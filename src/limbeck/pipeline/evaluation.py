@@ -1,4 +1,4 @@
-"""Room 7: judge and time the teacher and every exported model, and write the report."""
+"""The report: the teacher and every exported model evaluated and timed; and the cards of the models."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,11 +50,10 @@ def evaluate(
     reporter: Reporter,
     teacher_int8: ModelFolder | None = None,
 ) -> Report:
-    """Judge everything on the judged split, time what ships, and write report.json and report.html.
+    """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
-    `members` are the teachers that are asked whenever the teacher is: those of an ensemble, else itself. Only if each
-    can be run, which a file cannot, has the teacher a size and a speed to compare with. `teacher_int8` is the teacher
-    once more, as an int8 ONNX file.
+    `members` are the teachers that answer: those of an ensemble, else the teacher itself. The teacher has a size and a
+    speed only if each of them can be run, which a file cannot. `teacher_int8` is the teacher as an int8 ONNX file.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, weighed = judged_rows(corpus), weighable(members)
@@ -93,7 +92,7 @@ def evaluate(
 
 
 def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: str) -> dict[str, Any] | None:
-    """The student where it is sure, else the teacher; None without a student, or where the teacher was silent."""
+    """The student where it is confident, else the teacher; None without a student or without answers of the teacher."""
     if judged.main is None or judged.duel is None:
         return None
     teacher, student = models[0], models[1 + judged.main]
@@ -153,9 +152,9 @@ MARK = STAMP.partition("{")[0]
 
 
 def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -> None:
-    """Write the card of every model that has none, or one of another report.
+    """Write the card of every model that has no card, or one that belongs to another report.
 
-    A card that was changed stays while the report stays; one without our last line is not ours, and stays for good.
+    A card that a user has changed is kept as long as the report is the same; one without the stamp is never replaced.
     """
     judged = {entry["name"] for entry in report.data.get("models", [])}
     stamp = STAMP.format(report.fingerprint)
@@ -176,7 +175,7 @@ def _is_due(path: Path, *, stamp: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step: whoever reads it finds the old card or the new one, never half of one."""
+    """In one step, so that no reader finds half a card."""
     scratch = path.with_name(f"{path.name}.partial")
     scratch.write_text(text, encoding="utf-8")
     scratch.rename(path)
@@ -189,9 +188,9 @@ FOLDER = "exports/teacher-int8"
 def int8_teacher(
     section: Evaluation, teacher: TeacherFolder, corpus: Corpus, work: RunFolder
 ) -> Iterator[ModelFolder | None]:
-    """The file of an encoder, removed at the end: it is as large as the rest of a run, and nobody ships it.
+    """The teacher as an int8 file, removed at the end: it is as large as the rest of a run, and is not shipped.
 
-    None where it is not asked for, where the teacher is none that can be exported, and for an ensemble.
+    None if the recipe does not ask for it, or if the teacher is not an encoder.
     """
     folder = work.folder / FOLDER
     try:
@@ -212,12 +211,12 @@ def int8_teacher(
         shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
 
 
-KEYS = ("epoch", "loss", "dev_accuracy")
+KEYS = ("epoch", "loss", "dev_accuracy", "losses")
 MOST_POINTS = 120  # of one training
 
 
 def training_curves(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """The history of every trained student once, however many files were exported from it."""
+    """The history of every trained student, once for all files that were exported from it."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for candidate in candidates:
         for seed, student in candidate.students.items():
@@ -230,14 +229,12 @@ def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
         "name": student.facts.name,
         "role": student.facts.role,
         "seed": seed,
-        "epochs": [
-            {**{key: epoch[key] for key in KEYS}, "losses": epoch.get("losses", {})} for epoch in student.history
-        ],
+        "epochs": [{key: epoch[key] for key in KEYS} for epoch in student.history],
         "points": [thinned(points) for points in student.points],
     }
 
 
 def thinned(points: Sequence[dict[str, float]], *, most: int = MOST_POINTS) -> list[dict[str, float]]:
-    """At most so many of them, evenly spread, the first and the last among them."""
+    """At most `most` of them, evenly spread, with the first and the last."""
     places = np.linspace(0, len(points) - 1, num=min(most, len(points))).round().astype(int)
     return [points[place] for place in places]

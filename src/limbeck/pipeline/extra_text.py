@@ -1,4 +1,4 @@
-"""The text that the student learns from besides train: gathered, or copied and changed, and chosen once labelled."""
+"""The text that the student learns from besides train: gathered, or copied and changed; and the choice among it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
 from limbeck.labeling.choice import choose_rows
-from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings, texts
+from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings_of, texts
 from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
@@ -21,12 +21,11 @@ from limbeck.text.forms import FormStep
 from limbeck.transfer.run import gather_transfer
 
 TAGS = ".tag-store"  # beside the runs, as the label store is
-CHOOSING = {"rows", "choice", "least_confidence", "seed"}
 
 
 @dataclass(frozen=True)
 class ChosenText:
-    """What of the extra text was chosen."""
+    """The rows of the extra text that were chosen."""
 
     parts: ExtraText
     chosen: ChosenRows | None
@@ -38,18 +37,18 @@ class ChosenText:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Of the choice, for the keys of what is learned from it."""
+        """Fingerprint of the choice, for the keys of what is trained on it."""
         return {"chosen": self.chosen.fingerprint} if self.chosen else {}
 
     @property
     def form(self) -> list[FormStep]:
-        """The steps that brought the gathered text to the corpus's form; the student's tokenizer takes them too."""
+        """The normalisation steps of the gathered text; the student's tokenizer applies them too."""
         gathered = self.parts.get("transfer")
         steps: list[FormStep] = gathered.quality["form"]["steps"] if gathered else []
         return steps
 
     def quality(self, part: str) -> dict[str, Any] | None:
-        """Everything that was counted of a part: while it was made, and what the teacher said of it."""
+        """All numbers about a part: from gathering it, and from the teacher's labels."""
         if part not in self.parts or self.chosen is None:
             return None
         known = {"teacher_entropy_of_corpus": self.chosen.quality["teacher_entropy"], **self.chosen.quality[part]}
@@ -57,7 +56,7 @@ class ChosenText:
 
 
 def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
-    """The gathered text, if the recipe asks for any."""
+    """The gathered text, if the recipe has `[transfer]`."""
     section = recipe.transfer
     if section is None:
         return {}
@@ -65,7 +64,7 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
         "transfer",
         kind="transfer",
         key=Key(
-            section=settings(section, without=("files", "hub")),
+            section=settings_of(recipe, "transfer"),
             inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
         ),
         load=TransferText,
@@ -75,7 +74,7 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
 
 
 def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder) -> ExtraText:
-    """Changed copies of training rows and of gathered text, if the recipe asks for any."""
+    """Changed copies of training rows and of gathered text, if the recipe has `[augmentation]`."""
     section = recipe.augmentation
     if section is None:
         return {}
@@ -84,7 +83,7 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
     made = work.step(
         "augmented",
         kind="transfer",
-        key=Key(section=_methods(section), inputs={**_tools(section), **read}),
+        key=Key(section=settings_of(recipe, "augmented"), inputs={**_files_of_methods(section), **read}),
         load=TransferText,
         make=lambda out, key: augment(
             section,
@@ -100,39 +99,28 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
 
 
 def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> ChosenText:
-    """Choose among the extra text by what the teacher said of it."""
+    """Choose among the extra text by the teacher's labels."""
     if not parts:
         return ChosenText(parts, None)
-    section = recipe.transfer
-    rule = {key: value for key, value in settings(section).items() if key in CHOOSING} if section else {}
     chosen = work.step(
         "chosen",
         kind="chosen",
-        key=Key(section=rule, inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
+        key=Key(section=settings_of(recipe, "chosen"), inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
         load=ChosenRows,
         make=lambda out, key: choose_rows(
-            section, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
+            recipe.transfer, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
         ),
     )
     return ChosenText(parts, chosen)
 
 
-def _methods(section: Augmentation) -> dict[str, Any]:
-    """The section without what does not change the copies, and without paths. What was made before there was such a key
-    as `transfer_copies` stays."""
-    kept = settings(section, without=("processes", *(() if section.transfer_copies else ("transfer_copies",))))
-    paths = ("path", "checkpoint", "word_vectors")
-    kept["methods"] = [{key: method[key] for key in method if key not in paths} for method in kept["methods"]]
-    return kept
-
-
-def _tools(section: Augmentation) -> dict[str, str]:
-    """What the methods work with, by content."""
-    tools = {}
+def _files_of_methods(section: Augmentation) -> dict[str, str]:
+    """Fingerprints of the files and models that the methods use."""
+    found = {}
     for number, method in enumerate(section.methods):
         if isinstance(method, WordVectors):
-            tools[f"method {number}"] = file_digest(Path(method.path))
+            found[f"method {number}"] = file_digest(Path(method.path))
         elif isinstance(method, MaskedLm):
             vectors = file_digest(Path(method.word_vectors)) if method.word_vectors else ""
-            tools[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
-    return tools
+            found[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
+    return found

@@ -1,4 +1,4 @@
-"""Every stage in its order: what each is made from, and when it is made anew."""
+"""Every stage in order: what each is built from, and the key that says when it has to be rebuilt."""
 
 import shutil
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from limbeck.drafting.run import draft_to_run
 from limbeck.export.run import export_student
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
-from limbeck.pipeline.keys import input_fingerprints, settings, texts
+from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
 from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabulary_of
 from limbeck.pipeline.teachers import labels_of, teachers_of
@@ -49,10 +49,10 @@ def run(
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
 ) -> Run:
-    """Do what the recipe says, reusing whatever is still true; the same as `limbeck run`.
+    """Run a recipe, reusing all artifacts that are up to date; the same as `limbeck run`.
 
-    A file of labelled rows does as well: its recipe is written first, as by `limbeck init`, with the unlabelled text of
-    the files `transfer`.
+    A file of labelled rows works too: a recipe for it is written first, as by `limbeck init`, with the files `transfer`
+    as unlabelled text.
     """
     reporter = reporter or TerminalReporter()
     if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
@@ -75,12 +75,12 @@ def run(
 
 
 def run_folder_of(recipe: str | Path, *, name: str) -> Path:
-    """Where a run goes that was given no folder: a run that is handed in as recipe goes on where it is."""
+    """The folder of a run without --out: a run that is given as recipe continues in its own folder."""
     return Path(recipe) if Path(recipe).is_dir() else Path("runs") / name
 
 
 def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
-    """Every stage in order; each is made from the artifacts before it, or reused."""
+    """Every stage in order; each is built from the artifacts before it, or reused."""
     corpus = _corpus(recipe, name, work)
     if until == Stage.CORPUS:
         return
@@ -100,7 +100,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) ->
     if until == Stage.LABELING:
         return
     vocabulary = vocabulary_of(recipe, corpus, chosen_text, teachers, work)
-    teachers = teachers.unloaded()  # the memory of opened teachers is the students' from here on
+    teachers = teachers.unloaded()  # students need the memory
     students = students_of(recipe, corpus, chosen_text, labels, vocabulary, teachers, work, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
@@ -116,7 +116,7 @@ def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
     corpus = work.step(
         "corpus",
         kind="corpus",
-        key=Key(section=settings(section, without=("train", "dev", "test")), inputs=input_fingerprints(section)),
+        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(section)),
         load=Corpus,
         make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
     )
@@ -126,7 +126,7 @@ def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
 
 
 def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:
-    """Every student exported, once per seed; the best seed by dev is shipped under models/."""
+    """Export every student; the best seed by dev is shipped under models/."""
     candidates = []
     for role, by_seed in students.items():
         best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
@@ -163,7 +163,7 @@ def _export(
         name,
         kind="model",
         key=Key(
-            section={**settings(section, without=("precisions",)), "precision": precision},
+            section={**settings_of(recipe, "exports"), "precision": precision},
             inputs={"student": student.fingerprint, "corpus": corpus.training_fingerprint},
         ),
         load=ModelFolder,
@@ -231,7 +231,7 @@ def _report(
         "report",
         kind="report",
         key=Key(
-            section=settings(recipe.evaluation),
+            section=settings_of(recipe, "report"),
             inputs={
                 "labels": labels.fingerprint,
                 "teacher": f"{teacher.facts.name} {teacher.fingerprint}",

@@ -1,7 +1,7 @@
-"""What the key of an artifact is made of: settings without paths, and the fingerprints of texts."""
+"""What the key of an artifact is made of: the settings that decide it, and the fingerprints of its inputs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,26 +9,64 @@ from limbeck.artifacts.corpus import SPLITS, Corpus
 from limbeck.artifacts.manifest import file_digest, fingerprint_of
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.errors import FileMissing, FileUnreadable
-from limbeck.recipe.base import Section
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.recipe.decisions import ArtifactName, settings
 from limbeck.recipe.files import expand
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import BiLstm, WordStudent, source_kind
 from limbeck.recipe.transfer import Transfer, named_split
 
 ExtraText = Mapping[str, TransferText]  # by name: "transfer", "augmented"
 
 
-def settings(section: Section, *, without: Sequence[str] = ()) -> dict[str, Any]:
-    """A section for an artifact's key. Paths are left out: what they lead to stands among the inputs."""
-    return section.model_dump(mode="json", exclude=set(without))
+def settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
+    """The settings in the key of an artifact, table by table: every field whose marker names the artifact.
+
+    The functions it calls add what markers cannot say, where a field counts only beside the value of another. Teachers
+    and pretrained encoders, of which there may be several, have a key for each section: see `decisions.settings`.
+    """
+    match artifact:
+        case "labels":
+            return settings(_with_features_resolved(recipe), artifact)
+        case "vocabulary":
+            return _vocabulary_settings(recipe)
+        case "students" | "baseline":
+            return _with_vector_sources(settings(recipe, artifact), recipe)
+        case _:
+            return settings(recipe, artifact)
+
+
+def _with_features_resolved(recipe: Recipe) -> Recipe:
+    """With features = "auto" replaced by what it comes to, which losses and the choice of text decide."""
+    labeling = recipe.labeling.model_copy(update={"features": recipe.features})
+    return recipe.model_copy(update={"labeling": labeling})
+
+
+def _vocabulary_settings(recipe: Recipe) -> dict[str, Any]:
+    """With the file that `max_size_mb` limits, and with the one pooling that has weights of its own: they leave fewer
+    words below the size of the teacher."""
+    student, is_limited = recipe.student, recipe.student.max_size_mb is not None
+    found = settings(recipe, "sized_vocabulary" if is_limited else "vocabulary")
+    if isinstance(student, BiLstm) and student.pooling == "attention":
+        found["student"]["pooling"] = student.pooling
+    return {**found, "export": {"precision": recipe.export.smallest}} if is_limited else found
+
+
+def _with_vector_sources(found: dict[str, Any], recipe: Recipe) -> dict[str, Any]:
+    """With the kinds of source of word vectors; the vocabulary's key has the content of the files."""
+    student = recipe.student
+    if isinstance(student, WordStudent):
+        found["student"]["word_vectors"] = " + ".join(source_kind(source) for source in student.vector_sources)
+    return found
 
 
 def texts(corpus: Corpus, extra: ExtraText) -> dict[str, str]:
-    """Everything that was read or made."""
+    """Fingerprints of all texts, those of the test rows included."""
     return {"corpus": corpus.fingerprint, **{name: text.fingerprint for name, text in extra.items()}}
 
 
 def training_fingerprints(corpus: Corpus, extra: ExtraText) -> dict[str, str]:
-    """What training goes by: another test file must not train anything anew."""
+    """Fingerprints of the texts that training reads: another test file must not train anything again."""
     return {"corpus": corpus.training_fingerprint, **{name: text.training_fingerprint for name, text in extra.items()}}
 
 

@@ -1,4 +1,4 @@
-"""`limbeck labels`: what the teacher said; asking again for some of it; writing it to a file."""
+"""`limbeck labels`: shows the teacher's labels, verifies a sample of them, and writes them to a file."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import FORMATS, faults_of, read_manifest
+from limbeck.artifacts.manifest import faults_of, read_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -43,13 +43,13 @@ class LabelledRun:
 
     @property
     def teachers(self) -> list[TeacherFolder]:
-        """Those that were asked: the teacher, or the members of an ensemble."""
+        """The teachers that answered: the teacher, or the members of an ensemble."""
         teacher = TeacherFolder(self.folder / "teacher")
         return [TeacherFolder(self.folder / "teachers" / name) for name in teacher.facts.members] or [teacher]
 
     @property
     def precision(self) -> str:
-        """The coarsest that one of the teachers computed in."""
+        """The lowest precision that a teacher computed in."""
         found = {teacher.facts.precision for teacher in self.teachers}
         return next((precision for precision in ("int8", "bf16") if precision in found), "fp32")
 
@@ -64,7 +64,7 @@ class LabelledRun:
         return summarise(self.labels, splits=self.splits, classes=corpus.labels, multi_label=corpus.is_multi_label)
 
     def head(self) -> dict[str, Any]:
-        """Who was asked, how much of it was in the store, and where that is."""
+        """The teacher, how many answers were in the label store, and where the store is."""
         facts, asking = self.labels.facts, self.labels.asking
         asked = [source["fingerprint"] for source in asking["sources"]]
         stores = stores_of(self.labels, asked, root=self.store, classes=len(self.corpus.labels))
@@ -83,12 +83,12 @@ class LabelledRun:
         }
 
     def verified(self, sources: Sequence[TeacherSource], *, sample: int) -> Verification:
-        """Ask again for a sample of the rows. Raises if it is the teacher that has changed, and not the labels."""
+        """Ask the teacher again for a sample of the rows. Raises if the teacher's files have changed."""
         for teacher in self.teachers:
             if faults := faults_of(teacher.folder, read_manifest(teacher.folder, kind="teacher")):
                 reason, advice = (
                     f"it is damaged: {some(faults)}",
-                    f"Make it anew with: limbeck run {in_shell(self.folder)}",
+                    f"Rebuild it with: limbeck run {in_shell(self.folder)}",
                 )
                 raise ArtifactMissing(folder=teacher.folder, kind="teacher", reason=reason, advice=advice)
         facts = TeacherFolder(self.folder / "teacher").facts
@@ -106,7 +106,7 @@ class LabelledRun:
 
 
 def labelled_run(folder: Path) -> LabelledRun:
-    """The labels of a run. Raises if there is no run, or if it has none yet."""
+    """The labels of a run. Raises if there is no run, if it has no labels yet, or if they are out of date."""
     if not (folder / "run.json").is_file():
         reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
@@ -114,9 +114,6 @@ def labelled_run(folder: Path) -> LabelledRun:
     if not (folder / "labels").exists():
         raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
     manifest = read_manifest(folder / "labels", kind="labels", advice=advice)
-    if manifest.format != FORMATS["labels"]:
-        reason = "its labels were written by an older version"
-        raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
     if faults := faults_of(folder / "labels", manifest):
         reason = f"its labels are damaged: {some(faults)}"
         raise ArtifactMissing(folder=folder, kind="labelled run", reason=reason, advice=advice)
@@ -127,7 +124,7 @@ def labelled_run(folder: Path) -> LabelledRun:
 
 
 def _refuse_stale(folder: Path, made_from: Mapping[str, Fingerprinted], *, advice: str) -> None:
-    """Labels go by row ids, and ids by the place in a file: beside rows they were not made for they are wrong."""
+    """Labels belong to row ids, and ids to positions in a file: for other rows they would be wrong."""
     inputs = read_manifest(folder / "labels", kind="labels", advice=advice).key.inputs
     changed = [name for name, artifact in made_from.items() if inputs.get(name) != _fingerprint(artifact, advice)]
     if changed:
@@ -153,7 +150,7 @@ def check_labels(
     as_json: bool = False,
     sources: Sequence[TeacherSource] | None = None,
 ) -> bool:
-    """Show the labels of a run, verify and export them if asked; False if they are not what the teacher says."""
+    """Show the labels of a run, verify and export them if asked; False if the teacher answers otherwise."""
     run = labelled_run(folder)
     classes, multi_label = run.corpus.labels, run.corpus.is_multi_label
     if export is not None:
@@ -161,8 +158,8 @@ def check_labels(
     head, splits = run.head(), run.summaries()
     found = run.verified(_sources(folder) if sources is None else sources, sample=sample) if is_verified else None
     if as_json:
-        told = {**head, "splits": {name: asdict(split) for name, split in splits.items()}}
-        console.print_json(data={**told, "verification": asdict(found) if found else None})
+        shown = {**head, "splits": {name: asdict(split) for name, split in splits.items()}}
+        console.print_json(data={**shown, "verification": asdict(found) if found else None})
         return found is None or found.is_sound
     print_labels(head, splits, console)
     if found:

@@ -1,4 +1,4 @@
-"""One student of a run: what it is made from, and its training."""
+"""One student of a run: its key, and its training."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,24 +17,17 @@ from limbeck.distillation.run import Origins, Role, train_student
 from limbeck.distillation.terms.custom import custom_files
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.pipeline.extra_text import ChosenText
-from limbeck.pipeline.keys import settings, training_fingerprints
+from limbeck.pipeline.keys import settings_of, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, encoder_section, untaught, untaught_fingerprint
 from limbeck.progress import Reporter
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, Transformer, WordStudent, source_kind
+from limbeck.recipe.student import AnyStudent, Transformer
 from limbeck.training.tracks import Tracks
-
-ADDED_LATER = (
-    "max_size_mb",
-    "vector_rank",
-    "average",
-)  # left out of keys where not given: what was made before them stays
-NOT_OF_A_STUDENT = ("seeds", "baseline", "at_once")  # of [distillation]: what is about all students together
 
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """All that the students of a run are chosen_text from: finished artifacts, each in its folder."""
+    """All that the students of a run are trained from: finished artifacts, each in its folder."""
 
     recipe: Recipe
     corpus: Corpus
@@ -45,7 +38,7 @@ class TrainingInputs:
     tracks: Tracks
 
     def as_json(self) -> dict[str, Any]:
-        """Where everything is, for another process."""
+        """The folders of all artifacts, for another process."""
         chosen = self.chosen_text.chosen
         return {
             "recipe": self.recipe.model_dump(mode="json"),
@@ -81,7 +74,7 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class StudentId:
-    """Which of the students."""
+    """One of the students: its role and its seed."""
 
     role: Role
     seed: int
@@ -98,19 +91,15 @@ def place_of(student_id: StudentId, inputs: TrainingInputs) -> str:
 
 
 def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
-    """What it is made from; its seed stands in its place."""
+    """The key of a student. Its seed is not in it, as each seed has a folder of its own."""
     recipe, alone = inputs.recipe, student_id.is_alone
     student, _ = _beginning(inputs, alone=alone)
-    left_out = (*NOT_OF_A_STUDENT, *(("losses", "stages") if alone else ()))
     return Key(
-        section={
-            "student": _settings(student),
-            "distillation": given(settings(recipe.distillation, without=left_out)),
-        },
+        section=settings_of(recipe.model_copy(update={"student": student}), "baseline" if alone else "students"),
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
-            **(_known_to_anyone(recipe) if alone else _said(inputs)),
+            **(_start_of_baseline(recipe) if alone else _learned_from(inputs)),
         },
     )
 
@@ -118,7 +107,7 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
 def train_one(
     student_id: StudentId, inputs: TrainingInputs, *, out: Path, key: Key, reporter: Reporter
 ) -> StudentFolder:
-    """Train it, or go on with its training."""
+    """Train a student, or continue its training."""
     student, origins = _beginning(inputs, alone=student_id.is_alone)
     return train_student(
         inputs.recipe.distillation,
@@ -137,13 +126,8 @@ def train_one(
     )
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Settings for a key, without those that came later and are not given."""
-    return {name: value for name, value in values.items() if name not in ADDED_LATER or value is not None}
-
-
-def _said(inputs: TrainingInputs) -> dict[str, str]:
-    """What the teacher says of train and transfer text follows from who it is; labels of test rows teach nothing."""
+def _learned_from(inputs: TrainingInputs) -> dict[str, str]:
+    """What is learned from the teacher: its labels of train and extra text follow from it and from the texts."""
     recipe, chosen_text = inputs.recipe, inputs.chosen_text
     files = custom_files(recipe.distillation.every_loss)
     return {
@@ -155,25 +139,17 @@ def _said(inputs: TrainingInputs) -> dict[str, str]:
     }
 
 
-def _known_to_anyone(recipe: Recipe) -> dict[str, str]:
-    """What a baseline starts from: the checkpoint that the teacher was before."""
+def _start_of_baseline(recipe: Recipe) -> dict[str, str]:
+    """The checkpoint from which the baseline of a transformer starts, as the teacher did."""
     has_start = STUDENT_KINDS[recipe.student.kind].starts_from == "teacher_layers"
     return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if has_start else {}
 
 
-def _settings(student: AnyStudent) -> dict[str, Any]:
-    values = given(settings(student, without=("max_size_mb",)))  # the vocabulary has the limit
-    if not isinstance(student, WordStudent):
-        return values
-    start = " + ".join(source_kind(source) for source in student.vector_sources)  # the vocabulary has the files
-    return {**values, "word_vectors": start}
-
-
 def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:
-    """The student, and what it may start from.
+    """The student, and where its initial weights come from.
 
-    A baseline starts only from what anyone has: the checkpoint before it was fine-tuned. Where that is the teacher
-    itself, it has the teacher's shape alone, and starts at random.
+    A baseline must know nothing of the teacher, so it starts from the checkpoint before fine-tuning. If the teacher was
+    not fine-tuned, the baseline has only the teacher's shape, and starts at random.
     """
     recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
@@ -181,7 +157,7 @@ def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Orig
         return student, Origins()
     if not alone:
         reads_along = "layers" in recipe.distillation.needs
-        once = encoder if reads_along else encoder.anew  # for its first weights alone it need not stay in memory
+        once = encoder if reads_along else encoder.anew  # for initial weights alone it need not stay in memory
         return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
     before = untaught(encoder_section(recipe), inputs.corpus)
     if before is None:

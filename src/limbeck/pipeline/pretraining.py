@@ -1,4 +1,4 @@
-"""The encoders that guess masked words in the task's own text before they are fine-tuned, each once."""
+"""The encoders that are pretrained on the task's own text before they are fine-tuned, each once."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,9 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.run_folder import RunFolder
-from limbeck.pipeline.keys import ExtraText, settings
+from limbeck.pipeline.keys import ExtraText
 from limbeck.pretraining.run import pretrain
+from limbeck.recipe.decisions import settings
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyMember, EncoderTeacher, Pretraining, each_teacher
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
@@ -19,13 +20,13 @@ PLACE = "pretrained"
 
 @dataclass(frozen=True)
 class Pretrained:
-    """The pretrained encoders of a run. Members of an ensemble that ask for the same have the same."""
+    """The pretrained encoders of a run. Members of an ensemble with the same settings share one."""
 
     asked: list[EncoderTeacher]
     made: list[PretrainedFolder]
 
     def of(self, section: AnyMember) -> PretrainedFolder | None:
-        """What this teacher starts from; None where it is its checkpoint as it is."""
+        """The pretrained encoder that this teacher starts from; None if it starts from its checkpoint."""
         asked = _asked(section)
         return None if asked is None else self.made[self.asked.index(asked)]
 
@@ -33,12 +34,12 @@ class Pretrained:
 def pretrained_of(
     recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
 ) -> Pretrained:
-    """Pretrain every encoder for which the recipe asks for it, or reuse it."""
+    """Pretrain every encoder that has a table `pretraining`, or reuse it."""
     asked: list[EncoderTeacher] = []
     for section in map(_asked, each_teacher(recipe.teacher)):
         if section is not None and section not in asked:
             asked.append(section)
-    names = member_names(asked)  # the checkpoint's, and in the order that was asked for
+    names = member_names(asked)  # of the checkpoints, in the order of the recipe
     made = [
         _pretrained(section, f"{PLACE}/{name}", corpus, gathered, work, tracks=tracks)
         for name, section in zip(names, asked, strict=True)
@@ -47,7 +48,7 @@ def pretrained_of(
 
 
 def _asked(section: AnyMember) -> EncoderTeacher | None:
-    """Of a teacher's table, all that decides about its pretrained encoder, and nothing else."""
+    """A teacher's table with only what decides its pretrained encoder; None without pretraining."""
     if not isinstance(section, EncoderTeacher) or section.pretraining is None:
         return None
     max_length = section.pretraining.max_length or section.max_length
@@ -64,7 +65,7 @@ def _pretrained(
         name,
         kind="pretrained",
         key=Key(
-            section=settings(asked),
+            section={"teacher": {"pretraining": settings(asked, "pretrained")}},
             inputs={
                 "checkpoint": checkpoint_fingerprint(section.checkpoint),
                 "train": str(train),

@@ -1,4 +1,4 @@
-"""Several students of a run at once, each trained in a process of its own: one alone leaves a large GPU idle."""
+"""Several students trained at the same time, each in a process of its own: a single one leaves a large GPU idle."""
 
 import gc
 import sys
@@ -29,9 +29,9 @@ WORK = "limbeck.pipeline.several_students:train_for_another_process"
 
 
 def how_many_at_once(section: Distillation, *, students: int, rows: Callable[[], int]) -> int:
-    """As many as the recipe asks for; left out: all, within what GPUs and cores take.
+    """`distillation.at_once`; by default all, as far as GPUs and cores allow.
 
-    Left out, it is one where there is no GPU, or where they read so few rows that starting processes would take longer.
+    The default is one without a GPU, or if they read so few rows that starting processes would take longer.
     """
     if any(isinstance(loss, Custom) and _is_only_here(loss) for loss in section.every_loss):
         return 1
@@ -43,14 +43,14 @@ def how_many_at_once(section: Distillation, *, students: int, rows: Callable[[],
 
 
 def _is_only_here(loss: Custom) -> bool:
-    """Whether it is of the calling program itself, or of a module made in memory: no other process could find it."""
+    """Whether it is defined in the calling program or in a module without a file: another process cannot import it."""
     module = loss.call.partition(":")[0]
     loaded = sys.modules.get(module)
     return module == "__main__" or (loaded is not None and getattr(loaded, "__file__", None) is None)
 
 
 def train_at_once(student_ids: Sequence[StudentId], inputs: TrainingInputs, work: RunFolder, *, at_once: int) -> None:
-    """Train those that are not there yet, at most so many at a time."""
+    """Train the missing students, at most `at_once` at the same time."""
     keys = {student_id: key_of(student_id, inputs) for student_id in student_ids}
     missing = [
         student_id
@@ -60,7 +60,7 @@ def train_at_once(student_ids: Sequence[StudentId], inputs: TrainingInputs, work
     if not missing:
         return
     gc.collect()
-    torch.cuda.empty_cache()  # what PyTorch holds back here is memory that the others lack
+    torch.cuda.empty_cache()  # cached memory of this process is not available to the others
     places = inputs.as_json()
     jobs = {
         place_of(student_id, inputs): {
@@ -78,7 +78,7 @@ def train_at_once(student_ids: Sequence[StudentId], inputs: TrainingInputs, work
 
 
 def rows_to_read(student_ids: Sequence[StudentId], inputs: TrainingInputs) -> int:
-    """Rows of all epochs of all their trainings."""
+    """Number of rows in all epochs of all their trainings."""
 
     @cache
     def read_by(*, alone: bool) -> int:
@@ -92,7 +92,7 @@ def rows_to_read(student_ids: Sequence[StudentId], inputs: TrainingInputs) -> in
 
 
 class _Together:
-    """One bar for all of them, and in the run's record the seconds of each."""
+    """One progress bar for all of them, and the seconds of each in run.json."""
 
     def __init__(self, bar: Bar, work: RunFolder, *, students: int) -> None:
         self._bar, self._work, self._students = bar, work, students
@@ -104,7 +104,7 @@ class _Together:
             self._work.reporter.note(message["note"])
             return
         grown = message["rows"] - self._rows.get(name, 0)
-        if grown > 0:  # one that was put off tells once more of rows that were counted
+        if grown > 0:  # one that was postponed reports rows a second time
             self._rows[name] = message["rows"]
             self._bar.advance(grown, note=f"{self._finished} of {self._students} finished")
 
@@ -113,11 +113,11 @@ class _Together:
         self._work.record(name, seconds=seconds)
 
     def put_off(self, name: str) -> None:
-        self._work.reporter.note(f"  {name}: no memory left beside the others, it goes on when there are fewer")
+        self._work.reporter.note(f"  {name}: not enough memory beside the others; it continues when there are fewer")
 
 
 def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
-    """Train one student into its place; the run belongs to the process that asks for it."""
+    """Train one student into its folder; run.json is written by the process that asked for it."""
     out = Path(job["out"])
     with disk_errors_as_user_errors(out, advice="Correct that, or give another folder with --out."):
         train_one(
@@ -130,7 +130,7 @@ def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
 
 
 class _Relay:
-    """A reporter that hands on what is said, and of bars how many rows all of them have come to."""
+    """A reporter that sends notes, and the number of rows of all bars, to the process that asked."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell, self._rows = tell, 0

@@ -16,17 +16,13 @@ from limbeck.distillation.transformer_vocabulary import build_transformer_vocabu
 from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.pipeline.extra_text import ChosenText
-from limbeck.pipeline.keys import settings, training_fingerprints
-from limbeck.pipeline.one_student import StudentId, TrainingInputs, given, key_of, place_of, train_one
+from limbeck.pipeline.keys import settings_of, training_fingerprints
+from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, place_of, train_one
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
 from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import WITHOUT_FILE, BiLstm, Transformer, WordStudent
+from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Transformer, WordStudent
 from limbeck.training.tracks import Tracks
-
-# What the tokens, and the vectors they start with, do not follow from.
-NOT_OF_PIECES = ("dropout", "max_length", "start", "teacher_layers")
-NOT_OF_WORDS = ("dropout", "pooling", "max_length", "tune_vectors", "word_vectors")
 
 Students = dict[Role, dict[int, StudentFolder]]
 
@@ -34,99 +30,68 @@ Students = dict[Role, dict[int, StudentFolder]]
 def vocabulary_of(
     recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, work: RunFolder
 ) -> VocabularyFolder:
-    """The student's tokens, counted in all it will read."""
-    if isinstance(recipe.student, Transformer):
-        return _pieces(recipe.student, corpus, chosen_text, teachers, work, size_limit=size_limit_of(recipe))
-    return _words(recipe.student, corpus, chosen_text, teachers, work, size_limit=size_limit_of(recipe))
-
-
-def _words(
-    section: WordStudent,
-    corpus: Corpus,
-    chosen_text: ChosenText,
-    teachers: Teachers,
-    work: RunFolder,
-    *,
-    size_limit: SizeLimit | None,
-) -> VocabularyFolder:
-    vectors = [source if source in WITHOUT_FILE else file_digest(Path(source)) for source in section.vector_sources]
+    """The student's tokens, counted in all the text that it will read."""
     return work.step(
         "vocabulary",
         kind="vocabulary",
         key=Key(
-            section={
-                **given(settings(section, without=NOT_OF_WORDS)),
-                **_room_taken(section),
-                **_weighed_as(size_limit),
-                "form": chosen_text.form,
+            section={**settings_of(recipe, "vocabulary"), "form": chosen_text.form},
+            inputs={
+                "teacher": teachers.teacher.fingerprint,
+                **training_fingerprints(corpus, chosen_text.parts),
+                **chosen_text.fingerprints,
+                **_word_vectors(recipe.student),
             },
-            inputs={**_read_by(corpus, chosen_text, teachers), "word_vectors": " + ".join(vectors)},
         ),
         load=VocabularyFolder,
-        make=lambda out, key: build_vocabulary(
-            section,
-            corpus=corpus,
-            extra=chosen_text.rows,
-            form=chosen_text.form,
-            teacher=teachers.teacher,
-            encoder=teachers.encoder.folder if teachers.encoder else None,
-            open_encoder=teachers.encoder,
-            out=out,
-            key=key,
-            reporter=work.reporter,
-            size_limit=size_limit,
-        ),
+        make=lambda out, key: _make_vocabulary(recipe, corpus, chosen_text, teachers, work, out=out, key=key),
     )
 
 
-def _room_taken(section: WordStudent) -> dict[str, Any]:
-    """The one pooling with weights of its own, which leave inputs for fewer words below the size of the teacher."""
-    attends = isinstance(section, BiLstm) and section.pooling == "attention"
-    return {"pooling": "attention"} if attends else {}
+def _word_vectors(student: AnyStudent) -> dict[str, str]:
+    """Fingerprints of their files; "teacher" and "random" are in the key by name."""
+    if not isinstance(student, WordStudent):
+        return {}
+    sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
+    return {"word_vectors": " + ".join(sources)}
 
 
-def _weighed_as(limit: SizeLimit | None) -> dict[str, str]:
-    return {} if limit is None else {"precision": limit.precision}
-
-
-def _pieces(
-    section: Transformer,
+def _make_vocabulary(
+    recipe: Recipe,
     corpus: Corpus,
     chosen_text: ChosenText,
     teachers: Teachers,
     work: RunFolder,
     *,
-    size_limit: SizeLimit | None,
+    out: Path,
+    key: Key,
 ) -> VocabularyFolder:
-    shape = {} if size_limit is None else {"shape": settings(section, without=NOT_OF_PIECES), **_weighed_as(size_limit)}
-    return work.step(
-        "vocabulary",
-        kind="vocabulary",
-        key=Key(
-            section={"family": section.family, **settings(section.vocabulary), **shape, "form": chosen_text.form},
-            inputs=_read_by(corpus, chosen_text, teachers),
-        ),
-        load=VocabularyFolder,
-        make=lambda out, key: build_transformer_vocabulary(
+    section, size_limit, encoder = recipe.student, size_limit_of(recipe), teachers.encoder
+    if isinstance(section, Transformer):
+        return build_transformer_vocabulary(
             section,
             corpus=corpus,
             extra=chosen_text.rows,
             form=chosen_text.form,
-            encoder=teachers.encoder.folder if teachers.encoder else None,
+            encoder=encoder.folder if encoder else None,
             out=out,
             key=key,
             reporter=work.reporter,
             size_limit=size_limit,
-        ),
+        )
+    return build_vocabulary(
+        section,
+        corpus=corpus,
+        extra=chosen_text.rows,
+        form=chosen_text.form,
+        teacher=teachers.teacher,
+        encoder=encoder.folder if encoder else None,
+        open_encoder=encoder,
+        out=out,
+        key=key,
+        reporter=work.reporter,
+        size_limit=size_limit,
     )
-
-
-def _read_by(corpus: Corpus, chosen_text: ChosenText, teachers: Teachers) -> dict[str, str]:
-    return {
-        "teacher": teachers.teacher.fingerprint,
-        **training_fingerprints(corpus, chosen_text.parts),
-        **chosen_text.fingerprints,
-    }
 
 
 def students_of(
@@ -166,14 +131,14 @@ def _student(student_id: StudentId, inputs: TrainingInputs, work: RunFolder) -> 
 
 
 def size_limit_of(recipe: Recipe) -> SizeLimit | None:
-    """The limit, with the export's own graphs to weigh students by; None where the recipe sets none."""
+    """The limit, and how many bytes a student's graph takes when it is exported; None without a limit."""
     max_size_mb = recipe.student.max_size_mb
     if max_size_mb is None:
         return None
-    is_int8, pair = "int8" in recipe.export.precisions, recipe.corpus.pair is not None
+    precision, pair = recipe.export.smallest, recipe.corpus.pair is not None
 
     def graph_bytes(student: Any) -> int:
         graph = graph_of(student, pair=pair)
-        return int((int8_of(student, graph) if is_int8 else graph).ByteSize())
+        return int((int8_of(student, graph) if precision == "int8" else graph).ByteSize())
 
-    return SizeLimit(max_size_mb, precision="int8" if is_int8 else "fp32", graph_bytes=graph_bytes)
+    return SizeLimit(max_size_mb, precision=precision, graph_bytes=graph_bytes)

@@ -17,8 +17,9 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.labeling import label
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
-from limbeck.pipeline.keys import ExtraText, texts
+from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
+from limbeck.recipe.decisions import settings
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, FileTeacher, each_teacher
 from limbeck.teacher.chance import refuse_guessing
@@ -146,7 +147,8 @@ def _key(
     """What the kind says decides about the answers, and what the teacher is made from."""
     kind = kind_of(section)
     return Key(
-        section={**kind.settings(section), **({"members": list(members)} if members else {})},  # the first lends pieces
+        # In order: the first encoder among the members lends its word pieces to students.
+        section={"teacher": settings(section, "teacher"), **({"members": list(members)} if members else {})},
         inputs={
             **kind.inputs(section),
             **({"pretrained": pretrained.fingerprint} if pretrained else {}),
@@ -196,7 +198,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
         "labels",
         kind="labels",
         key=Key(
-            section={"features": section.features, "uncovered": uncovered},
+            section=settings_of(recipe, "labels"),
             inputs={"teacher": teachers.teacher.fingerprint, **texts(corpus, extra)},
         ),
         load=TeacherLabels,

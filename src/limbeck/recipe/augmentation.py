@@ -5,82 +5,83 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content, decides_nothing
 
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Masking(Section):
-    """Words become the mask: what teacher and student each call one (Tang et al. 2019)."""
+    """Words are replaced by the mask token of teacher and student (Tang et al. 2019)."""
 
     kind: Literal["masking"]
     """The kind of method."""
     fraction: Share = 0.1
-    """Chance of each word."""
+    """Probability that a word is changed."""
 
 
 class PosSwap(Section):
-    """Words become another word of the same part of speech, drawn as often as it occurs in the texts that are copied
-    (Tang et al. 2019)."""
+    """Words are replaced by another word of the same part of speech, drawn by its frequency in the copied texts (Tang
+    et al. 2019)."""
 
     kind: Literal["pos_swap"]
     """The kind of method."""
     fraction: Share = 0.1
-    """Chance of each word."""
+    """Probability that a word is changed."""
     tagger: Literal["auto", "hanta", "jieba"] = "auto"
-    """Who tells the parts of speech; "auto": HanTa for English, jieba for Chinese."""
+    """The part-of-speech tagger; "auto": HanTa for English, jieba for Chinese."""
 
 
 class Ngram(Section):
-    """Only a few words in a row stay of the text (Tang et al. 2019)."""
+    """Only a few consecutive words of the text are kept (Tang et al. 2019)."""
 
     kind: Literal["ngram"]
     """The kind of method."""
     probability: Share = 0.25
-    """Chance of each copy."""
+    """Probability that a copy is changed this way."""
     shortest: int = Field(default=1, ge=1)
-    """Fewest words that stay."""
+    """Fewest words that are kept."""
     longest: int = Field(default=5, ge=1)
-    """Most words that stay; never more than there are."""
+    """Most words that are kept."""
 
 
 class WordVectors(Section):
-    """Words become one of their nearest neighbours among word vectors."""
+    """Words are replaced by one of their nearest neighbours among word vectors."""
 
     kind: Literal["word_vectors"]
     """The kind of method."""
-    path: str
+    path: Annotated[str, by_content()]
     """A word2vec or GloVe file (text or .bin, also gzipped)."""
     fraction: Share = 0.1
-    """Chance of each word that the file knows."""
+    """Probability that a word is changed, if the file has it."""
     neighbours: int = Field(default=15, ge=1)
-    """How many of them are drawn from."""
+    """Number of nearest words to draw from."""
 
 
 class MaskedLm(Section):
-    """Words become what a masked language model would put there (TinyBERT, Jiao et al. 2020): whole words, and where
-    the model has no single piece for a word, a neighbour among word vectors."""
+    """Words are replaced by predictions of a masked language model (TinyBERT, Jiao et al. 2020): whole words, and for
+    words that the model splits into pieces, a neighbour among word vectors."""
 
     kind: Literal["masked_lm"]
     """The kind of method."""
-    checkpoint: str = "bert-base-uncased"
+    checkpoint: Annotated[str, by_content()] = "bert-base-uncased"
     """A Hugging Face folder or hub name of a model with a masked-language-model head."""
     fraction: Share = 0.4
-    """Chance of each word."""
+    """Probability that a word is changed."""
     candidates: int = Field(default=15, ge=1)
-    """How many of the most probable words are drawn from."""
-    word_vectors: str | None = None
-    """A file of word vectors for words of several pieces; left out: these stay as they are."""
+    """Number of most probable words to draw from."""
+    word_vectors: Annotated[str | None, by_content()] = None
+    """A file of word vectors for words of several pieces. Default: these words are not changed."""
     max_length: int = Field(default=128, ge=8)
     """Longest input in the model's tokens."""
 
 
 class Delete(Section):
-    """Words are left out (EDA, Wei & Zou 2019); one always stays."""
+    """Words are deleted (EDA, Wei & Zou 2019); at least one is kept."""
 
     kind: Literal["delete"]
     """The kind of method."""
     fraction: Share = 0.1
-    """Chance of each word."""
+    """Probability that a word is changed."""
 
 
 class Swap(Section):
@@ -99,9 +100,9 @@ class Pairing(Section):
     kind: Literal["pairing"]
     """The kind of method."""
     probability: Share = 0.5
-    """Chance of each copy."""
+    """Probability that a copy is changed this way."""
     neighbours: int = Field(default=10, ge=1)
-    """How many of the most similar texts are drawn from."""
+    """Number of most similar texts to draw from."""
 
 
 Method = Annotated[
@@ -113,28 +114,28 @@ WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  #
 
 class Augmentation(Section):
     """Changed copies of training rows and transfer text. One draw for each word decides which method changes it, if
-    any; then methods on the whole text have their turn, in the order given. Copies that repeat a row or a copy are
+    any; then methods on whole texts are applied, in the order given. Copies that repeat a row or another copy are
     dropped."""
 
     copies: int = Field(default=20, ge=0)
-    """Copies tried of each training row."""
+    """Copies to try for each training row."""
     transfer_copies: int = Field(default=0, ge=0)
-    """Copies tried of each row that `[transfer]` gathers; they are learned from only if the row they are of is."""
+    """Copies to try for each row that `[transfer]` gathers; a copy is used only if its row is."""
     methods: list[Method] = Field(min_length=1)
-    """What is done to them: `[[augmentation.methods]]` tables."""
+    """The changes: `[[augmentation.methods]]` tables."""
     rows: int | None = Field(default=None, ge=1)
-    """Keep so many copies, drawn at random from all; left out: keep all."""
+    """Number of copies to keep, drawn at random. Default: all."""
     sides: Literal["one_or_both", "both"] = "one_or_both"
-    """Of a pair: the first text, the second, or both are changed, each as often (Tang et al.); or always both."""
-    processes: int | None = Field(default=None, ge=1)
-    """Processes at work; left out: one for each CPU. The result does not depend on it."""
+    """Which text of a pair is changed: the first, the second or both, equally often (Tang et al.); or always both."""
+    processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
+    """Number of processes. Default: one for each CPU. The result does not depend on it."""
     seed: int = Field(default=0, ge=0)
-    """Seed of all draws; with the row's id it fixes every copy."""
+    """Seed of all draws; together with a row's id it determines every copy."""
 
     @model_validator(mode="after")
     def _can_be_made(self) -> Self:
         if not self.copies and not self.transfer_copies:
-            raise ValueError("copies and transfer_copies are both 0: leave [augmentation] out")
+            raise ValueError("copies and transfer_copies are both 0: remove [augmentation]")
         shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | Pairing)]
         if sum(shares) > 1 + 1e-9:
             raise ValueError(

@@ -23,6 +23,11 @@ class Section(BaseModel):
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """Fields that mean nothing beside the present value of another: they are in no key. Few sections have any."""
+        return frozenset()
+
     def located(self, locate: Locate) -> Self:
         """The same section with every path in it made absolute. Sections that name files override this."""
         del locate

@@ -1,11 +1,12 @@
 """`[corpus]`: the labelled rows, and how to read them."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content
 
 Column = str | int
 FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
@@ -14,33 +15,33 @@ FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
 class CorpusSection(Section):
     """The labelled rows: `train`, and `dev` and `test` where there are any."""
 
-    train: str | None = None
+    train: Annotated[str | None, by_content()] = None
     """File of training rows: csv, tsv, txt, jsonl or parquet, each also as .gz."""
-    dev: str | None = None
-    """File of rows to choose checkpoints by. Left out: a stratified part of train is cut off."""
-    test: str | None = None
-    """File of rows that nothing is chosen by; the report is about them when they are there, else about dev."""
-    hub: str | None = None
+    dev: Annotated[str | None, by_content()] = None
+    """File of rows to choose checkpoints by. Default: a stratified part of train, see `dev_fraction`."""
+    test: Annotated[str | None, by_content()] = None
+    """File of rows that nothing is chosen by. The report is about them; without them, about dev."""
+    hub: Annotated[str | None, by_content()] = None
     """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue. A folder that
-    `save_to_disk` wrote, or one of parquet files, is taken too."""
+    `save_to_disk` wrote, or one of parquet files, works too."""
     text: Column = "text"
-    """Column of the text: its name, or its number from 0 when the file has no header."""
+    """Column of the text: its name, or its number from 0 if the file has no header."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
     label: Column | list[Column] = "label"
     """Column of the label, a name or a number. Several columns, one for each class: the class with the largest value is
-    the label, so columns of probabilities will do; with `multi_label`, all classes with a value of 0.5 or more are."""
+    the label, so columns of probabilities work; with `multi_label`, all classes with a value of 0.5 or more are."""
     multi_label: bool = False
     """Whether a row may have several labels, or none: in one column with `label_separator` between them (in JSON lines
     also a list), or in one column of 0 and 1 for each class."""
     label_separator: str = Field(default="|", min_length=1)
-    """What stands between the labels of a row, with `multi_label` and one column."""
+    """Separator between the labels of a row, with `multi_label` and one column."""
     label_names: dict[str, str] = {}
     """Names for labels that are only numbers in the file: {"0" = "negative", "1" = "positive"}."""
     only_labels: list[str] = []
-    """Use only the rows of these classes, of a file that has more; the names are those that `label_names` gives."""
+    """Use only the rows of these classes, by the names that `label_names` gives. Default: all classes."""
     format: FileFormat = "auto"
-    """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
+    """File format; "auto" goes by the file's extension (.txt is read like .tsv)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
@@ -48,20 +49,20 @@ class CorpusSection(Section):
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
     language: Literal["auto", "en", "zh"] = "auto"
-    """Language of the texts; "auto" looks at them."""
+    """Language of the texts; "auto" detects it."""
     dev_fraction: float = Field(default=0.1, gt=0, lt=1)
-    """Share of train that becomes dev when no dev is given."""
+    """Share of train that becomes dev if no dev is given."""
     test_fraction: float = Field(default=0.0, ge=0, lt=1)
-    """Share of train that becomes test when no test is given."""
+    """Share of train that becomes test if no test is given."""
     split_seed: int = 0
-    """Seed of these cuts, and of the choice of `max_rows`."""
+    """Seed of these splits, and of the choice of `max_rows`."""
     max_rows: int | None = Field(default=None, ge=2)
-    """Use only so many training rows, chosen at random with every class in proportion."""
+    """Number of training rows to use, chosen at random with every class in proportion. Default: all."""
     class_weights: Literal["none", "balanced"] | dict[str, float] = "none"
-    """How much a class counts wherever labels are learned (teacher, baseline, loss on hard labels). "balanced": rare
-    ones more, so that all classes weigh the same; or a weight by class name, {"spam" = 5.0}, 1 for those left out."""
+    """Weights of the classes wherever labels are learned (teacher, baseline, loss on hard labels). "balanced": rare
+    classes count more, so that all weigh the same; or a weight by class name, {"spam" = 5.0}, 1 for all others."""
     overlap: Literal["report", "remove"] = "report"
-    """Training rows that also stand in dev or test: only count and report them, or remove them from train."""
+    """What to do with training rows that also appear in dev or test: only report them, or remove them from train."""
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from limbeck.recipe.base import Section
+from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import LogitMse, Need, needs_of
 from limbeck.recipe.teacher import Precision
@@ -16,14 +17,14 @@ class TrainingStage(Section):
     epochs: int = Field(default=3, ge=1)
     """Passes over the training rows and the transfer text."""
     learning_rate: float | None = Field(default=None, gt=0)
-    """Peak learning rate; left out: that of `[distillation]`."""
+    """Peak learning rate. Default: that of `[distillation]`."""
     batch_size: int | None = Field(default=None, ge=1)
-    """Rows whose gradient is computed at a time; left out: that of `[distillation]`."""
+    """Rows per batch. Default: that of `[distillation]`."""
     warmup_fraction: float | None = Field(default=None, ge=0, lt=1)
-    """Share of its steps in which the learning rate rises; left out: that of `[distillation]`."""
+    """Share of its steps in which the learning rate rises. Default: that of `[distillation]`."""
     losses: list[Loss] = Field(min_length=1)
-    """Its objective: a weighted sum. A stage without a loss on labels or logits ends with its last epoch, any other
-    with its best one by dev."""
+    """Its objective: a weighted sum. A stage without a loss on labels or logits keeps its last epoch, any other its
+    best one by dev."""
 
 
 class Distillation(Section):
@@ -32,9 +33,9 @@ class Distillation(Section):
     epochs: int = Field(default=6, ge=1)
     """Passes over the training rows and the transfer text; the best one by dev is kept."""
     patience: int | None = Field(default=None, ge=1)
-    """Stop after so many epochs in a row without a better one by dev; left out: all epochs are done."""
+    """Stop after this many epochs in a row without a better one by dev. Default: never."""
     batch_size: int = Field(default=128, ge=1)
-    """Rows whose gradient is computed at a time; batches hold rows of similar length."""
+    """Rows per batch; batches hold rows of similar length."""
     accumulation_steps: int = Field(default=1, ge=1)
     """Batches whose gradients make one step."""
     learning_rate: float = Field(default=2e-3, gt=0)
@@ -42,26 +43,26 @@ class Distillation(Section):
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
     weight_decay: float = Field(default=1e-4, ge=0)
-    """AdamW's weight decay; biases are left out of it."""
+    """AdamW's weight decay; not applied to biases."""
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
     average: float | None = Field(default=None, gt=0, lt=1)
-    """Judge, keep and export a running mean of the weights in place of the weights: after every step it moves towards
-    them by 1 − `average` of the way, early in the training by more. 0.999 comes to a mean over the last 1,000 steps or
-    so, but never over more than the last ninth of those taken. Left out: the weights themselves."""
+    """Evaluate, keep and export a running mean of the weights in place of the weights: after every step it moves
+    towards them by 1 − `average` of the way, early in the training by more. 0.999 is a mean over about the last 1,000
+    steps, but never over more than the last ninth of those taken. Default: the weights themselves."""
     precision: Precision = "fp32"
     """Arithmetic of the student's training."""
-    seeds: list[Annotated[int, Field(ge=0)]] = Field(default=[0], min_length=1)
-    """One student is trained for each; the report gives mean and spread, and the best by dev is shipped."""
-    baseline: bool = True
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]], decides_nothing()] = Field(default=[0], min_length=1)
+    """One student is trained for each seed; the report gives mean and spread, and the best by dev is shipped."""
+    baseline: Annotated[bool, decides_nothing()] = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
-    at_once: int | None = Field(default=None, ge=1)
-    """Students that are trained at a time, the baseline's among them, each in a process of its own; left out: on a GPU
-    all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU, or where they read fewer than
+    at_once: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
+    """Students, baselines included, that are trained at the same time, each in a process of its own. Default: on a GPU
+    all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU, or if they read fewer than
     500,000 rows in all, one. The result does not depend on it."""
-    losses: list[Loss] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
+    losses: Annotated[list[Loss], decides("students")] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
     """The objective: a weighted sum. Not read where there are `stages`."""
-    stages: list[TrainingStage] = []
+    stages: Annotated[list[TrainingStage], decides("students")] = []
     """Several trainings one after the other, each with epochs, learning rate and losses of its own. `epochs` and
     `learning_rate` are then those of the baseline alone."""
 

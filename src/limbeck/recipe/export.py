@@ -1,10 +1,11 @@
 """`[export]`: the files that ship."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from limbeck.recipe.base import Section
+from limbeck.recipe.decisions import decides_nothing
 
 Precision = Literal["fp32", "int8"]
 
@@ -12,14 +13,19 @@ Precision = Literal["fp32", "int8"]
 class Export(Section):
     """Which files are written, and how close they must be to the trained student."""
 
-    precisions: list[Precision] = Field(default=["fp32", "int8"], min_length=1)
-    """Kinds of ONNX file to write."""
+    precisions: Annotated[list[Precision], decides_nothing()] = Field(default=["fp32", "int8"], min_length=1)
+    """Precisions of the ONNX files to write."""
     fp32_tolerance: float = Field(default=1e-4, gt=0)
-    """Largest difference of a logit between the trained student and the fp32 file; beyond it export refuses."""
+    """Largest difference of a logit between the trained student and the fp32 file; beyond it the export fails."""
     int8_agreement: float = Field(default=0.98, ge=0, le=1)
-    """Least share of rows on which the int8 file gives the trained student's label; below it export refuses, unless no
-    more than two rows of a small dev differ."""
+    """Least share of rows on which the int8 file predicts the trained student's label; below it the export fails,
+    unless at most two rows of a small dev differ."""
     parity_rows: int = Field(default=1000, ge=1)
     """Rows of dev on which the two are compared."""
     calibrate: bool = True
-    """Whether probabilities are made to fit dev: by one temperature for each file, which changes no label."""
+    """Whether probabilities are calibrated on dev, by one temperature for each file; labels do not change."""
+
+    @property
+    def smallest(self) -> Precision:
+        """The precision of the smallest file, which `max_size_mb` limits."""
+        return "int8" if "int8" in self.precisions else "fp32"

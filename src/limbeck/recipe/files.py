@@ -32,7 +32,7 @@ def at_home(path: Path) -> Path:
 
 
 def expand(path: str) -> list[Path]:
-    """The files that an absolute path or pattern stands for, sorted; a folder stands for the files in it."""
+    """The files that an absolute path or pattern matches, sorted; for a folder, the files in it."""
     place = Path(path)
     if place.is_dir():
         return sorted(inner for inner in place.rglob("*") if inner.is_file() and not inner.name.startswith("."))

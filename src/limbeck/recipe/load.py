@@ -44,7 +44,7 @@ def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
 
 
 def recipe_source(name_or_path: str | Path) -> Path:
-    """The file a recipe's name stands for: a path, or one of the built-in recipes."""
+    """The file of a recipe: a path, or one of the built-in recipes."""
     path = at_home(Path(name_or_path))
     if path.is_dir() and (path / "recipe.toml").is_file():
         return path / "recipe.toml"  # a run folder: its resolved recipe

@@ -25,7 +25,7 @@ class AnyLoss(Section):
     exclusive: ClassVar[bool] = False  # whether it takes a row to have one label only
 
     weight: Weight = 1.0
-    """Factor of this loss in the sum: a number, or a schedule, as { kind = "linear", start = 1.0, end = 0.0 }."""
+    """Weight of this loss in the sum: a number, or a schedule, as { kind = "linear", start = 1.0, end = 0.0 }."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class HardLabels(AnyLoss):
     kind: Literal["hard_labels"]
     """The kind of loss."""
     smoothing: float = Field(default=0.0, ge=0, lt=1)
-    """Share of the belief that is spread over all classes."""
+    """Share of the probability that is spread over all classes."""
 
 
 class LogitMse(AnyLoss):
@@ -99,7 +99,7 @@ class Dist(AnyLoss):
     temperature: Temperature = 1.0
     """Both distributions are softened by it."""
     between_classes: float = Field(default=1.0, ge=0)
-    """Weight of the part over each row's classes; with two classes it knows no more than which is larger."""
+    """Weight of the part over each row's classes; with two classes it only says which is larger."""
     within_classes: float = Field(default=1.0, ge=0)
     """Weight of the part over the rows of a batch."""
 
@@ -129,7 +129,7 @@ class Hint(FeatureLoss):
     kind: Literal["hint"]
     """The kind of loss."""
     weight: Weight = 1.0
-    """Factor of this loss in the sum."""
+    """Weight of this loss in the sum."""
 
 
 class FeatureCosine(FeatureLoss):
@@ -140,13 +140,13 @@ class FeatureCosine(FeatureLoss):
 
 
 class Spkd(FeatureLoss):
-    """Similarity-preserving distillation (Tung & Mori 2019): which rows of a batch are alike for the teacher are to be
-    alike for the student. Free of widths. It depends on the batch size."""
+    """Similarity-preserving distillation (Tung & Mori 2019): rows of a batch that are similar for the teacher should
+    be similar for the student. Widths may differ. It depends on the batch size."""
 
     kind: Literal["spkd"]
     """The kind of loss."""
     weight: Weight = 3000.0
-    """Factor of this loss in the sum (γ in the paper)."""
+    """Weight of this loss in the sum (γ in the paper)."""
 
 
 class Rkd(FeatureLoss):
@@ -161,20 +161,20 @@ class Rkd(FeatureLoss):
 
 
 class FactorTransfer(FeatureLoss):
-    """Factor transfer (Kim et al. 2018): a paraphraser learns the teacher's features in few numbers, and the student's
-    features, translated, are to say the same."""
+    """Factor transfer (Kim et al. 2018): a paraphraser compresses the teacher's features, and the student's
+    features, translated, should match."""
 
     kind: Literal["factor_transfer"]
     """The kind of loss."""
     weight: Weight = 1.0
-    """Factor of this loss in the sum. It is summed over factors: with a mean over them, as others take it, it would
+    """Weight of this loss in the sum. It is summed over factors: with a mean over them, as others take it, it would
     need a weight of hundreds."""
     factor_share: float = Field(default=0.5, gt=0, le=1)
     """Width of the factors as a share of the teacher's width (k in the paper)."""
     power: Literal[1, 2] = 1
     """1 for the sum of absolute differences (the paper's choice), 2 for the length of the difference."""
     paraphraser_epochs: int = Field(default=10, ge=1)
-    """Passes over the teacher's features in which the paraphraser learns."""
+    """Passes over the teacher's features when the paraphraser is trained."""
 
 
 class Pkt(FeatureLoss):
@@ -193,7 +193,7 @@ class Vid(FeatureLoss):
 
 
 class LayerLoss(AnyLoss):
-    """A loss on inner layers: the teacher reads every batch along with the student."""
+    """A loss on inner layers: the teacher runs on every batch beside the student."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"layers"})
     reads_attention: ClassVar[bool] = False  # queries, keys and values besides the states
@@ -203,7 +203,7 @@ class MappedLoss(LayerLoss):
     """A loss between pairs of layers."""
 
     layers: LayerMap = "uniform"
-    """Which layers go together: "uniform" (layer m of M with m·N/M of N), "last" (the last ones only), "top" (with the
+    """Which layers are compared: "uniform" (layer m of M with m·N/M of N), "last" (the last ones only), "top" (with the
     teacher's topmost layers), "skip" (as uniform, without the last), "every" (with m·k, `every` says k), or a list of
     pairs [[student, teacher], …], from 1."""
     every: int | None = Field(default=None, ge=1)
@@ -231,7 +231,7 @@ class HiddenCosine(MappedLoss):
     kind: Literal["hidden_cosine"]
     """The kind of loss."""
     layers: LayerMap = "last"
-    """Which layers go together; as for hidden_mse."""
+    """Which layers are compared; see hidden_mse."""
     projection: Projection = "shared"
     """One projection for all layers, or one for each."""
 
@@ -260,7 +260,7 @@ class AttentionKl(MappedLoss):
     kind: Literal["attention_kl"]
     """The kind of loss."""
     layers: LayerMap = "last"
-    """Which layers go together; as for hidden_mse."""
+    """Which layers are compared; see hidden_mse."""
 
 
 class Pkd(MappedLoss):
@@ -270,9 +270,9 @@ class Pkd(MappedLoss):
     kind: Literal["pkd"]
     """The kind of loss."""
     weight: Weight = 1.0
-    """Factor of this loss in the sum. The authors' code takes the mean over the width too: their β of 768 is 1."""
+    """Weight of this loss in the sum. The authors' code takes the mean over the width too: their β of 768 is 1."""
     layers: LayerMap = "skip"
-    """Which layers go together; as for hidden_mse."""
+    """Which layers are compared; see hidden_mse."""
 
 
 class MiniLm(LayerLoss):
@@ -295,33 +295,34 @@ class MiniLmV2(LayerLoss):
     relation_heads: int = Field(default=48, ge=1)
     """Heads that the vectors are split into; it must divide both widths."""
     teacher_layer: int | None = Field(default=None, ge=1)
-    """Layer of the teacher, from 1; left out: its last. For large teachers an upper middle one is better."""
+    """Layer of the teacher, from 1. Default: its last. For large teachers an upper middle one is better."""
 
 
 class Nst(MappedLoss):
-    """Neuron selectivity transfer (Huang & Wang 2017): which tokens of a text are alike. Free of widths."""
+    """Neuron selectivity transfer (Huang & Wang 2017): which tokens of a text are similar. Widths may differ."""
 
     kind: Literal["nst"]
     """The kind of loss."""
 
 
 class Fsp(LayerLoss):
-    """Flow of solution procedure (Yim et al. 2017): how two layers of a model go together, through a learned projection
+    """Flow of solution procedure (Yim et al. 2017): how two layers of a model relate, through a learned projection
     where widths differ."""
 
     kind: Literal["fsp"]
     """The kind of loss."""
     student_layers: TwoLayers | None = None
-    """Two layers of the student, 0 being the embeddings; left out: the first and the last."""
+    """Two layers of the student; 0 is the embeddings. Default: the first and the last."""
     teacher_layers: TwoLayers | None = None
-    """Two layers of the teacher; left out: its first and its last, or as far up as the student's."""
+    """Two layers of the teacher. Default: the first and the last, or those at the same relative height as the
+    student's."""
 
 
 class Custom(AnyLoss):
     """A function of your own: `call = "my_package.losses:focal"`.
 
     It is called with `student_logits`, `teacher_logits` and `labels` (-1 where a row has none), and with `options`, and
-    gives back one number as a tensor. With `features` it also gets `student_features` and `teacher_features`.
+    returns one number as a tensor. With `features` it also gets `student_features` and `teacher_features`.
     """
 
     kind: Literal["custom"]
@@ -329,7 +330,7 @@ class Custom(AnyLoss):
     call: str = Field(pattern=r"^[\w.]+:[\w.]+$")
     """Module and function."""
     features: bool = False
-    """Whether it is also given the features of student and teacher."""
+    """Whether it also gets the features of student and teacher."""
     options: dict[str, Any] = {}
     """Further arguments of the function."""
 

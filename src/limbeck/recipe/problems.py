@@ -109,7 +109,7 @@ def _keys_at(root: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
 
 
 def _annotation_at(root: type[BaseModel], loc: Sequence[int | str]) -> Any:
-    """What stands at a location, found by walking the types along it."""
+    """The type at a location, found by walking along the types."""
     here: Any = root
     for step in loc:
         here = _step_into(here, step)

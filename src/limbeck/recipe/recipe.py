@@ -1,7 +1,7 @@
 """The whole recipe: one field per section."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,6 +9,7 @@ from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.export import Export
@@ -24,49 +25,50 @@ class Tracking(Section):
     """Losses, learning rate and dev accuracy of every training, for the trackers that accelerate knows."""
 
     trackers: list[str] = []
-    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed."""
+    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed. Default: no tracking."""
     project: str = Field(default="limbeck", pattern=r"^\w[\w .-]*$")
-    """What the tracker shall call the project."""
+    """Name of the project in the tracker."""
 
 
 class Recipe(Section):
     """What a run does, from files to report."""
 
-    name: str | None = Field(default=None, pattern=r"^[\w.-]+$")
-    """Name of the run and of its folder; left out: the recipe file's name."""
-    corpus: CorpusSection
+    name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w.-]+$")
+    """Name of the run and of its folder. Default: the recipe file's name."""
+    corpus: Annotated[CorpusSection, decides("corpus")]
     """The labelled rows."""
-    transfer: Transfer | None = None
+    transfer: Annotated[Transfer | None, decides("transfer")] = None
     """Unlabelled text the teacher will label."""
-    augmentation: Augmentation | None = None
+    augmentation: Annotated[Augmentation | None, decides("augmented")] = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
-    teacher: Teacher = EncoderTeacher()
-    """The big model, or a file of its answers, a student of another run, a function of your own, or several of them."""
-    labeling: Labeling = Labeling()
-    """How the teacher is asked."""
-    student: Student = BiLstm()
+    teacher: Annotated[Teacher, decides("teacher")] = EncoderTeacher()
+    """The big model: an encoder, a file of its answers, a student of another run, a function of your own, or
+    several of them."""
+    labeling: Annotated[Labeling, decides("labels")] = Labeling()
+    """How the teacher labels rows."""
+    student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
     """The small model."""
-    distillation: Distillation = Distillation()
+    distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
-    export: Export = Export()
+    export: Annotated[Export, decides("exports")] = Export()
     """The files that ship."""
-    evaluation: Evaluation = Evaluation()
+    evaluation: Annotated[Evaluation, decides("report")] = Evaluation()
     """How everything is measured."""
-    tracking: Tracking = Tracking()
+    tracking: Annotated[Tracking, decides_nothing()] = Tracking()
     """Curves for TensorBoard and the like."""
 
     @model_validator(mode="before")
     @classmethod
-    def _a_transformer_reads_as_far_as_its_teacher(cls, told: Any) -> Any:
-        """Else one that is put in the place of a Bi-LSTM would read the beginning of long texts only."""
-        student = told.get("student") if isinstance(told, Mapping) else None
+    def _a_transformer_reads_as_far_as_its_teacher(cls, given: Any) -> Any:
+        """Otherwise one in place of a Bi-LSTM would read only the beginning of long texts."""
+        student = given.get("student") if isinstance(given, Mapping) else None
         if not isinstance(student, Mapping) or "max_length" in student:
-            return told
+            return given
         kind = STUDENT_KINDS.get(str(student.get("kind")))
         if kind is None or kind.tokenizer != "framed":
-            return told
-        length = _length_of_teacher(told.get("teacher"))
-        return told if length is None else {**told, "student": {**student, "max_length": length}}
+            return given
+        length = _length_of_teacher(given.get("teacher"))
+        return given if length is None else {**given, "student": {**student, "max_length": length}}
 
     @model_validator(mode="after")
     def _rooms_agree(self) -> Self:
@@ -191,13 +193,13 @@ class Recipe(Section):
         )
 
 
-def _length_of_teacher(told: Any) -> int | None:
+def _length_of_teacher(given: Any) -> int | None:
     """The `max_length` of the teacher, of several the longest; None where it is not written, or wrong in itself."""
-    if not isinstance(told, Mapping):
+    if not isinstance(given, Mapping):
         return None
-    members = told.get("members")
+    members = given.get("members")
     if isinstance(members, list):
         lengths = [length for member in members if (length := _length_of_teacher(member)) is not None]
         return max(lengths, default=None)
-    length = told.get("max_length")
+    length = given.get("max_length")
     return length if type(length) is int and length >= SHORTEST else None

@@ -1,4 +1,4 @@
-"""A number of the recipe that moves while the student learns: a loss's weight, a temperature."""
+"""A number of the recipe that changes during training: a loss's weight, a temperature."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -11,17 +11,17 @@ WARM_UP_SHARE = 0.1
 
 
 class Schedule(Section):
-    """A number that moves from `start` to `end` while the student learns, in place of one that stays the same."""
+    """A number that changes from `start` to `end` during training, in place of a constant one."""
 
     kind: Literal["linear", "cosine", "warm_up"]
-    """How it moves: in a straight line, slowly at both ends and faster between ("cosine"), or in a straight line up at
-    the beginning of the training ("warm_up")."""
+    """How it changes: linearly, slowly at both ends and faster between ("cosine"), or linearly upwards at the beginning
+    of the training ("warm_up")."""
     start: float = Field(default=0.0, ge=0)
     """Its value at the first step."""
     end: float = Field(ge=0)
-    """The value it comes to."""
+    """Its final value."""
     share: float = Field(default=1.0, gt=0, le=1)
-    """Share of the training over which it moves; then it stays at `end`. Left out: all of it, or the first tenth for
+    """Share of the training over which it changes; then it stays at `end`. Default: all of it, or the first tenth for
     "warm_up"."""
 
     @model_validator(mode="before")
@@ -40,7 +40,8 @@ class Schedule(Section):
 
 
 def _form(value: object) -> str:
-    """Which of the two a value is meant to be, so that a mistake in a table is not also told to be no number."""
+    """Which of the two a value is meant to be, so that a mistake in a table is not also reported as not being a
+    number."""
     return "schedule" if isinstance(value, Mapping | Schedule) else "number"
 
 

@@ -6,8 +6,12 @@ from pydantic import Field, field_validator, model_validator
 
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
+from limbeck.recipe.decisions import by_content, decides
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
+NETWORK = decides("students", "baseline")  # and not the vocabulary
+SHAPE = decides("students", "baseline", "sized_vocabulary")  # what a limit of size leaves for tokens depends on it
+VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students through it alone
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
@@ -20,16 +24,16 @@ class Vocabulary(Section):
     """The student's tokens, and how many it may have."""
 
     kind: Literal["words", "pieces"] = "words"
-    """Whole words, or the teacher's word pieces cut down to those the training text uses."""
+    """Whole words, or those of the teacher's word pieces that occur in the training text."""
     max_size: int = Field(default=30_000, ge=8)
-    """Most tokens; the frequent ones stay. It is lowered further where the student would outgrow its teacher."""
+    """Most tokens; the most frequent ones are kept. There are fewer if the student would be larger than its teacher."""
     min_count: int = Field(default=2, ge=1)
-    """A token must be seen this often in the training and transfer text."""
+    """Least number of times that a token must occur in the training and transfer text."""
     lowercase: bool = True
-    """Fold upper case into lower case (words only; pieces do as the teacher does)."""
+    """Convert upper case to lower case (words only; pieces do as the teacher does)."""
     segmenter: Literal["longest_match", "jieba"] = "longest_match"
-    """How Chinese text is cut into the words of the vocabulary, in training and in use (words only; English has no need
-    of it). "longest_match": by the vocabulary alone; "jieba": by jieba, which then every user of the model needs."""
+    """How Chinese text is split into words, in training and in use (words only; not used for English). "longest_match":
+    by the vocabulary alone; "jieba": by jieba, which every user of the model then has to install."""
 
 
 class WordStudent(Section):
@@ -39,28 +43,27 @@ class WordStudent(Section):
         kind: str
 
     dense_size: int = Field(default=200, ge=0)
-    """Width of the ReLU layer before the classes; 0 leaves it out."""
-    dropout: float = Field(default=0.3, ge=0, lt=1)
+    """Width of the ReLU layer before the classes; 0: no such layer."""
+    dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
-    word_vectors: str | Annotated[list[str], Field(min_length=1)] = "teacher"
+    word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
     """Where word vectors start: "teacher" (each word through the teacher, then principal components), "random",
-    or a word2vec/GloVe file (text or .bin, also gzipped). Of a list, the vectors stand side by side: as wide as all."""
+    or a word2vec/GloVe file (text or .bin, also gzipped). The vectors of a list of sources are concatenated."""
     embedding_size: int = Field(default=300, ge=1)
-    """Width of word vectors from the teacher or from random; a file brings its own."""
+    """Width of word vectors from the teacher or at random; a file has its own."""
     vector_rank: int | None = Field(default=None, ge=1)
-    """Only so many numbers a word, and one matrix for all words that makes word vectors of them. They start as near to
-    the vectors of `word_vectors` as such a product can be, and learn unless `tune_vectors` is false. The trained
-    student has the matrix in the layer behind it: its word vectors are so narrow. Left out, or no smaller than the
-    vectors: they stay whole."""
-    tune_vectors: bool = True
-    """Whether word vectors go on learning."""
+    """Rank of the word vectors: this many numbers per word, and one matrix that makes vectors of them. They start as
+    the best approximation of `word_vectors`, and are trained unless `tune_vectors` is false. After training the matrix
+    is merged into the next layer, so that the exported vectors are this narrow. Default: full rank."""
+    tune_vectors: Annotated[bool, NETWORK] = True
+    """Whether word vectors are trained."""
     static_channel: bool = False
-    """Beside the word vectors that learn, the same ones once more, standing still: twice as wide (Kim 2014; Tang)."""
-    max_size_mb: float | None = Field(default=None, gt=0)
-    """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
-    `export.precisions` has int8, else the fp32 one. Rare words go until it fits. Left out: no limit."""
-    max_length: int = Field(default=256, ge=1)
-    """Longest input in the student's tokens; the rest of a text is cut off."""
+    """Add a second copy of the word vectors that is not trained: twice as wide (Kim 2014; Tang et al. 2019)."""
+    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
+    """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
+    int8, else of the fp32 one. Rare words are dropped until it fits. Default: no limit."""
+    max_length: Annotated[int, NETWORK] = Field(default=256, ge=1)
+    """Longest input in the student's tokens; longer texts are truncated."""
     vocabulary: Vocabulary = Vocabulary()
     """The `[student.vocabulary]` table."""
 
@@ -70,15 +73,15 @@ class WordStudent(Section):
         if isinstance(named, str):
             return named
         if twice := [source for number, source in enumerate(named) if source in named[:number]]:
-            raise ValueError(f"'{twice[0]}' stands there twice: name each source once")
+            raise ValueError(f"'{twice[0]}' appears twice: name each source once")
         return named if named[1:] else named[0]
 
     @model_validator(mode="after")
     def _channels_differ(self) -> Self:
         if self.static_channel and not self.tune_vectors:
-            raise ValueError("static_channel stands beside vectors that learn: leave tune_vectors true")
+            raise ValueError("static_channel adds fixed vectors to trained ones: leave tune_vectors true")
         if self.static_channel and self.vector_rank:
-            raise ValueError("static_channel has every vector twice, and vector_rank is to save room: choose one")
+            raise ValueError("static_channel doubles the vectors, and vector_rank makes them smaller: choose one")
         return self
 
     @property
@@ -108,12 +111,12 @@ class BiLstm(WordStudent):
     hidden_size: int = Field(default=150, ge=1)
     """Width of the recurrent layer in each direction."""
     layers: int = Field(default=1, ge=1)
-    """Recurrent layers; each reads both directions of the one below."""
+    """Number of recurrent layers; each reads both directions of the one below."""
     cell: Literal["lstm", "gru"] = "lstm"
     """The recurrent cell."""
-    pooling: Literal["max", "last", "mean", "attention"] = "max"
-    """What the text is read off: the largest value over its words, the last state of each direction (Tang's), the mean
-    over its words, or a mean that a learned question weighs."""
+    pooling: Annotated[Literal["max", "last", "mean", "attention"], NETWORK] = "max"
+    """How the states of the words become features of the text: the largest value over all words, the last state of each
+    direction (Tang et al.), the mean over all words, or a mean with learned attention weights."""
 
 
 class TextCnn(WordStudent):
@@ -122,12 +125,12 @@ class TextCnn(WordStudent):
     kind: Literal["textcnn"]
     """The kind of student."""
     windows: list[Annotated[int, Field(ge=1)]] = Field(default=[3, 4, 5], min_length=1)
-    """Words that a filter sees at a time; one set of filters for each."""
+    """Widths of the filters, in words; one set of filters for each."""
     filters: int = Field(default=100, ge=1)
-    """Filters for each window."""
+    """Number of filters for each window."""
     dense_size: int = Field(default=0, ge=0)
-    """Width of the ReLU layer before the classes; 0 leaves it out, as Kim does."""
-    dropout: float = Field(default=0.5, ge=0, lt=1)
+    """Width of the ReLU layer before the classes; 0: no such layer, as in Kim 2014."""
+    dropout: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
 
 
@@ -137,7 +140,7 @@ class Bag(WordStudent):
     kind: Literal["bag"]
     """The kind of student."""
     word_weights: bool = True
-    """Whether each word has a weight of its own in the mean; else all count alike."""
+    """Whether each word has a learned weight in the mean; otherwise all words count the same."""
 
     @property
     def why_not_pairs(self) -> str | None:
@@ -154,11 +157,11 @@ class TransformerVocabulary(Section):
     """The tokens of a transformer student."""
 
     kind: Literal["teacher", "pieces"] = "teacher"
-    """All of the teacher's tokens, which losses on single tokens need; or those that the training text uses."""
+    """All of the teacher's tokens, which losses on single tokens need; or those that occur in the training text."""
     max_size: int = Field(default=30_000, ge=8)
-    """Most pieces; the frequent ones stay."""
+    """Most pieces; the most frequent ones are kept."""
     min_count: int = Field(default=2, ge=1)
-    """A piece must be seen this often in the training and transfer text."""
+    """Least number of times that a piece must occur in the training and transfer text."""
 
 
 class Transformer(Section):
@@ -167,30 +170,33 @@ class Transformer(Section):
     kind: Literal["transformer"]
     """The kind of student."""
     family: Literal["teacher", "bert", "distilbert"] = "teacher"
-    """Whose layers it has: the teacher's own family, BERT, or DistilBERT (no token types, no pooler)."""
-    layers: int = Field(default=4, ge=1)
-    """Transformer layers."""
-    width: int | None = Field(default=None, ge=1)
-    """Width of the states; left out: the teacher's."""
-    heads: int | None = Field(default=None, ge=1)
-    """Attention heads, which must divide the width; left out: the teacher's, or as many of 64 as the width holds."""
-    inner_size: int | None = Field(default=None, ge=1)
-    """Width of the layer between two states; left out: four times the width."""
-    start: Literal["teacher", "random"] = "teacher"
-    """Where weights start. "teacher": layers and embeddings of the teacher where the widths agree; where they do not,
-    embeddings cut down to their principal axes, and layers at random."""
-    teacher_layers: Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]] = "uniform"
+    """Architecture of the layers: the teacher's own, BERT's, or DistilBERT's (no token types, no pooler)."""
+    layers: Annotated[int, SHAPE] = Field(default=4, ge=1)
+    """Number of transformer layers."""
+    width: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
+    """Width of the states. Default: the teacher's."""
+    heads: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
+    """Number of attention heads, which must divide the width. Default: the teacher's, or one for each 64 of the
+    width."""
+    inner_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
+    """Width of the feed-forward layers. Default: four times `width`."""
+    start: Annotated[Literal["teacher", "random"], NETWORK] = "teacher"
+    """Initial weights. "teacher": layers and embeddings of the teacher if the widths agree; if not, embeddings reduced
+    to their principal components, and random layers."""
+    teacher_layers: Annotated[Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]], NETWORK] = (
+        "uniform"
+    )
     """Which of the teacher's layers it starts from: evenly spread (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
     the first ones, the last ones, or a list of their numbers from 0."""
-    max_size_mb: float | None = Field(default=None, gt=0)
-    """Most megabytes, of a million bytes, that the exported model may take on disk: its int8 folder, where
-    `export.precisions` has int8, else the fp32 one. Rare pieces go until it fits, so `vocabulary.kind` must be
-    "pieces". Left out: no limit."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
+    """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
+    int8, else of the fp32 one. Rare pieces are dropped until it fits, so `vocabulary.kind` must be "pieces". Default:
+    no limit."""
+    dropout: Annotated[float, NETWORK] = Field(default=0.1, ge=0, lt=1)
     """Dropout on states, attention and the classifier's input."""
-    max_length: int = Field(default=128, ge=SHORTEST)
-    """Longest input in tokens, special tokens included; the rest of a text is cut off. Left out: as many as the teacher
-    reads (`teacher.max_length`), where the recipe says so."""
+    max_length: Annotated[int, NETWORK] = Field(default=128, ge=SHORTEST)
+    """Longest input in tokens, special tokens included; longer texts are truncated. Default: `teacher.max_length`, if
+    the recipe gives it."""
     vocabulary: TransformerVocabulary = TransformerVocabulary()
     """The `[student.vocabulary]` table."""
 

@@ -10,11 +10,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
+from limbeck.recipe.decisions import by_content, decides, decides_nothing, fields_marked, has_effect_if
 
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
+FINE_TUNING = has_effect_if('train is not "none"')
+TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
 
 
 @dataclass(frozen=True)
@@ -30,33 +33,33 @@ class TeacherTraits:
 
 
 class Pretraining(Section):
-    """The encoder goes on guessing masked words, in the training rows and the transfer text, before it is fine-tuned
-    (Gururangan et al. 2020, arXiv:2004.10964). The table turns it on, also an empty one."""
+    """The encoder is pretrained further on masked words of the training rows and the transfer text before it is
+    fine-tuned (Gururangan et al. 2020, arXiv:2004.10964). The table turns it on, even an empty one."""
 
     epochs: int = Field(default=3, ge=1)
-    """Passes over the texts, each with other words masked; the last one is kept."""
+    """Passes over the texts, each with other words masked; the last epoch is kept."""
     batch_size: int = Field(default=64, ge=1)
-    """Texts whose gradient is computed at a time."""
+    """Texts per batch."""
     accumulation_steps: int = Field(default=1, ge=1)
-    """Batches whose gradients make one step: with 4, a step goes by 4 × batch_size texts in a quarter of the memory."""
+    """Batches whose gradients make one step: with 4, a step uses 4 × batch_size texts in a quarter of the memory."""
     learning_rate: float = Field(default=1e-4, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
     weight_decay: float = Field(default=0.01, ge=0)
-    """AdamW's weight decay; biases and norms are left out of it."""
+    """AdamW's weight decay; not applied to biases and norms."""
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
     masked_fraction: float = Field(default=0.15, gt=0, lt=1)
-    """Share of the tokens of a text that are to be guessed, at least one of them (Devlin et al. 2019)."""
+    """Share of the tokens of a text that are masked and predicted, at least one (Devlin et al. 2019)."""
     max_length: int | None = Field(default=None, ge=4)
-    """Longest text in tokens, special tokens included; what is beyond it is not read. Left out: the teacher's."""
+    """Longest text in tokens, special tokens included; longer texts are truncated. Default: the teacher's."""
     max_rows: int | None = Field(default=None, ge=2)
-    """Most texts to read, the training rows first, else taken at random; left out: all."""
+    """Most texts to read, the training rows first, the others drawn at random. Default: all."""
     precision: Precision = "auto"
-    """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
+    """Arithmetic. "auto" is bf16 if the hardware supports it, else fp32."""
     seed: int = Field(default=0, ge=0)
-    """Seed of the masks, of the order of texts, of dropout, and of a head that the checkpoint does not have."""
+    """Seed of the masks, the order of texts, dropout, and of a head that the checkpoint does not have."""
 
     @property
     def patience(self) -> None:
@@ -70,55 +73,57 @@ class EncoderTeacher(Section):
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
-    checkpoint: str = "bert-base-uncased"
-    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder that is
-    here, or under LIMBECK_DATA, goes before the hub; of "sentence-transformers/all-mpnet-base-v2" also one that is
-    called "all-mpnet-base-v2"."""
+    checkpoint: Annotated[str, by_content("teacher", "pretrained", "baseline")] = "bert-base-uncased"
+    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder here, or
+    under LIMBECK_DATA, is preferred to the hub; for "sentence-transformers/all-mpnet-base-v2" also one that is called
+    "all-mpnet-base-v2"."""
     train: Literal["all", "head", "none"] = "all"
-    """Fine-tune every weight, or only the classification head, or nothing: a ready classifier, taken as it is."""
+    """What is fine-tuned: all weights, only the classification head, or nothing, for a checkpoint that already is a
+    classifier."""
     label_names: dict[str, str] = {}
     """What the checkpoint's classes are called in the corpus: {"LABEL_0" = "negative", "LABEL_1" = "positive"}. Needed
-    with `train = "none"` where its names, or their order, are not the corpus's."""
-    epochs: int = Field(default=3, ge=1)
+    with `train = "none"` if its names, or their order, differ from the corpus's."""
+    epochs: Annotated[int, FINE_TUNING] = Field(default=3, ge=1)
     """Passes over the training rows; the best one by dev is kept."""
-    patience: int | None = Field(default=None, ge=1)
-    """Stop after so many epochs in a row without a better one by dev; left out: all epochs are done."""
-    batch_size: int = Field(default=32, ge=1)
-    """Rows whose gradient is computed at a time."""
-    accumulation_steps: int = Field(default=1, ge=1)
-    """Batches whose gradients make one step: with 4, a step goes by 4 × batch_size rows in a quarter of the memory."""
-    learning_rate: float = Field(default=3e-5, gt=0)
+    patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
+    """Stop after this many epochs in a row without a better one by dev. Default: never."""
+    batch_size: Annotated[int, FINE_TUNING] = Field(default=32, ge=1)
+    """Rows per batch."""
+    accumulation_steps: Annotated[int, FINE_TUNING] = Field(default=1, ge=1)
+    """Batches whose gradients make one step: with 4, a step uses 4 × batch_size rows in a quarter of the memory."""
+    learning_rate: Annotated[float, FINE_TUNING] = Field(default=3e-5, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
-    warmup_fraction: float = Field(default=0.1, ge=0, lt=1)
+    warmup_fraction: Annotated[float, FINE_TUNING] = Field(default=0.1, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
-    weight_decay: float = Field(default=0.01, ge=0)
-    """AdamW's weight decay; biases and norms are left out of it."""
-    clip_norm: float = Field(default=1.0, gt=0)
+    weight_decay: Annotated[float, FINE_TUNING] = Field(default=0.01, ge=0)
+    """AdamW's weight decay; not applied to biases and norms."""
+    clip_norm: Annotated[float, FINE_TUNING] = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
-    pretraining: Pretraining | None = None
-    """Guessing masked words in the task's own text first; left out: none."""
+    pretraining: Annotated[Pretraining | None, decides("pretrained")] = None
+    """Pretraining on the task's own text. Default: none."""
     max_length: int = Field(default=128, ge=4)
-    """Longest input in the teacher's tokens, special tokens included; what is beyond it is cut out."""
+    """Longest input in the teacher's tokens, special tokens included; see `long_texts`."""
     long_texts: LongTexts = "head"
-    """What stays of a text that is too long: its beginning, or that and its end (Sun et al. 2019, arXiv:1905.05583)."""
-    head_share: float = Field(default=0.25, gt=0, lt=1)
+    """What is kept of a text that is too long: its beginning, or its beginning and its end (Sun et al. 2019,
+    arXiv:1905.05583)."""
+    head_share: Annotated[float, TAIL_IS_READ] = Field(default=0.25, gt=0, lt=1)
     """With "head_and_tail": the share of the tokens that come from the beginning."""
-    pairs: ReadingOfPairs = "together"
-    """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as encoders of sentences
-    were trained to (Reimers and Gurevych 2019, arXiv:1908.10084); what they are to each other a head decides."""
+    pairs: Annotated[ReadingOfPairs, FINE_TUNING] = "together"
+    """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as sentence encoders
+    are trained (Reimers and Gurevych 2019, arXiv:1908.10084), with a head that compares the two vectors."""
     precision: Precision = "auto"
-    """Arithmetic: "auto" takes bf16 where the hardware computes in it, else fp32."""
-    compile: bool = False
-    """Put the model through torch.compile while it is fine-tuned. Measure before you do: see docs/teacher.md."""
-    processes: int | None = Field(default=None, ge=1)
-    """Processes that fine-tune together, one on each GPU; left out: as many as there are GPUs."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of the head's initial weights, of the order of rows and of dropout."""
-    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=2)
-    """Several teachers that differ by their seed alone, in place of `seed`: an ensemble in one line, which teaches the
-    mean of their logits. Left out: one teacher."""
-    near_chance: NearChance = "stop"
-    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+    """Arithmetic. "auto" is bf16 if the hardware supports it, else fp32."""
+    compile: Annotated[bool, decides_nothing()] = False
+    """Whether the model goes through torch.compile for fine-tuning. Measure whether it pays: see docs/teacher.md."""
+    processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
+    """Processes that fine-tune together, one on each GPU. Default: as many as there are GPUs."""
+    seed: Annotated[int, FINE_TUNING] = Field(default=0, ge=0)
+    """Seed of the head's initial weights, the order of rows and dropout."""
+    seeds: Annotated[list[Annotated[int, Field(ge=0)]] | None, decides_nothing()] = Field(default=None, min_length=2)
+    """Several seeds in place of `seed`, for an ensemble of teachers that differ by their seed alone; their logits are
+    averaged. Default: one teacher."""
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
+    """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
 
     @model_validator(mode="after")
     def _seeds_make_a_difference(self) -> Self:
@@ -149,6 +154,13 @@ class EncoderTeacher(Section):
             )
         return self
 
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """How it is fine-tuned, if it is not; and the share of the beginning, if the beginning is all that is read."""
+        unmet = [FINE_TUNING] if self.train == "none" else []
+        unmet += [TAIL_IS_READ] if self.long_texts == "head" else []
+        return frozenset().union(*(fields_marked(type(self), marker) for marker in unmet))
+
     def located(self, locate: Locate) -> Self:
         """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub
         name for its own; else it is left to the teacher's room."""
@@ -166,34 +178,35 @@ class FileTeacher(Section):
 
     kind: Literal["file"]
     """The kind of teacher."""
-    path: str
+    path: Annotated[str, by_content()]
     """The file: csv, tsv, txt, jsonl or parquet, each also as .gz."""
     name: str | None = None
-    """What to call this teacher in the report; left out: the file's name."""
+    """Name of this teacher in the report. Default: the file's name."""
     text: Column = "text"
     """Column of the text."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
     columns: dict[str, Column] = {}
-    """The column of each class: {"negative" = "p_neg"}. Left out: columns called like the classes, or `probability_`
-    and the class, or `logit_` and the class; in JSON lines also inside an object `probabilities` or `logits`.
-    A field of an object is called "object.field"."""
+    """The column of each class: {"negative" = "p_neg"}. Default: columns with the names of the classes, or
+    `probability_` or `logit_` and the class; in JSON lines also inside an object `probabilities` or `logits`. A field
+    of an object is written "object.field"."""
     values: Literal["auto", "probabilities", "logits"] = "auto"
-    """What the columns hold; "auto" takes them for probabilities where every row is a distribution."""
+    """What the columns hold; "auto": probabilities if every row is a distribution, else logits."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
-    """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
-    uncovered: Literal["stop", "skip"] = "stop"
-    """What to do about rows that the file says nothing of: stop the run, or go on without them and say how many."""
+    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for a hundred
+    classes."""
+    uncovered: Annotated[Literal["stop", "skip"], decides("labels")] = "stop"
+    """What to do with rows that the file does not have: stop the run, or skip them and report how many."""
     format: FileFormat = "auto"
-    """Kind of file; "auto" goes by the ending (.txt is read like .tsv)."""
+    """File format; "auto" goes by the file's extension (.txt is read like .tsv)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
     """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
-    near_chance: NearChance = "stop"
-    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
+    """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
 
     def located(self, locate: Locate) -> Self:
         """With the file as an absolute path."""
@@ -201,18 +214,18 @@ class FileTeacher(Section):
 
 
 class StudentTeacher(Section):
-    """A student that another run has trained, as a teacher assistant for a smaller one (Mirzadeh et al. 2020,
+    """A student of another run, as a teacher assistant for a smaller one (Mirzadeh et al. 2020,
     arXiv:1902.03393). For short, at the top of the recipe: `teacher = "runs/big/students/bilstm"`."""
 
     traits: ClassVar = TeacherTraits(has_tokens=False, has_features=True, answers_new_texts=True)
 
     kind: Literal["student"]
     """The kind of teacher."""
-    path: str = Field(min_length=1)
-    """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best by dev is
-    taken), or of an exported model (runs/big/models/bilstm-int8)."""
-    near_chance: NearChance = "stop"
-    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+    path: Annotated[str, by_content()] = Field(min_length=1)
+    """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best by dev
+    is used), or of an exported model (runs/big/models/bilstm-int8)."""
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
+    """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
 
     def located(self, locate: Locate) -> Self:
         """With the folder as an absolute path."""
@@ -244,7 +257,7 @@ class CustomTeacher(Section):
     """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
     texts_per_call: int = Field(default=64, ge=1)
     """Most texts in one call. What a call has answered is on disk before the next one."""
-    near_chance: NearChance = "stop"
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
 
     @model_validator(mode="after")
@@ -276,19 +289,19 @@ Member = Annotated[AnyMember, Field(discriminator="kind"), BeforeValidator(_with
 
 
 class EnsembleTeacher(Section):
-    """Several teachers, each with its own tokenizer and its own kept labels, whose answers are combined."""
+    """Several teachers, each with its own tokenizer and label store, whose answers are combined."""
 
     traits: ClassVar = TeacherTraits(has_tokens=False, has_features=False, answers_new_texts=True)
 
     kind: Literal["ensemble"]
     """The kind of teacher."""
     combine: Literal["mean_logits", "mean_probabilities", "weighted"] = "mean_probabilities"
-    """How: the mean of the logits, the mean of the probabilities, or the mean of the probabilities with each member
-    weighted by its accuracy on dev."""
-    members: list[Member] = Field(min_length=2)
+    """How answers are combined: mean of the logits, mean of the probabilities, or mean of the probabilities with each
+    member weighted by its accuracy on dev."""
+    members: Annotated[list[Member], decides("members")] = Field(min_length=2)
     """The teachers: `[[teacher.members]]` tables, each as `[teacher]` would be."""
-    near_chance: NearChance = "stop"
-    """What to do if the members together do hardly better on dev than guessing. Each member has its own such key."""
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
+    """What to do if the members together are hardly better on dev than guessing. Each member also has its own key."""
 
     @model_validator(mode="after")
     def _one_seed_each(self) -> Self:
@@ -312,7 +325,7 @@ class EnsembleTeacher(Section):
 
     @property
     def one_with_seeds(self) -> EncoderTeacher | None:
-        """The encoder with several seeds that stands for just this ensemble; None if none does."""
+        """The encoder with several seeds that is the same as this ensemble; None if there is none."""
         first = self.members[0]
         if not isinstance(first, EncoderTeacher) or not self.is_of_seeds:
             return None
@@ -336,7 +349,7 @@ def each_teacher(teacher: AnyTeacher) -> Sequence[AnyMember]:
 
 
 def _one_for_each_seed(given: AnyTeacher) -> AnyTeacher:
-    """The ensemble that an encoder with several seeds stands for."""
+    """An encoder with several seeds as an ensemble."""
     if not isinstance(given, EncoderTeacher) or given.seeds is None:
         return given
     members: list[AnyMember] = [given.model_copy(update={"seed": seed, "seeds": None}) for seed in given.seeds]

@@ -1,29 +1,31 @@
 """`[transfer]`: unlabelled text the teacher will label; the strongest lever there is."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
+from limbeck.recipe.decisions import by_content, decides
 
 FormStep = Literal["lowercase", "narrow", "spaced"]
+CHOICE = decides("transfer", "chosen")
 
 
 class Transfer(Section):
-    """Unlabelled text of the corpus's domain. The student learns from what the teacher says about it."""
+    """Unlabelled text of the corpus's domain. The teacher labels it, and the student learns from these labels."""
 
-    files: list[str] = []
-    """Files of text, or folders of them; *, ? and ** may stand in a path."""
-    hub: list[str] = []
+    files: Annotated[list[str], by_content()] = []
+    """Text files, or folders of them; paths may contain *, ? and **."""
+    hub: Annotated[list[str], by_content()] = []
     """Hugging Face data sets, each with all its splits or with one: "imdb", "imdb:unsupervised", "glue/sst2:train"."""
     text: Column = "text"
-    """Column of the text (not asked for in files of plain lines)."""
+    """Column of the text (not used for files of plain lines)."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
     format: FileFormat = "auto"
-    """Kind of file; "auto" goes by the ending (.txt holds plain lines)."""
+    """File format; "auto" goes by the file's extension (.txt holds plain lines)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
@@ -31,36 +33,36 @@ class Transfer(Section):
     encoding: str = "utf-8"
     """Encoding of text files."""
     where: dict[str, str] = {}
-    """Take only rows whose columns hold these values: {source = "imdb"}."""
+    """Use only rows whose columns have these values: {source = "imdb"}. Default: all rows."""
     split_sentences: bool = False
-    """Cut every text into sentences (English and Chinese), each a row of its own."""
+    """Split every text into sentences (English and Chinese), each a row of its own."""
     split_paragraphs: bool = False
-    """Cut every text where a line is empty or, if none is, at every line end; each paragraph is a row of its own."""
+    """Split every text at empty lines or, if there are none, at every line end; each paragraph is a row of its own."""
     form: Literal["auto", "as_is"] | list[FormStep] = "auto"
-    """How texts are written: "auto" brings them to the form of the corpus where it differs (lower case, punctuation
-    set apart by spaces, full-width letters made narrow), "as_is" leaves them, a list names the steps. The student's
-    tokenizer takes the same steps, so that texts it is asked about later are read in that form too."""
+    """How texts are normalised: "auto" brings them to the form of the corpus where it differs (lower case, spaces
+    around punctuation, full-width letters made narrow), "as_is" keeps them, a list names the steps. The student's
+    tokenizer applies the same steps, so that texts it classifies later are read in that form too."""
     min_words: int = Field(default=1, ge=1)
     """Shortest text to keep, in words (in Chinese: in characters)."""
     max_words: int = Field(default=400, ge=1)
     """Longest text to keep, in words (in Chinese: in characters)."""
     near_duplicates: float = Field(default=0.8, gt=0, le=1)
-    """Rows that share so much of their text (Jaccard similarity) with a row before them are left out, and so are rows
-    that share it with a row of dev or test; 1.0 leaves out only those that are the same but for case, width and white
-    space."""
-    rows: int | None = Field(default=None, ge=1)
-    """Keep so many rows; left out: keep all."""
-    choice: Literal["random", "nearest", "balanced"] = "random"
-    """Which rows: drawn at random; nearest to the corpus by the teacher's features; or as many of each class as the
-    teacher sees it."""
+    """Rows whose Jaccard similarity to an earlier row, or to a row of dev or test, reaches this value are dropped. 1.0
+    drops only rows that are equal but for case, width and white space."""
+    rows: Annotated[int | None, CHOICE] = Field(default=None, ge=1)
+    """Number of rows to keep. Default: all."""
+    choice: Annotated[Literal["random", "nearest", "balanced"], CHOICE] = "random"
+    """Which rows to keep: drawn at random; nearest to the corpus by the teacher's features; or equally many of each
+    class, as the teacher labels them."""
     pool: int | None = Field(default=None, ge=1)
-    """Rows, drawn at random, that the teacher is asked about to choose from; left out: four times `rows`."""
-    least_confidence: float = Field(default=0.0, ge=0, lt=1)
-    """Drop rows of which the teacher's best class has less than this probability: it is torn there."""
-    seed: int = 0
+    """Number of rows, drawn at random, that the teacher labels to choose from. Default: four times `rows`."""
+    least_confidence: Annotated[float, CHOICE] = Field(default=0.0, ge=0, lt=1)
+    """Drop rows where the teacher's best class has less than this probability."""
+    seed: Annotated[int, CHOICE] = 0
     """Seed of all draws."""
     overlap: Literal["report", "remove"] = "remove"
-    """Rows that also stand in dev or test: only report them, or keep them out (do, unless you know why not)."""
+    """What to do with rows that also appear in dev or test: only report them, or remove them. Keep the default unless
+    you know why not."""
 
     @model_validator(mode="after")
     def _window(self) -> Self:

@@ -90,11 +90,6 @@ def read_file_teacher(section: FileTeacher, given: Preparation) -> TeacherFolder
     return TeacherFolder(given.out)
 
 
-def file_settings(section: FileTeacher) -> dict[str, Any]:
-    """What of the section decides its answers."""
-    return section.model_dump(mode="json", exclude={"near_chance", "path", "uncovered"})
-
-
 def file_inputs(section: FileTeacher) -> dict[str, str]:
     """The file by its bytes."""
     if not Path(section.path).is_file():

@@ -132,11 +132,6 @@ def open_custom(teacher: TeacherFolder) -> CustomAnswers:
     return CustomAnswers(described, texts_per_call=teacher.facts.texts_per_call or 1)
 
 
-def custom_settings(section: CustomTeacher) -> dict[str, Any]:
-    """What of the section decides its answers, and how many texts it takes at a time."""
-    return section.model_dump(mode="json", exclude={"near_chance"})
-
-
 def custom_inputs(section: CustomTeacher) -> dict[str, str]:
     """The files that the function is written in, by their bytes. Raises CustomTeacherUnusable."""
     return {f"source {name}": digest for name, digest in _source(section.call).items()}

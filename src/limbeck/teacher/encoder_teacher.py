@@ -17,9 +17,6 @@ from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
 from limbeck.training.device import training_device
 
-NO_PART_OF_KEY = {"near_chance", "processes", "compile", "checkpoint", "pretraining", "seeds"}
-AS_IT_IS = {"kind", "train", "label_names", "max_length", "long_texts", "head_share", "precision"}
-
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
     """Fine-tune it, unless it is taken as it is, judge it on dev, and save it."""
@@ -56,14 +53,6 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
     size = (facts.parameters or 0) / 1e6
     reporter.note(f"  teacher {facts.name}: {facts.dev_accuracy:.1%} on dev, {size:.1f}M parameters")
     return TeacherFolder(given.out)
-
-
-def encoder_settings(section: EncoderTeacher) -> dict[str, Any]:
-    """What of the section decides its answers."""
-    unread = {"head_share"} if section.long_texts == "head" else set()
-    unread |= {"pairs"} if section.pairs == "together" else set()  # teachers from before that key stay
-    kept = section.model_dump(mode="json", exclude=NO_PART_OF_KEY | unread)
-    return {key: kept[key] for key in kept if key in AS_IT_IS} if section.train == "none" else kept
 
 
 def encoder_inputs(section: EncoderTeacher) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -36,11 +36,6 @@ def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         save_teacher_facts(scratch, facts)
     return TeacherFolder(given.out)
-
-
-def ensemble_settings(section: EnsembleTeacher) -> dict[str, Any]:
-    """What of the section decides its answers; the members are inputs."""
-    return {"combine": section.combine}
 
 
 def refuse_to_open(teacher: TeacherFolder) -> NoReturn:

@@ -54,8 +54,6 @@ class TeacherKind(Generic[Section]):
     """The work of the stage: writes the teacher's folder, and judges it on dev."""
     open: Callable[[TeacherFolder], OpenTeacher]
     """The prepared teacher, ready to be asked."""
-    settings: Callable[[Section], dict[str, Any]]
-    """What of the section decides its answers; a change of it prepares the teacher again."""
     inputs: Callable[[Section], dict[str, str]]
     """The fingerprints of what its answers come from besides the corpus."""
     name: Callable[[Section], str]
@@ -82,7 +80,6 @@ ENCODER = TeacherKind(
     section=EncoderTeacher,
     prepare=encoder_teacher.prepare_encoder,
     open=open_teacher,
-    settings=encoder_teacher.encoder_settings,
     inputs=encoder_teacher.encoder_inputs,
     name=lambda section: Path(section.checkpoint).name,
     report_name=lambda facts: _last_part(facts.name),
@@ -104,7 +101,6 @@ FILE = TeacherKind(
     section=FileTeacher,
     prepare=answers_file.read_file_teacher,
     open=answers_file.open_answers,
-    settings=answers_file.file_settings,
     inputs=answers_file.file_inputs,
     name=lambda section: section.name or Path(section.path).stem,
     report_name=lambda facts: _last_part(facts.name),
@@ -124,7 +120,6 @@ STUDENT = TeacherKind(
     section=StudentTeacher,
     prepare=student_teacher.prepare_student_teacher,
     open=open_student_teacher,
-    settings=student_teacher.student_settings,
     inputs=student_teacher.student_inputs,
     name=lambda section: find_student(section.path).name,
     report_name=lambda facts: facts.name,
@@ -146,7 +141,6 @@ CUSTOM = TeacherKind(
     section=CustomTeacher,
     prepare=custom.prepare_custom,
     open=custom.open_custom,
-    settings=custom.custom_settings,
     inputs=custom.custom_inputs,
     name=lambda section: section.name or section.function_name,
     report_name=lambda facts: facts.name,
@@ -166,7 +160,6 @@ ENSEMBLE = TeacherKind(
     section=EnsembleTeacher,
     prepare=ensemble.join_teachers,
     open=ensemble.refuse_to_open,
-    settings=ensemble.ensemble_settings,
     inputs=lambda _: {},
     name=lambda section: section.kind,
     report_name=lambda facts: facts.name,

@@ -42,11 +42,6 @@ def prepare_student_teacher(section: StudentTeacher, given: Preparation) -> Teac
     return TeacherFolder(given.out)
 
 
-def student_settings(section: StudentTeacher) -> dict[str, Any]:
-    """What of the section decides its answers: nothing but its kind, for the student is an input."""
-    return section.model_dump(mode="json", exclude={"near_chance", "path"})
-
-
 def student_inputs(section: StudentTeacher) -> dict[str, str]:
     """The student by its contents."""
     return {"student": find_student(section.path).fingerprint}

@@ -237,7 +237,7 @@ def test_a_folder_without_a_manifest_is_made_again(tmp_path: Path) -> None:
     assert why(folder) == "damaged: it has no manifest.json"
 
 
-@pytest.mark.parametrize(("number", "reason"), [(99, "reads formats up to 3"), (0, "written in the older format 0")])
+@pytest.mark.parametrize(("number", "reason"), [(99, "reads formats up to 3"), (0, "in format 0")])
 def test_another_format_is_made_again(tmp_path: Path, number: int, reason: str) -> None:
     folder = make(tmp_path / "student")
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

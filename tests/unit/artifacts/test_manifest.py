@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.artifacts.manifest import FORMATS, MANIFEST, Key, faults_of, file_digest, read_manifest, write_manifest
+from limbeck.artifacts.manifest import (
+    FORMATS,
+    MANIFEST,
+    FormatTooOld,
+    Key,
+    faults_of,
+    file_digest,
+    read_manifest,
+    write_manifest,
+)
 from limbeck.errors import ArtifactMissing, FormatTooNew
 
 KEY = Key(section={"epochs": 3}, inputs={"corpus": "c1"})
@@ -75,7 +84,7 @@ def test_no_manifest_is_no_artifact(folder: Path) -> None:
         read_manifest(folder, kind="corpus", advice="Make one.")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"kind": "corpus"}', '{"kind": "corpus", "format": 1}', "\x00"])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"kind": "corpus"}', '{"kind": "corpus", "format": 2}', "\x00"])
 def test_a_damaged_manifest_is_said_to_be_unreadable(folder: Path, text: str) -> None:
     (folder / MANIFEST).write_text(text, encoding="utf-8")
 
@@ -88,6 +97,14 @@ def test_another_kind_of_artifact_is_named(folder: Path) -> None:
 
     with pytest.raises(ArtifactMissing, match="is not a corpus: it is a teacher"):
         read_manifest(folder, kind="corpus")
+
+
+def test_an_older_format_is_refused_and_the_advice_is_the_callers(folder: Path) -> None:
+    write_manifest(folder, kind="corpus", key=KEY)
+    rewrite(folder, format=FORMATS["corpus"] - 1)
+
+    with pytest.raises(FormatTooOld, match="this Limbeck reads format 2\nDo this"):
+        read_manifest(folder, kind="corpus", advice="Do this.")
 
 
 def test_a_newer_format_is_refused_even_when_it_has_keys_we_do_not_know(folder: Path) -> None:

@@ -35,9 +35,8 @@ def test_facts_and_history_are_read_back(tmp_path: Path) -> None:
     assert len(student.fingerprint) == 32
 
 
-def test_the_points_of_its_curves_are_read_back_and_an_older_student_has_none(tmp_path: Path) -> None:
+def test_the_points_of_its_curves_are_read_back(tmp_path: Path) -> None:
     points = [[{"step": 15, "logit_mse": 0.5}], [{"step": 3, "hard_labels": 0.25}]]
     (tmp_path / "losses.json").write_text(json.dumps(points), encoding="utf-8")
 
     assert StudentFolder(tmp_path).points == points
-    assert StudentFolder(tmp_path / "older").points == []

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
-from limbeck.artifacts.manifest import Key, write_manifest
+from limbeck.artifacts.manifest import FormatTooOld, Key, write_manifest
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
@@ -189,7 +189,7 @@ def test_labels_of_an_older_version_are_not_misread(run: Path) -> None:
     content = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps({**content, "format": 1}), encoding="utf-8")
 
-    with pytest.raises(ArtifactMissing, match="older version"):
+    with pytest.raises(FormatTooOld, match=r"in format 1(.|\n)*limbeck run"):
         labelled_run(run)
 
 

@@ -263,14 +263,6 @@ def test_a_limit_of_size_that_takes_nothing_away_trains_nothing_anew(project: Pr
     ]
 
 
-def test_keys_that_a_recipe_does_not_give_leave_what_was_made_before_there_were_such(project: Project) -> None:
-    for step in ("vocabulary", *STUDENT):
-        key = json.loads((project.run_folder / step / "manifest.json").read_text(encoding="utf-8"))["key"]
-        assert "max_size_mb" not in json.dumps(key)
-        assert "vector_rank" not in json.dumps(key)
-        assert "average" not in json.dumps(key)
-
-
 def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(project: Project) -> None:
     project.rewrite("vectors.txt", lambda text: text.replace("gorgeous 0", "gorgeous 1"))
 
@@ -317,7 +309,6 @@ def test_copies_are_made_anew_for_other_transfer_text_only_if_it_is_copied(proje
     project.rewrite("unlabelled.txt", lambda text: text + "\nthe old camera in the city")
 
     assert project.run(of_train, until=Stage.AUGMENTATION).made == ["transfer"]
-    assert "transfer_copies" not in key["section"]
     assert "transfer" not in key["inputs"]
     assert project.run(of_both, until=Stage.AUGMENTATION).made == ["augmented"]
     project.rewrite("unlabelled.txt", lambda text: text + "\na gorgeous road")

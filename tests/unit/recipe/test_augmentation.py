@@ -38,7 +38,7 @@ def test_transfer_text_is_not_copied_unless_asked_for() -> None:
 def test_either_or_both_may_be_copied() -> None:
     assert recipe(transfer=TEXT, transfer_copies=2).augmentation
     assert recipe(transfer=TEXT, copies=0, transfer_copies=1).augmentation
-    assert refusal(transfer=TEXT, copies=0).endswith("copies and transfer_copies are both 0: leave [augmentation] out")
+    assert refusal(transfer=TEXT, copies=0).endswith("copies and transfer_copies are both 0: remove [augmentation]")
 
 
 def test_text_that_is_not_there_cannot_be_copied() -> None:

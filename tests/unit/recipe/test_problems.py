@@ -80,7 +80,7 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         (
             "student",
             {"static_channel": True, "tune_vectors": False},
-            "student: static_channel stands beside vectors that learn: leave tune_vectors true",
+            "student: static_channel adds fixed vectors to trained ones: leave tune_vectors true",
         ),
         (
             "distillation",
@@ -143,7 +143,7 @@ def test_only_a_list_of_tables_is_written_with_double_brackets() -> None:
 @pytest.mark.parametrize(
     ("sources", "problem"),
     [
-        (["teacher", "a.txt", "teacher"], "student.word_vectors: 'teacher' stands there twice: name each source once"),
+        (["teacher", "a.txt", "teacher"], "student.word_vectors: 'teacher' appears twice: name each source once"),
         (["teacher", 3], "student.word_vectors.1: should be a valid string (found 3)"),
         ([], "student.word_vectors: should be a valid string or should not be empty (found [])"),
         (3, "student.word_vectors: should be a valid string or a list (found 3)"),

@@ -1,4 +1,4 @@
-"""Training curves as they stand in the report, from students old and new."""
+"""Training curves of the report."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from limbeck.pipeline.evaluation import thinned, training_curves
 EPOCH: dict[str, Any] = {"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "losses": {"logit_mse": 0.5}}
 
 
-def student(folder: Path, *, history: list[dict[str, Any]], points: Any = None) -> StudentFolder:
+def student(folder: Path, *, history: list[dict[str, Any]], points: Any = ()) -> StudentFolder:
     """A student that was trained so."""
     sizes: dict[str, Any] = {"max_length": 16, "parameters": 14, "parameters_without_embeddings": 0}
     facts = StudentFacts(
@@ -23,8 +23,7 @@ def student(folder: Path, *, history: list[dict[str, Any]], points: Any = None) 
     )  # fmt: skip
     folder.mkdir()
     save_student_facts(folder, facts, history=history)
-    if points is not None:
-        (folder / "losses.json").write_text(json.dumps(points))
+    (folder / "losses.json").write_text(json.dumps(points))
     return StudentFolder(folder)
 
 
@@ -44,16 +43,7 @@ def test_a_curve_has_epochs_with_their_losses_and_the_points_of_every_training(t
     assert found["points"] == points
 
 
-def test_an_older_student_has_no_losses_and_no_points(tmp_path: Path) -> None:
-    old = {key: value for key, value in EPOCH.items() if key != "losses"}
-
-    (found,) = training_curves([candidate("bilstm", {0: student(tmp_path / "old", history=[old])})])
-
-    assert found["epochs"] == [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "losses": {}}]
-    assert found["points"] == []
-
-
-def test_a_student_stands_there_once_however_many_files_were_made_of_it(tmp_path: Path) -> None:
+def test_a_student_has_one_curve_however_many_files_were_made_of_it(tmp_path: Path) -> None:
     trained = {0: student(tmp_path / "one", history=[EPOCH])}
 
     assert len(training_curves([candidate("bilstm", trained), candidate("bilstm-int8", trained)])) == 1

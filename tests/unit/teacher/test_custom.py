@@ -17,9 +17,10 @@ from limbeck.errors import CustomTeacherUnusable, RecipeInvalid
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
 from limbeck.progress import SilentReporter
+from limbeck.recipe.decisions import settings
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.teacher import AnyTeacher, CustomTeacher, EnsembleTeacher
-from limbeck.teacher.custom import custom_inputs, custom_settings, ready_custom
+from limbeck.teacher.custom import custom_inputs, ready_custom
 from limbeck.teacher.preparation import BeforeRun
 from limbeck.teacher.run import member_names, opened, prepare_teacher, refuse_unusable
 
@@ -240,7 +241,7 @@ def test_call_options_and_source_are_another_teacher_and_other_keys_are_not(
     assert custom_inputs(custom()) != before
     assert list(before) == ["source own_teachers.py"]
     assert prepare(custom(), out="source").fingerprint != first
-    assert "near_chance" not in custom_settings(custom())
+    assert "near_chance" not in settings(custom(), "teacher")
 
 
 def test_what_was_answered_before_a_failure_is_not_asked_again(

@@ -1,11 +1,13 @@
-"""The first table of docs/results.md: of every data set the teacher, the student alone, and the best one distilled."""
+"""The first table of docs/results.md, and the picture of the README: teacher, student alone, and the best students."""
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.page_parts import only_recurrent, strongest_alone
 from benchmarks.page_parts import table as any_table
+from benchmarks.results_pictures import Timed, accuracy_against_time
 from benchmarks.table_lines import Table
 from limbeck.report import wording
 
@@ -23,6 +25,18 @@ BESIDE = (
     "milliseconds of one text. What text each learned from is told below."
 )
 
+# What the README's picture shows: the line of the table `sst2`, which of its models, and its name in the picture.
+README_MODELS = (
+    ("text", "teacher", "teacher (all-mpnet-base-v2), 109M"),
+    ("distilbert", "int8", "DistilBERT shape, int8"),
+    ("tinybert", "int8", "TinyBERT shape, int8"),
+    ("rows", "alone", "Bi-LSTM without a teacher"),
+    ("rows", "int8", "Bi-LSTM, same rows, int8"),
+    ("text-copies", "int8", "Bi-LSTM, + unlabelled text, int8"),
+    ("1m", "int8", "Bi-LSTM under 1M parameters, int8"),
+)
+README_PICTURES = {"readme-light.svg": "#1f2328", "readme-dark.svg": "#e6edf3"}  # and the colour of the letters
+
 
 def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again | None = None) -> str:
     """One row a data set, for the most accurate recurrent student; speed and size are those of its int8 file.
@@ -36,6 +50,19 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again |
     headings = ["data", "teacher", "alone", "distilled", "gain (95 %)", "as int8", "int8 MB", "× teacher", "by"]
     told = any_table(headings, rows, words={"by"})
     return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{told}", *_transformers(found)]) + "\n"
+
+
+def readme_picture(lines: Lines, *, pictures: Path) -> None:
+    """Draw SST-2's models by accuracy and time, once for light pages and once for dark ones; nothing without the lines."""
+    if not all(name in lines for name, _, _ in README_MODELS):
+        return
+    models = []
+    for name, entry, shown in README_MODELS:
+        found = lines[name][entry]
+        role = {"alone": "baseline", "int8": "export"}.get(entry, entry)
+        models.append(Timed(shown, found["latency_ms"]["p50"], 100 * found["accuracy"], role))
+    for file, ink in README_PICTURES.items():
+        accuracy_against_time(models, file=pictures / file, ink=ink)
 
 
 def _transformers(found: Mapping[str, tuple[Table, Lines]]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ablation_page import ablation_runs, ablation_section
-from benchmarks.glance import at_a_glance
+from benchmarks.glance import at_a_glance, readme_picture
 from benchmarks.gpu_page import gpu_section, other_runs
 from benchmarks.page_parts import machines_of, only_recurrent, strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
@@ -75,6 +75,8 @@ def write_page(root: Path) -> None:
         sections.append(training)
     else:
         print("not run yet: training on a GPU", file=sys.stderr)
+    if "sst2" in found:
+        readme_picture(found["sst2"][1], pictures=docs / "results")
     glance = at_a_glance(found, runs_again=runs_again)
     (docs / "results.md").write_text("\n".join(filter(None, [HEAD, glance, *sections])), encoding="utf-8")
 

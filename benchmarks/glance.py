@@ -53,7 +53,7 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again |
 
 
 def readme_picture(lines: Lines, *, pictures: Path) -> None:
-    """Draw SST-2's models by accuracy and time, once for light pages and once for dark ones; nothing without the lines."""
+    """Draw SST-2's models by accuracy and time, for light and for dark pages; nothing if a line was not run."""
     if not all(name in lines for name, _, _ in README_MODELS):
         return
     models = []

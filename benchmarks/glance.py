@@ -14,15 +14,15 @@ from limbeck.report import wording
 Lines = Mapping[str, Mapping[str, Any]]
 Again = Mapping[str, Mapping[str, Sequence[float]]]
 HEAD = (
-    "Of each table the Bi-LSTM that is best on the dev rows it is shown on, beside the best one alone of any line. "
-    "The interval of this gain takes the two as judged on different rows, which makes it wider than it is; paired "
-    "ones, over each line's own student alone, stand below. In brackets behind an accuracy: what other runs of the "
-    "line came to, each with a teacher of its own. `× teacher` is against its own teacher, or the three that taught it "
+    "From each table the Bi-LSTM with the best accuracy on these dev rows, next to the best one alone of any line. The "
+    "interval of this gain treats the two as if they were evaluated on different rows, which makes it too wide; paired "
+    "intervals, over each line's own student alone, are below. In brackets after an accuracy: results of other runs of "
+    "the line, each with a teacher of its own. `× teacher` is relative to its own teacher, or the three that taught it "
     "together, in PyTorch."
 )
 BESIDE = (
-    "The best Bi-LSTM beside transformers that the same encoder taught; each as int8 where it was written so, with the "
-    "milliseconds of one text. What text each learned from is told below."
+    "The best Bi-LSTM next to transformers taught by the same encoder; each as int8 if there is such a file, with the "
+    "milliseconds of one text. The sections below describe the text that each learned from."
 )
 
 # What the README's picture shows: the line of the table `sst2`, which of its models, and its name in the picture.

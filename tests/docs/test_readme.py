@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +101,18 @@ def test_other_numbers_of_the_readme_are_on_the_page_of_results() -> None:
     stated = set(NUMBER.findall(prose)) - derived
 
     assert {number for number in stated if number not in results} == set()
+
+
+def test_the_picture_is_drawn_for_light_and_for_dark_pages(tmp_path: Path) -> None:
+    glance = import_module("benchmarks.glance")
+    model = {"accuracy": 0.9, "latency_ms": {"p50": 0.25}}
+    lines = {name: dict.fromkeys(("teacher", "alone", "int8"), model) for name, _, _ in glance.README_MODELS}
+
+    glance.readme_picture(lines, pictures=tmp_path)
+    glance.readme_picture({"text": lines["text"]}, pictures=tmp_path / "none")
+
+    written = {file.name: file.read_text(encoding="utf-8") for file in tmp_path.iterdir()}
+    assert set(written) == {"readme-light.svg", "readme-dark.svg"}, "and nothing where a line was not run"
+    assert all(ink in written[file] for file, ink in glance.README_PICTURES.items())
+    assert all("#010203" not in picture for picture in written.values()), "the placeholder for ink is replaced"
+    assert all(file in ENGLISH for file in written)

@@ -3,10 +3,11 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 BIN := .venv/bin
 STAMP := .venv/.installed
+SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test demo fix docs constraints clean
+.PHONY: help setup test demo fix docs site constraints clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,15 +37,26 @@ fix: setup  ## format the code and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: setup  ## write the generated pages anew: docs/recipe.md, docs/commands.md, the tree in README.md
+docs: setup  ## write the generated pages: docs/recipe.md, docs/commands.md, docs/files.md
 	$(BIN)/python docs/generate.py
 
-constraints: setup  ## pin in constraints.txt what .venv holds now
-	@sed -n '/^#/p' constraints.txt > constraints.txt.partial
-	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' | LC_ALL=C sort -f >> constraints.txt.partial
-	@mv constraints.txt.partial constraints.txt
-	@touch $(STAMP)
+site: $(SITE_STAMP)  ## build the documentation as a website into site/
+	.venv-site/bin/python docs/stage_site.py
+	.venv-site/bin/zensical build --strict --clean
 
-clean:  ## remove caches; .venv and runs/ stay
-	rm -rf .mypy_cache .pytest_cache .ruff_cache build dist
+# A small environment of its own: the pages need neither PyTorch nor Limbeck.
+$(SITE_STAMP): pyproject.toml constraints.txt
+	@rm -f $@
+	$(PYTHON) -m venv .venv-site
+	.venv-site/bin/python -m pip install --disable-pip-version-check -c constraints.txt $$($(PYTHON) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["site"])')
+	@touch $@
+
+constraints: setup $(SITE_STAMP)  ## pin in constraints.txt what .venv and .venv-site hold now
+	@sed -n '/^#/p' constraints.txt > constraints.txt.partial
+	{ $(BIN)/python -m pip freeze --exclude-editable; .venv-site/bin/python -m pip freeze; } | sed 's/+cpu$$//' | LC_ALL=C sort -fu >> constraints.txt.partial
+	@mv constraints.txt.partial constraints.txt
+	@touch $(STAMP) $(SITE_STAMP)
+
+clean:  ## remove caches and the built site; .venv and runs/ stay
+	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache build dist site
 	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +

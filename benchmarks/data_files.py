@@ -62,7 +62,7 @@ FILES = [
         "chnsenticorp/train.noleak.tsv",
         7_589,
         "2ce86c46f4a20b2aeb406262dcaf29b092b95198726854a0e118a029d4c7f3eb",
-        "the same without rows that stand in dev or test",
+        "the same without rows that appear in dev or test",
     ),
     DataFile(
         "chnsenticorp/dev.tsv", 1_200, "d129e443eac08ce7643013dad496a8edf282be39cac1a4f2ad080818b296b331", "its dev"

@@ -1,27 +1,41 @@
-"""The first table of docs/results.md: of every data set the teacher, the student alone, and the best one distilled."""
+"""The first table of docs/results.md, and the picture of the README: teacher, student alone, and the best students."""
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.page_parts import only_recurrent, strongest_alone
 from benchmarks.page_parts import table as any_table
+from benchmarks.results_pictures import Timed, accuracy_against_time
 from benchmarks.table_lines import Table
 from limbeck.report import wording
 
 Lines = Mapping[str, Mapping[str, Any]]
 Again = Mapping[str, Mapping[str, Sequence[float]]]
 HEAD = (
-    "Of each table the Bi-LSTM that is best on the dev rows it is shown on, beside the best one alone of any line. "
-    "The interval of this gain takes the two as judged on different rows, which makes it wider than it is; paired "
-    "ones, over each line's own student alone, stand below. In brackets behind an accuracy: what other runs of the "
-    "line came to, each with a teacher of its own. `× teacher` is against its own teacher, or the three that taught it "
+    "From each table the Bi-LSTM with the best accuracy on these dev rows, next to the best one alone of any line. The "
+    "interval of this gain treats the two as if they were evaluated on different rows, which makes it too wide; paired "
+    "intervals, over each line's own student alone, are below. In brackets after an accuracy: results of other runs of "
+    "the line, each with a teacher of its own. `× teacher` is relative to its own teacher, or the three that taught it "
     "together, in PyTorch."
 )
 BESIDE = (
-    "The best Bi-LSTM beside transformers that the same encoder taught; each as int8 where it was written so, with the "
-    "milliseconds of one text. What text each learned from is told below."
+    "The best Bi-LSTM next to transformers taught by the same encoder; each as int8 if there is such a file, with the "
+    "milliseconds of one text. The sections below describe the text that each learned from."
 )
+
+# What the README's picture shows: the line of the table `sst2`, which of its models, and its name in the picture.
+README_MODELS = (
+    ("text", "teacher", "teacher (all-mpnet-base-v2), 109M"),
+    ("distilbert", "int8", "DistilBERT shape, int8"),
+    ("tinybert", "int8", "TinyBERT shape, int8"),
+    ("rows", "alone", "Bi-LSTM without a teacher"),
+    ("rows", "int8", "Bi-LSTM, same rows, int8"),
+    ("text-copies", "int8", "Bi-LSTM, + unlabelled text, int8"),
+    ("1m", "int8", "Bi-LSTM under 1M parameters, int8"),
+)
+README_PICTURES = {"readme-light.svg": "#1f2328", "readme-dark.svg": "#e6edf3"}  # and the colour of the letters
 
 
 def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again | None = None) -> str:
@@ -36,6 +50,19 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again |
     headings = ["data", "teacher", "alone", "distilled", "gain (95 %)", "as int8", "int8 MB", "× teacher", "by"]
     told = any_table(headings, rows, words={"by"})
     return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{told}", *_transformers(found)]) + "\n"
+
+
+def readme_picture(lines: Lines, *, pictures: Path) -> None:
+    """Draw SST-2's models by accuracy and time, for light and for dark pages; nothing if a line was not run."""
+    if not all(name in lines for name, _, _ in README_MODELS):
+        return
+    models = []
+    for name, entry, shown in README_MODELS:
+        found = lines[name][entry]
+        role = {"alone": "baseline", "int8": "export"}.get(entry, entry)
+        models.append(Timed(shown, found["latency_ms"]["p50"], 100 * found["accuracy"], role))
+    for file, ink in README_PICTURES.items():
+        accuracy_against_time(models, file=pictures / file, ink=ink)
 
 
 def _transformers(found: Mapping[str, tuple[Table, Lines]]) -> list[str]:

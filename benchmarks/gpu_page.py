@@ -33,7 +33,7 @@ def _whole_run(found: Numbers) -> list[str]:
     )
     busy = f"; it was busy {found['busy_percent']:.0f} % of the time" if "busy_percent" in found else ""
     beside = (
-        f" Meanwhile there ran on the same GPU, and is in both of these numbers: {found['beside']}."
+        f" Also running on the same GPU, and included in both of these numbers: {found['beside']}."
         if found["beside"]
         else ""
     )
@@ -55,7 +55,7 @@ def _again(found: Numbers) -> str:
     """One more run of the same, in other company."""
     seconds = found["stages"]
     told = ", ".join(_students(found["dev_accuracy"]))
-    beside = f" There ran beside it: {found['beside']}." if found["beside"] else ""
+    beside = f" Also running: {found['beside']}." if found["beside"] else ""
     busy = f" The GPU was busy {found['busy_percent']:.0f} % of the time." if "busy_percent" in found else ""
     return (
         f"Once more ({machine_name(found['machine'])}): {found['seconds'] / 60:.1f} minutes, {seconds['teacher']:.0f} "
@@ -67,7 +67,7 @@ def _again(found: Numbers) -> str:
 def _reached(accuracy: Mapping[str, Sequence[float]]) -> str:
     """How good the students became: another run of a recipe that stands above, so the two may differ."""
     return (
-        f"On dev they reached: {', '.join(_students(accuracy))}. Where the recipe stands in a table above, this is "
+        f"On dev they reached: {', '.join(_students(accuracy))}. If the recipe is in a table above, this is "
         "another run of it, with a teacher of its own: together they show how far runs may differ."
     )
 
@@ -108,12 +108,12 @@ def _steps(found: Numbers) -> list[str]:
         ["labelling", line["precision"], f"{line['rows_per_second']:,.0f}", *[""] * 3, f"{line['peak_memory_mb']:,.0f}"]
         for line in found["labelling"]
     ]
-    heads = ["step", "arithmetic", "rows/s", "not recorded, rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
+    heads = ["step", "arithmetic", "rows/s", "without CUDA graphs, rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
     return [
         f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
-        f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) "
+        f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']}, frozen) "
         f"and a teacher of BERT-base's shape, rows of {found['words_a_row']:.0f} words. Plain PyTorch is a loop by "
         "hand around one cuDNN LSTM over packed rows."
-        + (f" Beside it ran: {found['beside']}." if found.get("beside") else ""),
+        + (f" Also running: {found['beside']}." if found.get("beside") else ""),
         table(heads, [*training, *labelling], words={"arithmetic"}),
     ]

@@ -198,7 +198,7 @@ TNEWS_5 = [
 ]
 OF_HOYTTA0 = (
     "HoyTta0's student is a Bi-LSTM over one vector a sentence, the mean of its words' vectors: its author lists that "
-    "as a fault to mend. Its training rows were fewer, by an amount it does not tell; its 2,810 judged rows have the "
+    "as a fault to be fixed. Its training rows were fewer, by an unknown amount; its 2,810 judged rows have the "
     "classes of ours, one for one. The 746× it reports are of another data set with two classes, and not shown."
 )
 

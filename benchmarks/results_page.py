@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ablation_page import ablation_runs, ablation_section
-from benchmarks.glance import at_a_glance
+from benchmarks.glance import at_a_glance, readme_picture
 from benchmarks.gpu_page import gpu_section, other_runs
 from benchmarks.page_parts import machines_of, only_recurrent, strongest_alone, without_timing
 from benchmarks.page_parts import table as any_table
@@ -21,27 +21,26 @@ Lines = Mapping[str, Numbers]  # by name, in the order of the page
 WORDS = {"command", "seconds", "on", "source", "rows beside train", "distilled"}  # columns
 HEAD = """# Results
 
-The tables that the field publishes, by recipes that come with the package. `python benchmarks/tables.py` runs them,
-with `--write-page` it writes this page from `benchmarks/results/tables/`. Every line has the command that gives it
-beside it; `LIMBECK_DATA` names the folder of the data, whose files [data.md](data.md) describes.
+The published tables of the field, by recipes that come with the package. `python benchmarks/tables.py` runs them;
+with `--write-page` it writes this page from `benchmarks/results/tables/`. Every line has its command;
+`LIMBECK_DATA` names the folder of the data, whose files [data.md](data.md) describes.
 
-- Accuracy in percent on dev, mean ± spread over seeds. Dev also chose each student's epoch, and the recipes were tried
-  on it, with the same settings for all seeds: expect a little less of rows that nobody has seen. Numbers of others are
-  as they were published, on the rows named there.
-- `alone` is the same network, with the same vocabulary, trained on the labelled rows without anything of the teacher;
-  its vectors start at random, or from a file that the recipe names, and learn. The line `student alone` is that of the
-  first recipe; the gain is over the line's own, with a 95 % interval over rows and seeds. p is McNemar's test between
-  the copies that ship, the best seed of each by dev.
-- Times are of one text on one thread of the machine named, text to label, in 30 calls or more; `× teacher` against the
-  teacher in PyTorch on the same thread and in the same run, `× int8` against the teacher as an int8 ONNX file.
+- Accuracy in percent on dev, mean ± spread over seeds. Dev also chose each student's epoch, and the recipes were tuned
+  on it, with the same settings for all seeds: expect slightly less on unseen rows. Numbers of others are as published,
+  on the rows named there.
+- `alone` is the same network, with the same vocabulary, trained on the labelled rows without the teacher; its vectors
+  start at random, or from a file that the recipe names, and are trained. The line `student alone` is that of the first
+  recipe; the gain is over the line's own, with a 95 % interval over rows and seeds. p is McNemar's test between the
+  models that ship, the best seed of each by dev.
+- Times are of one text on one thread of the machine named, text to label, in 30 calls or more; `× teacher` is relative
+  to the teacher in PyTorch on the same thread and in the same run, `× int8` to the teacher as an int8 ONNX file.
 - Commands are shown without settings of the timing (`[evaluation]`), which was shortened for most lines. On a large GPU
-  several lines were trained side by side: their seconds are longer than those of a line alone, and one that had its
-  teacher from another run has no seconds for it. Times were taken meanwhile, on cores kept free for that.
+  several lines were trained side by side: their seconds are longer than those of a line alone, and a line that reused
+  the teacher of another run has no seconds for it. Times were measured meanwhile, on cores reserved for that.
 """
 
 OTHERS_POINTS = (
-    "Published points stand where their authors' own factors put them, each on another machine and against another "
-    "teacher."
+    "Published points use the speed-ups of their authors, each on another machine and relative to another teacher."
 )
 
 
@@ -75,6 +74,8 @@ def write_page(root: Path) -> None:
         sections.append(training)
     else:
         print("not run yet: training on a GPU", file=sys.stderr)
+    if "sst2" in found:
+        readme_picture(found["sst2"][1], pictures=docs / "results")
     glance = at_a_glance(found, runs_again=runs_again)
     (docs / "results.md").write_text("\n".join(filter(None, [HEAD, glance, *sections])), encoding="utf-8")
 
@@ -121,7 +122,7 @@ def _teachers(lines: Lines) -> str:
     if len(told) > 1:
         return f"Teachers: {' and '.join(f'{name} ({found})' for name, found in told.items())}."
     ((name, found),) = told.items()
-    anew = f" It was fine-tuned anew for some lines: {found}." if len(scores[name]) > 1 else ""
+    anew = f" It was fine-tuned again for some lines: {found}." if len(scores[name]) > 1 else ""
     return f"Teacher: {name}.{anew}"
 
 
@@ -316,7 +317,7 @@ def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[
 def _told_again(line: Line, again: Sequence[float]) -> str:
     found = " and ".join(wording.percent(one) for one in again)
     return (
-        f"{line.shown}: other runs of it, each with a teacher of its own, came to {found} (in the last two sections)."
+        f"{line.shown}: other runs of it, each with a teacher of its own, reached {found} (in the last two sections)."
     )
 
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/results.md, as SVG files that look the same on a light and on a dark page."""
+"""The pictures of docs/results.md and of the README, as SVG files that can be read on light and on dark pages."""
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from limbeck.report.plots.against import label_points
-from limbeck.report.plots.drawing import COLOURS, DASHED, INK, PALETTE, canvas, drawing, legend
+from limbeck.report.plots.against import draw_front, label_points, set_cost_axis
+from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, PALETTE, canvas, drawing, legend
 
 WIDTH, HEIGHT = 7.2, 4.4  # inches
 PAPER = "#ffffff"
@@ -23,6 +23,15 @@ class Point(NamedTuple):
     name: str
     faster: float
     accuracy: float
+
+
+class Timed(NamedTuple):
+    """A model of the README's picture: milliseconds for one text, accuracy in percent, and what it is to the others."""
+
+    name: str
+    milliseconds: float
+    accuracy: float
+    role: str  # a key of COLOURS
 
 
 class Measured(NamedTuple):
@@ -76,6 +85,28 @@ def accuracy_against_speed(
             levels=[accuracy for accuracies in teachers.values() for accuracy in accuracies],
         )
         _save(figure, file)
+
+
+def accuracy_against_time(models: Sequence[Timed], *, file: Path, ink: str) -> None:
+    """Every model as a named point: up is better, left is faster. No background, letters in the colour `ink`."""
+    with drawing():
+        figure, axes = canvas(
+            xlabel="milliseconds for one text, one CPU thread (log scale)",
+            ylabel="accuracy (%)",
+            width=WIDTH,
+            height=HEIGHT * 0.85,
+        )
+        points = [(model.milliseconds, model.accuracy) for model in models]
+        set_cost_axis(axes, [amount for amount, _ in points])
+        for model, (amount, accuracy) in zip(models, points, strict=True):
+            marker, area = (MARKERS[model.role], 150.0 if model.role == "teacher" else 46.0)
+            axes.scatter([amount], [accuracy], color=COLOURS[model.role], marker=marker, s=area, zorder=3)
+        draw_front(axes, points)
+        axes.margins(y=0.12)
+        label_points(figure, axes, points, names=[model.name for model in models], levels=[])
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    file.write_text(file.read_text(encoding="utf-8").replace(INK, ink), encoding="utf-8")
 
 
 def accuracy_by_setting(measured: Sequence[Measured], *, xlabel: str, is_number: bool, file: Path) -> None:

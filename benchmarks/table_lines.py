@@ -20,7 +20,7 @@ OF_NO_GENERAL_TEXT = (
     "says 3."
 )
 TANG = (
-    "Tang's student is read off its last states and has a second channel of vectors that stands still, as published; "
+    "Tang's student is read off its last states and has a second channel of frozen vectors, as published; "
     "vectors are the teacher's and GloVe's in place of word2vec's, and AdamW trains it in place of AdaDelta"
 )
 # A transformer takes long over long reviews on a CPU: no more of them than a comparison needs.
@@ -164,8 +164,8 @@ IMDB = Table(
     published=published.IMDB,
     differs=[
         MPNET_SAW.format("IMDB"),
-        "Dev is 10,000 rows of the official test set, and chose the epoch; training rows that stand in it were taken "
-        "out.",
+        "Dev is 10,000 rows of the official test set, and chose the epoch; training rows that appear in it were "
+        "removed.",
         "The teacher reads the beginning and the end of a review, 384 tokens in all; a Bi-LSTM its first 400 words, "
         "DistilBERT its first 384 tokens, TinyBERT its first 256.",
     ],
@@ -175,8 +175,9 @@ SMALL_TEACHER = "The teacher, m3e-small-zh, has 24M parameters"
 CHINESE_TEACHER = f"{SMALL_TEACHER}; the published one, BERT-base or larger, has 102M or more."
 THE_THREE = (
     "Three teachers are three of these that differ by their seed; the mean of their logits taught. `× teacher` of that "
-    "line is against the three of them. It differs from the lines above in its student and its copies too, so what the "
-    "three alone bring is not told; its settings were picked by trials on dev, six of them on TNEWS's fifteen classes."
+    "line is against the three of them. It differs from the lines above in its student and its copies too, so the "
+    "gain of the three alone is not known; its settings were chosen by trials on dev, six of them on TNEWS's fifteen "
+    "classes."
 )
 MORE_WORDS = (
     "The line with 100,000 words has the settings of the one above for teachers and copies, and a Bi-LSTM as wide. "
@@ -201,7 +202,7 @@ CHNSENTICORP = Table(
     differs=[
         CHINESE_TEACHER,
         M3E_SAW.format("ChnSentiCorp"),
-        "More than a quarter of dev's rows stand in train here, as in the published table.",
+        "More than a quarter of dev's rows appear in train here, as in the published table.",
         CLEANED,
     ],
 )
@@ -217,13 +218,13 @@ NOLEAK = Table(
     differs=[
         f"{SMALL_TEACHER}.",
         M3E_SAW.format("ChnSentiCorp"),
-        "Training rows that stand in dev or test were removed; nobody publishes that.",
+        "Training rows that appear in dev or test were removed; there are no published numbers for that.",
         CLEANED,
     ],
     aim=2.5,
 )
 
-TNEWS_LEAK = "Training rows that stand in dev were removed, about one in twenty; the published numbers are with them."
+TNEWS_LEAK = "Training rows that appear in dev were removed, about one in twenty; the published numbers are with them."
 TNEWS_5 = Table(
     name="tnews-5",
     title="TNEWS, five classes",

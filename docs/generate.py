@@ -1,10 +1,11 @@
-"""Writes what follows from the code: docs/recipe.md, docs/commands.md, tables in docs/architecture.md and README.md."""
+"""Writes what follows from the code: docs/recipe.md, commands.md and files.md, and the doors in architecture.md."""
 
 import ast
 import json
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -20,22 +21,22 @@ from limbeck.recipe.recipe import Recipe
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "limbeck"
 NOTICE = "<!-- Written by docs/generate.py from the code; change the code, then run `make docs`. -->"
-TREE_START, TREE_END = "<!-- tree -->", "<!-- /tree -->"
 KEYS_START, KEYS_END = "<!-- keys -->", "<!-- /keys -->"
+DOORS_START, DOORS_END = "<!-- doors -->", "<!-- /doors -->"
 ROOMS_IN_ORDER = [
-    *("recipe", "artifacts"),
-    *("corpus", "teacher", "augmentation", "labeling", "pretraining", "distillation", "export", "evaluation"),
-    *("serving", "text", "tables", "models", "training", "runtime", "bench"),
+    *("cli", "pipeline", "recipe", "artifacts", "drafting", "tables", "text"),
+    *("corpus", "transfer", "augmentation", "pretraining", "teacher", "labeling", "distillation", "export"),
+    *("judging", "timing", "report", "doctor", "models", "training", "runtime", "serving", "errors"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
-Shown = dict[type[BaseModel], str]  # the sections that the page has, and the first table that each stands for
+Shown = dict[type[BaseModel], str]  # the sections that the page has, and the table under which each is shown
 INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted for its key, besides the settings
     "corpus": "names and bytes of the data files; a data set on the hub goes by its name",
     "transfer": "names and bytes of the files, names of data sets, corpus",
     "augmented": "corpus, files of word vectors, the language model; transfer if it is copied",
     "pretrained": "the checkpoint, the rows of train, transfer",
     "teacher": "the files of a checkpoint folder, or the name of a package or hub model, or the bytes of a file of "
-    "answers, or the files of a student; the pretrained encoder, if any; *training rows*",
+    "answers, or the files of a student, or the source file of a function; the pretrained encoder, if any; *training rows*",
     "members": "those of a teacher, for each; the `teacher` of an ensemble goes by the members and *training rows*",
     "labels": "teacher, corpus, transfer, augmented",
     "chosen": "labels, corpus, transfer, augmented",
@@ -69,9 +70,10 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Path and text of every generated page."""
     yield ROOT / "docs" / "recipe.md", recipe_page()
     yield ROOT / "docs" / "commands.md", commands_page(app)
-    yield ROOT / "README.md", with_tree((ROOT / "README.md").read_text(encoding="utf-8"), tree(SOURCE))
-    plan = ROOT / "docs" / "architecture.md"
-    yield plan, with_block(plan.read_text(encoding="utf-8"), keys_table(), KEYS_START, KEYS_END)
+    yield ROOT / "docs" / "files.md", files_page(SOURCE)
+    architecture = ROOT / "docs" / "architecture.md"
+    with_doors = with_block(architecture.read_text(encoding="utf-8"), doors_table(), DOORS_START, DOORS_END)
+    yield architecture, with_block(with_doors, keys_table(), KEYS_START, KEYS_END)
 
 
 # ---- docs/recipe.md ----
@@ -82,11 +84,11 @@ def recipe_page() -> str:
     lines = [
         "# The recipe, key by key",
         NOTICE,
-        "A recipe is a TOML file. Only `[corpus]` has to be given; every other key has the default shown here. "
+        "A recipe is a TOML file. Only `[corpus]` is required; every other key has the default shown here. "
         "Any key can be set for one run: `limbeck run RECIPE --set student.hidden_size=300`.",
-        'A recipe that begins with `extends = "spkd"`, or with a list of names, says only how it differs from a '
+        'A recipe that begins with `extends = "spkd"`, or with a list of names, contains only what differs from a '
         "[method](distillation.md#methods), a built-in recipe or another file.",
-        "Relative paths are looked for beside the recipe, in the current folder, and in the folder that the "
+        "Relative paths are searched next to the recipe, in the current folder, and in the folder that the "
         "environment variable `LIMBECK_DATA` names.",
         "## At the top of the file",
         key_table(Recipe),
@@ -119,7 +121,7 @@ def section_lines(path: str, field: FieldInfo, *, level: int, shown: Shown) -> I
 
 
 def as_shown(table: str, models: Sequence[type[BaseModel]], shown: Shown) -> str:
-    """Where the keys of a table stand that has been shown under another name, or for another kind."""
+    """Where the keys of a table are described that was shown under another name, or for another kind."""
     place = shown[models[0]]
     if place == table:
         return "The same keys as above."
@@ -183,7 +185,7 @@ def members_of(annotation: Any) -> list[Any]:
 
 
 def values_at(annotation: Any) -> list[type[BaseModel]]:
-    """The sections that may stand in place of a plain value, as a schedule does in place of a number."""
+    """The sections that may replace a plain value, as a schedule does a number."""
     members = [member for member in members_of(annotation) if member is not type(None)]
     models = [member for member in members if isinstance(member, type) and issubclass(member, BaseModel)]
     return models if len(models) < len(members) else []
@@ -224,11 +226,11 @@ def limits(field: FieldInfo) -> list[str]:
 
 
 def default_in_words(field: FieldInfo) -> str:
-    """The default as it would stand in the file."""
+    """The default as it would be written in the file."""
     if field.is_required():
-        return "has to be given"
+        return "required"
     default = field.get_default(call_default_factory=True)
-    return "none" if default is None else f"`{toml_value(default)}`"
+    return "not set" if default is None else f"`{toml_value(default)}`"
 
 
 def toml_value(value: object) -> str:
@@ -317,40 +319,40 @@ def command_lines(command: Any, context: Any, *, level: int) -> Iterator[str]:
             yield from command_lines(inner, below, level=min(level + 1, 4))
 
 
-# ---- the tree in README.md ----
+# ---- docs/files.md ----
 
 
-def tree(source: Path) -> str:
-    """Every module of the package with the first line of its docstring, the rooms in the order data walks through."""
-    place = {name: number for number, name in enumerate(ROOMS_IN_ORDER)}
-    rooms = [path.parent for path in source.glob("*/__init__.py")]
-    rooms.sort(key=lambda room: (place.get(room.name, len(place)), room.name))
-    lines = [f"{source.parent.name}/{source.name}/"]
-    lines += [tree_line(path.name, path, depth=1) for path in sorted(source.glob("*.py"))]
+def files_page(source: Path) -> str:
+    """Every module of the package with the first line of its docstring, room by room."""
+    rooms = [source / name for name in in_order(path.parent.name for path in source.glob("*/__init__.py"))]
+    lines = [
+        "# Every source file",
+        NOTICE,
+        f"All files of `{source.parent.name}/{source.name}/` and what each is for, in the words of its own docstring. "
+        "[Architecture](architecture.md) explains the rooms and who may import whom.",
+        "## Files of their own",
+        file_table(sorted(source.glob("*.py")), within=source),
+    ]
     for room in rooms:
-        lines += room_lines(room, depth=1)
-    return "\n".join(["```", *lines, "```"])
+        files = sorted(path for path in room.rglob("*.py") if path != room / "__init__.py")
+        lines += [f"## {room.name}", first_line(room / "__init__.py"), file_table(files, within=room)]
+    return "\n\n".join(lines) + "\n"
 
 
-def room_lines(folder: Path, *, depth: int) -> Iterator[str]:
-    """A room, its files, and the folders inside it."""
-    yield tree_line(f"{folder.name}/", folder / "__init__.py", depth=depth)
-    for path in sorted(folder.glob("*.py")):
-        if path.name != "__init__.py":
-            yield tree_line(path.name, path, depth=depth + 1)
-    for inner in sorted(path.parent for path in folder.glob("*/__init__.py")):
-        yield from room_lines(inner, depth=depth + 1)
+def file_table(files: Sequence[Path], *, within: Path) -> str:
+    """A row for each file: its path and what it is for. The `__init__.py` of an inner folder describes the folder."""
+    rows = []
+    for path in files:
+        inner = path.name == "__init__.py" and path.parent != within
+        name = f"{path.parent.relative_to(within).as_posix()}/" if inner else path.relative_to(within).as_posix()
+        rows.append((name, first_line(path)))
+    return "\n".join(["| file | what it is for |", "|---|---|", *(table_row(f"`{a}`", b) for a, b in sorted(rows))])
 
 
-def tree_line(name: str, module: Path, *, depth: int) -> str:
-    """Name on the left, what it is for on the right."""
+def first_line(module: Path) -> str:
+    """The first line of a module's docstring."""
     docstring = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or ""
-    return f"{'  ' * depth + name:<28} {docstring.partition(chr(10))[0]}".rstrip()
-
-
-def with_tree(page: str, block: str) -> str:
-    """The page with the text between its two tree marks replaced."""
-    return with_block(page, block, TREE_START, TREE_END)
+    return docstring.partition("\n")[0]
 
 
 def with_block(page: str, block: str, first: str, last: str) -> str:
@@ -359,7 +361,60 @@ def with_block(page: str, block: str, first: str, last: str) -> str:
     _, end, after = rest.partition(last)
     if not (start and end):
         sys.exit(f"there is no place for a generated table: put {first} and {last} on lines of their own")
-    return f"{before}{first}\n{block}\n{last}{after}"
+    return f"{before}{first}\n\n{block}\n\n{last}{after}"
+
+
+# ---- the doors in docs/architecture.md ----
+
+
+def doors_table() -> str:
+    """Which room may import which, by tests/architecture/test_doors.py; rooms with the same doors share a row."""
+    doors = doors_module()
+    rooms_by_doors: dict[tuple[str, ...], list[str]] = {}
+    for room, open_to in doors.MAY_IMPORT.items():
+        if room not in doors.OPEN_TO_ALL:
+            rooms_by_doors.setdefault(in_order(open_to), []).append(room)
+    rows = []
+    for open_to, rooms in rooms_by_doors.items():
+        stages = {*open_to} >= doors.STAGES
+        targets = [door_in_words(doors, rooms, one) for one in open_to if not (stages and one in doors.STAGES)]
+        rows.append(
+            (in_code(in_order(rooms)), ", ".join([*(["every stage"] if stages else []), *targets]) or "nothing")
+        )
+    table = "\n".join(["| room | may import |", "|---|---|", *(table_row(*row) for row in rows)])
+    return (
+        f"{in_code(in_order(doors.OPEN_TO_ALL))} are open to all and import nothing. The stages are "
+        f"{in_code(in_order(doors.STAGES))}.\n\n{table}\n\n"
+        f"Rooms without torch: {in_code(in_order(doors.TORCH_FREE))}. Rooms that the base install runs: "
+        f"{in_code(in_order(doors.BASE_INSTALL))}."
+    )
+
+
+def in_order(rooms: Iterable[str]) -> tuple[str, ...]:
+    """The rooms as docs/files.md has them; files of their own come last, by name."""
+    place = {name: number for number, name in enumerate(ROOMS_IN_ORDER)}
+    return tuple(sorted(rooms, key=lambda room: (place.get(room, len(place)), room)))
+
+
+def doors_module() -> Any:
+    """The module that enforces the table; it is a test and no part of the package."""
+    spec = spec_from_file_location("doors", ROOT / "tests" / "architecture" / "test_doors.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def door_in_words(doors: Any, rooms: Sequence[str], target: str) -> str:
+    """A room that may be imported, and the one file of it if the door leads no further."""
+    only = next((doors.ONLY_THESE[room, target] for room in rooms if (room, target) in doors.ONLY_THESE), None)
+    return f"`{target}` (only `{only.rpartition('.')[2]}.py`)" if only else f"`{target}`"
+
+
+def in_code(names: Sequence[str]) -> str:
+    """Names as code, with commas between them."""
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def table_row(*cells: str) -> str:

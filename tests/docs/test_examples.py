@@ -14,7 +14,7 @@ from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 # `import limbeck` and `from limbeck import …` are Python; `limbeck: …` is a message.
@@ -71,7 +71,8 @@ def test_the_readme_shows_a_whole_recipe_python_and_the_main_commands() -> None:
 
     assert "[corpus]" in examples["toml"]
     assert "limbeck." in examples["python"]
-    assert {"demo", "init", "run", "predict"} <= commands_named(page)
+    assert {"init", "run", "predict"} <= commands_named(page)
+    assert {"make demo", "make test"} <= set(INLINE.findall(page))
 
 
 @pytest.mark.parametrize("above", ["", 'extends = "tang"\n'])

@@ -39,11 +39,11 @@ def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teac
     assert "| teacher | 180 | 40% |\n| students | 150 | 33% |\n| labels | 45 | 10% |" in section
     assert "corpus" not in section  # less than a second
     assert "takes 50% of the time" in section
-    assert "on the same GPU, and is in both of these numbers: two other trainings." in section
+    assert "on the same GPU, and included in both of these numbers: two other trainings." in section
     assert "On dev they reached: bilstm-alone 85.5 (85.0 86.0), bilstm 92.5 (93.0 92.0)." in section
     assert "Once more (a GPU, a processor, 16 cores): 10.0 minutes, 180 seconds of them to fine-tune" in section
     assert "which reached: bilstm 91.5 (91.0 92.0). The GPU was busy 71 % of the time." in section
-    assert "There ran beside it: nothing but a clock." in section
+    assert "Also running: nothing but a clock." in section
 
 
 def test_of_a_whole_run_every_student_has_its_best_epoch_in_the_order_of_seeds(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_a_line_of_three_teachers_is_told_where_it_was_run_and_with_their_own_ac
     assert "Teacher: all-mpnet-base-v2." in before
     assert "Three teachers" not in before
     assert "Teachers: all-mpnet-base-v2 (95.0) and 3 × all-mpnet-base-v2 (95.5)." in after
-    assert "fine-tuned anew" not in after
+    assert "fine-tuned again" not in after
     assert after.count("Three teachers are three of these") == 1
 
 
@@ -235,7 +235,7 @@ def test_teachers_that_were_fine_tuned_anew_are_all_told(tmp_path: Path) -> None
 
     page = module("results_page").section(table, {"one": line(0.9), "other": again}, pictures=tmp_path)
 
-    assert "Teacher: all-mpnet-base-v2. It was fine-tuned anew for some lines: 95.0, 95.0." in page
+    assert "Teacher: all-mpnet-base-v2. It was fine-tuned again for some lines: 95.0, 95.0." in page
 
 
 def test_a_command_is_shown_without_settings_of_the_timing() -> None:
@@ -303,7 +303,7 @@ def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:
     table = lines.Table("toy", "Toy", [lines.Line("text", "sst2-text", "with text")])
     page = module("results_page").section(table, {"text": line(0.926)}, pictures=root, runs_again={"text": runs})
 
-    assert "- with text: other runs of it, each with a teacher of its own, came to 92.5 and 92.0" in page
+    assert "- with text: other runs of it, each with a teacher of its own, reached 92.5 and 92.0" in page
 
 
 def test_seconds_of_several_teachers_are_told(root: Path) -> None:

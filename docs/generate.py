@@ -36,7 +36,8 @@ INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted 
     "augmented": "corpus, files of word vectors, the language model; transfer if it is copied",
     "pretrained": "the checkpoint, the rows of train, transfer",
     "teacher": "the files of a checkpoint folder, or the name of a package or hub model, or the bytes of a file of "
-    "answers, or the files of a student, or the source file of a function; the pretrained encoder, if any; *training rows*",
+    "answers, or the files of a student, or the source file of a function; the pretrained "
+    "encoder, if any; *training rows*",
     "members": "those of a teacher, for each; the `teacher` of an ensemble goes by the members and *training rows*",
     "labels": "teacher, corpus, transfer, augmented",
     "chosen": "labels, corpus, transfer, augmented",

@@ -88,6 +88,7 @@ class CasePlan:
     every_round: bool = False  # even if the seconds of all rounds are used up
     most_seconds_per_call: float = inf  # if calls would take longer, the case is not timed
     settling_seconds: float = 0.0  # of calls at the start of a turn that do not count
+    block: int = 0  # all rounds of a block come before those of the next one
 
 
 @dataclass
@@ -193,16 +194,18 @@ class _Runner:
 
 
 def _take_turns(runners: Sequence[_Runner], plans: Sequence[CasePlan], *, rounds: int, bar: Bar) -> None:
-    """Every case in every round, by one model after the other; each round is begun by the next one.
+    """Every case of a block in every round, by one model after the other; each round is begun by the next one.
 
-    A case has its rounds far apart, with the turns of all other cases between them: a slow minute of the machine is in
+    A case has its rounds far apart, with the turns of the other cases between them: a slow minute of the machine is in
     one of its rounds, and not in all.
     """
-    for number, (place, plan) in product(range(rounds), enumerate(plans)):
-        start = number % len(runners)
-        for runner in [*runners[start:], *runners[:start]]:
-            runner.take_turn(number, plan, place=place, rounds=rounds)
-            bar.advance(note=runner.worker.name)
+    for block in sorted({plan.block for plan in plans}):
+        own = [(place, plan) for place, plan in enumerate(plans) if plan.block == block]
+        for number, (place, plan) in product(range(rounds), own):
+            start = number % len(runners)
+            for runner in [*runners[start:], *runners[:start]]:
+                runner.take_turn(number, plan, place=place, rounds=rounds)
+                bar.advance(note=runner.worker.name)
 
 
 @contextmanager

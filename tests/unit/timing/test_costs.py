@@ -219,6 +219,15 @@ def plans_by_case(rows: Sequence[Row], **given: Any) -> dict[Case, Any]:
     return {plan.case: plan for plan in report_plans(section, rows, cores=1)}
 
 
+def test_the_table_of_throughput_is_timed_after_latency_and_rows_per_second() -> None:
+    plans = plans_by_case(ROWS)
+
+    assert {case: plan.block for case, plan in plans.items() if plan.block == 0} == {
+        Case(1, 1): 0,
+        Case(1, 30, shrinks=True): 0,
+    }
+
+
 def test_texts_of_a_case_are_all_or_one_half_by_length_in_their_order() -> None:
     plans = plans_by_case(ROWS, latency_rounds=1)
 

@@ -68,6 +68,15 @@ def test_every_round_has_every_case_so_that_a_case_is_spread_over_the_whole_time
     assert [rows for _, rows, *_ in calls()][18:] == ["1", "4", "1", "4"]
 
 
+def test_a_block_begins_when_the_one_before_has_had_all_its_rounds(fake_worker: FakeWorker) -> None:
+    command, calls = fake_worker
+    plans = [plan_of(Case(1, batch), seconds=0.0, every_round=True, block=block) for batch, block in ((4, 1), (1, 0))]
+
+    timed([FIRST], plans, command, rounds=2)
+
+    assert [rows for _, rows, *_ in calls()][18:] == ["1", "1", "4", "4"]
+
+
 def test_every_number_of_threads_has_processes_of_its_own(fake_worker: FakeWorker) -> None:
     command, calls = fake_worker
     plans = [plan_of(Case(threads, batch), seconds=0.001) for threads in (1, 3) for batch in (1, 4)]

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from limbeck.delimiters import csv_delimiter
+
 from limbeck.tables import Record, TableForm, read_table
 
 

@@ -6,9 +6,11 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
+from limbeck.tables.formats import Column as AnyColumn
+from limbeck.tables.formats import FileFormat as AnyFormat
 
-Column = str | int
-FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
+Column = AnyColumn
+FileFormat = AnyFormat
 
 
 class CorpusSection(Section):

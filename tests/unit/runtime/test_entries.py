@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from limbeck.runtime.lines import Lines
 
 from limbeck.errors import ColumnMissing, NothingToPredict, RowMalformed
 from limbeck.runtime import entries
 from limbeck.runtime.entries import Entry, Table, Wanted, detect_format, json_entries, line_entries
-from limbeck.runtime.lines import Lines
 
 SINGLE = Wanted(text=None, pair=None, is_pair=False)
 PAIR = Wanted(text=None, pair=None, is_pair=True)

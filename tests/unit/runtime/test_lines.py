@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
+from limbeck.runtime.lines import Lines, Source, opened
 
 from limbeck.errors import BytesUndecodable, FileMissing, FileUnreadable
 from limbeck.runtime import lines as lines_module
-from limbeck.runtime.lines import Lines, Source, opened
 
 
 def read(source: Source, *, encoding: str = "utf-8") -> list[str]:

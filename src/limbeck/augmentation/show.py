@@ -113,13 +113,11 @@ def _rows(path: Path, *, text: str | None, pair: str | None, header: bool, most:
     """The first rows of the file; its text is the column that was named, the only one, or the one called "text"."""
     form = TableForm(header=header, txt_holds="lines", by_options=True)
     table = open_table(path, form=form)
-    named = {"text": "text" if text is None else text} | ({} if pair is None else {"pair": pair})
-    wanted: dict[str, Column] = {
-        role: find_column_as_text(table, name, key=f"--{role}")
-        for role, name in named.items()
-        if not (role == "text" and text is None and len(table.columns) == 1)
-    }
-    wanted = {"text": 0, **wanted}
+    wanted: dict[str, Column] = {"text": 0}
+    if text is not None or len(table.columns) > 1:
+        wanted["text"] = find_column_as_text(table, text or "text", key="--text")
+    if pair is not None:
+        wanted["pair"] = find_column_as_text(table, pair, key="--pair")
     values = [record.values for record in islice(table_records(table, columns=wanted, where={}), most)]
     return Rows.of(
         ids=[f"row-{number}" for number in range(len(values))],

@@ -8,7 +8,7 @@ from pathlib import Path
 from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, known_format, named_format
-from limbeck.tables.opening import Text, opened, text_lines
+from limbeck.tables.opening import TextInput, opened, text_lines
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
 from limbeck.tables.table import open_table, plain_text
@@ -69,8 +69,8 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
     by_ending = kind == named_format(path)
     encoding = "utf-8" if kind == "parquet" else _encoding(path)
     if kind is None:
-        text = Text(path, form=TableForm(encoding=encoding))
-        kind = format_by_content(text.head(), is_table=True)
+        head = TextInput(path, form=TableForm(encoding=encoding)).head()
+        kind = format_by_content(head, is_table=True)
     likeliest: Layout | DataError | None = None
     for form in _forms(kind, by_ending=by_ending, encoding=encoding):
         try:

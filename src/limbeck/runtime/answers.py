@@ -73,7 +73,7 @@ class ParquetAnswers:
     """Writes a parquet file: the columns that were there, `label` and a `probability_<class>` for each class.
 
     The columns of a parquet file keep their types, those of csv, tsv and plain lines are text, those of JSON have the
-    types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32, unrounded.
+    types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32.
     """
 
     def __init__(self, labels: Sequence[str], sink: BinaryIO, *, multi_label: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.tables.formats import TableForm, csv_delimiter
-from limbeck.tables.opening import Text
+from limbeck.tables.opening import TextInput
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
 LONGEST_CELL = 1 << 26  # characters; the csv module's own limit of 131,072 is too low for documents
@@ -16,7 +16,7 @@ ONLY_COLUMN = "line"
 NumberedRow = tuple[int, list[str]]
 
 
-def delimited_table(text: Text, *, format: Literal["csv", "tsv"], form: TableForm) -> RawTable:
+def delimited_table(text: TextInput, *, format: Literal["csv", "tsv"], form: TableForm) -> RawTable:
     """A csv or tsv file. Without quoting every " is a plain character and every line is a row."""
     quoting = format == "csv" if form.quoting == "auto" else form.quoting
     delimiter = csv_delimiter(text.head(), header=form.header) if format == "csv" else "\t"
@@ -39,7 +39,7 @@ def delimited_table(text: Text, *, format: Literal["csv", "tsv"], form: TableFor
     )
 
 
-def lines_table(text: Text, *, form: TableForm) -> RawTable:
+def lines_table(text: TextInput, *, form: TableForm) -> RawTable:
     """A file of plain lines: each that is not blank is a row with one cell; where rows are echoed, every line is."""
 
     def rows(positions: Sequence[int]) -> Iterator[NumberedCells]:
@@ -68,7 +68,7 @@ def _picked(rows: Iterator[NumberedRow], positions: Sequence[int], *, width: int
     return ((number, pick(cells)) for number, cells in rows)
 
 
-def _plain_rows(text: Text, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+def _plain_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
     width = 0  # until the first row that is not blank has set it
     for number, line in enumerate(text.lines(), start=1):
         cells = line.split(delimiter)
@@ -81,16 +81,16 @@ def _plain_rows(text: Text, *, delimiter: str, form: TableForm) -> Iterator[Numb
         yield number, cells
 
 
-def _quoted_rows(text: Text, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+def _quoted_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # the module offers this process-wide only
     reader = csv.reader(text.lines_with_ends(), delimiter=delimiter, strict=True)
-    number, width = 1, 0
+    number, width = 1, -1
     try:
         for cells in reader:
             if len(cells) == width:  # in a table of one column "" is an empty text, and an empty line is no row
                 yield number, cells
             elif not _is_blank(cells):
-                width = width or len(cells)
+                width = len(cells) if width < 0 else width
                 if len(cells) != width:
                     raise _uneven(cells, width, text=text, number=number, form=form, quoting=True)
                 yield number, cells
@@ -106,7 +106,7 @@ def _is_blank(cells: Sequence[str]) -> bool:
 
 
 def _uneven(
-    cells: Sequence[str], width: int, *, text: Text, number: int, form: TableForm, quoting: bool
+    cells: Sequence[str], width: int, *, text: TextInput, number: int, form: TableForm, quoting: bool
 ) -> RowMalformed:
     reason = f"{len(cells)} cells instead of {width}"
     if quoting and len(cells) > width:

@@ -36,7 +36,7 @@ SIGNS = (",", ";", "|", "\t")
 JSON_ROWS = re.compile(r"\s*(\{|\[\s*(\{|\]|$))")  # an object, or an array of objects, maybe an empty one
 
 
-class Section(Protocol):
+class SaysForm(Protocol):
     """What a section of a recipe says about its files."""
 
     @property
@@ -64,7 +64,7 @@ class TableForm:
     is_echoed: bool = False
 
     @classmethod
-    def of(cls, section: Section, *, txt_holds: Literal["tsv", "lines"] = "tsv") -> "TableForm":
+    def of(cls, section: SaysForm, *, txt_holds: Literal["tsv", "lines"] = "tsv") -> "TableForm":
         """As a section of the recipe says."""
         return cls(
             format=section.format,

@@ -8,7 +8,7 @@ from typing import Any
 
 from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.tables.formats import TableForm
-from limbeck.tables.opening import Text
+from limbeck.tables.opening import TextInput
 from limbeck.tables.raw_table import ABSENT, NumberedCells, NumberedObject, RawTable
 
 ONE_OBJECT = 'Every line must hold one JSON object, e.g. {"text": "fine", "label": "positive"}.'
@@ -20,7 +20,7 @@ GAP = re.compile(r"\s*")
 DECODER = json.JSONDecoder()
 
 
-def json_table(text: Text, *, form: TableForm) -> RawTable:
+def json_table(text: TextInput, *, form: TableForm) -> RawTable:
     """A file of JSON objects: an array if it starts as one, else one a line."""
     is_array = text.head().lstrip().startswith("[")
     objects = _array_objects(text, form=form) if is_array else _line_objects(text, form=form)
@@ -47,7 +47,7 @@ def json_table(text: Text, *, form: TableForm) -> RawTable:
     )
 
 
-def _line_objects(text: Text, *, form: TableForm) -> Iterator[NumberedObject]:
+def _line_objects(text: TextInput, *, form: TableForm) -> Iterator[NumberedObject]:
     for number, line in enumerate(text.lines(), start=1):
         if line and not line.isspace():
             try:
@@ -61,7 +61,7 @@ def _line_objects(text: Text, *, form: TableForm) -> Iterator[NumberedObject]:
             yield number, row
 
 
-def _array_objects(text: Text, *, form: TableForm) -> Iterator[NumberedObject]:
+def _array_objects(text: TextInput, *, form: TableForm) -> Iterator[NumberedObject]:
     """The elements of an array, in the memory that the longest of them takes."""
     array = _ArrayText(text)
     number, sign = 0, array.sign()
@@ -84,7 +84,7 @@ def _array_objects(text: Text, *, form: TableForm) -> Iterator[NumberedObject]:
 class _ArrayText:
     """The text of a JSON array, of which no more is kept than the element that is read."""
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: TextInput) -> None:
         self._source, self._blocks = text, text.blocks()
         self._text, self._at = "", 0
 
@@ -146,7 +146,7 @@ class _ArrayText:
         return added > 0
 
 
-def _refuse_halves(row: dict[str, Any], text: Text, number: int) -> None:
+def _refuse_halves(row: dict[str, Any], text: TextInput, number: int) -> None:
     """Half of a surrogate pair is valid JSON, but no text that could be kept."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
@@ -154,9 +154,9 @@ def _refuse_halves(row: dict[str, Any], text: Text, number: int) -> None:
         raise _malformed(text, number, "half a surrogate pair (\\ud8…)", advice=WHOLE_CHARACTERS) from None
 
 
-def _no_object(text: Text, number: int, found: object, *, advice: str) -> RowMalformed:
+def _no_object(text: TextInput, number: int, found: object, *, advice: str) -> RowMalformed:
     return _malformed(text, number, f"JSON, but a {type(found).__name__} and no object", advice=advice)
 
 
-def _malformed(text: Text, number: int, reason: str, *, advice: str) -> RowMalformed:
+def _malformed(text: TextInput, number: int, reason: str, *, advice: str) -> RowMalformed:
     return RowMalformed(path=text.path, row=number, reason=reason, advice=advice)

@@ -95,7 +95,7 @@ def _unpacked(file: io.BufferedReader, *, path: Path) -> Iterator[BinaryIO]:
         raise FileUnreadable(path=path, kind="gzip", reason=reason, advice=advice) from None
 
 
-class Text:
+class TextInput:
     """The text of a source without a byte order mark, read once, in blocks or in lines.
 
     `head` looks ahead and takes nothing away. `is_live`: the source is a pipe or a terminal. `drained`: it is, and the
@@ -241,7 +241,7 @@ class Text:
 
 def text_lines(path: Path, *, encoding: str) -> Iterator[str]:
     r"""The lines of a file without their ends, which are \n and \r\n."""
-    return Text(path, form=TableForm(encoding=encoding)).lines()
+    return TextInput(path, form=TableForm(encoding=encoding)).lines()
 
 
 def _before_fault(error: UnicodeError, block: bytes) -> tuple[str, bytes]:

@@ -9,7 +9,7 @@ from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.tables.delimited import delimited_table, lines_table
 from limbeck.tables.formats import Column, TableForm, format_by_content, known_format, named_format
 from limbeck.tables.json_rows import json_table
-from limbeck.tables.opening import Source, Text, path_of
+from limbeck.tables.opening import Source, TextInput, path_of
 from limbeck.tables.parquet import parquet_table, starts_as_parquet
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
 
@@ -72,7 +72,7 @@ def open_table(
     format = known_format(path, form=form) if otherwise == "refuse" else named_format(path, form=form)
     if format == "parquet" or (format is None and starts_as_parquet(source)):
         return parquet_table(source, watch=watch)
-    text = Text(source, form=form, watch=watch)
+    text = TextInput(source, form=form, watch=watch)
     format = format or format_by_content(text.head(), is_table=otherwise == "table")
     match format:
         case "csv" | "tsv":

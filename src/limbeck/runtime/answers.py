@@ -76,39 +76,45 @@ class ParquetAnswers:
     types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32.
     """
 
-    def __init__(self, labels: Sequence[str], sink: BinaryIO, *, multi_label: bool) -> None:
-        self._labels, self._multi_label = labels, multi_label
+    def __init__(
+        self, labels: Sequence[str], sink: BinaryIO, *, multi_label: bool, heading: Sequence[str] = ()
+    ) -> None:
+        """`heading` are the columns of a file without rows."""
+        self._labels, self._multi_label, self._heading = labels, multi_label, heading
         self._arrow, _ = pyarrow(purpose="writing parquet files")
-        self._sink, self._schema = ParquetSink(sink), None
+        self._sink, self._schema, self._is_begun = ParquetSink(sink), None, False
 
     def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
         """Write the rows."""
-        pa = self._arrow
-        batch = chunk.batch if chunk.batch is not None else self._batch(chunk.entries)
-        taken = batch.schema.names
+        self._write(chunk.batch if chunk.batch is not None else self._batch(chunk.entries), probabilities)
+
+    def close(self) -> None:
+        """Write what is left, and the end of the file."""
+        if not self._is_begun:
+            none = self._arrow.array([], self._arrow.string())
+            empty = self._arrow.RecordBatch.from_arrays([none] * len(self._heading), names=list(self._heading))
+            self._write(empty, np.zeros((0, len(self._labels)), dtype=np.float32))
+        self._sink.close()
+
+    def _write(self, batch: Any, probabilities: Probabilities) -> None:
+        pa, schema, taken = self._arrow, batch.schema, batch.schema.names
+        self._is_begun = True
         said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
         kind = pa.list_(pa.string()) if self._multi_label else pa.string()
         label = pa.array(said if self._multi_label else [one for (one,) in said], kind)
         added = {_free("label", taken): label}
         for at, name in enumerate(self._labels):
             added[_free(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
-        self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], names=[*taken, *added]))
-
-    def close(self) -> None:
-        """Write what is left, and the end of the file."""
-        self._sink.close()
+        for name, array in added.items():
+            schema = schema.append(pa.field(name, array.type))
+        self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], schema=schema))
 
     def _batch(self, entries: Sequence[Entry]) -> Any:
         """The entries with the types that the first of them had."""
         pa = self._arrow
-        keys = dict.fromkeys(key for entry in entries for key in entry.columns)
-        names = list(keys) if self._schema is None else self._schema.names
-        if unknown := [key for key in keys if key not in names]:
-            raise _not_parquet(f"the key {unknown[0]!r} is not in the first rows")
-        rows = [dict(zip(entry.columns, entry.values, strict=True)) for entry in entries]
+        names, columns = self._columns(entries)
         arrays = []
-        for at, name in enumerate(names):
-            values = [row.get(name) for row in rows]
+        for at, (name, values) in enumerate(zip(names, columns, strict=True)):
             try:
                 array = pa.array(values, None if self._schema is None else self._schema.types[at])
             except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
@@ -117,6 +123,19 @@ class ParquetAnswers:
         batch = pa.RecordBatch.from_arrays(arrays, names=names)
         self._schema = self._schema or batch.schema
         return batch
+
+    def _columns(self, entries: Sequence[Entry]) -> tuple[Sequence[str], list[list[Any]]]:
+        """The names of the columns, and the values of each; a key that a JSON row lacks is a null there."""
+        names = entries[0].columns
+        is_first = self._schema is None or list(names) == self._schema.names
+        if is_first and all(entry.columns is names for entry in entries):  # a table: a name may be there twice
+            return names, [list(values) for values in zip(*(entry.values for entry in entries), strict=True)]
+        keys = dict.fromkeys(key for entry in entries for key in entry.columns)
+        names = list(keys) if self._schema is None else self._schema.names
+        if unknown := [key for key in keys if key not in names]:
+            raise _not_parquet(f"the key {unknown[0]!r} is not in the first rows")
+        rows = [dict(zip(entry.columns, entry.values, strict=True)) for entry in entries]
+        return names, [[row.get(name) for row in rows] for name in names]
 
 
 def _not_parquet(reason: str) -> NothingToPredict:

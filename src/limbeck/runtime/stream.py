@@ -58,7 +58,9 @@ def predict_stream(
         written, multi_label = written_format(rows.format, output), classifier.facts.multi_label
         answers: TextAnswers | ParquetAnswers
         if written == "parquet":
-            answers = ParquetAnswers(classifier.labels, cast(BinaryIO, sink), multi_label=multi_label)
+            answers = ParquetAnswers(
+                classifier.labels, cast(BinaryIO, sink), multi_label=multi_label, heading=rows.heading
+            )
         else:
             lines = PredictionWriter(
                 classifier.labels, format=written, multi_label=multi_label, delimiter=rows.delimiter

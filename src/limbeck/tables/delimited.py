@@ -33,7 +33,7 @@ def delimited_table(text: TextInput, *, format: Literal["csv", "tsv"], form: Tab
         is_named=form.header,
         rows=lambda positions: _picked(body, positions, width=len(columns)),
         format=format,
-        delimiter=delimiter,
+        delimiter=delimiter if format == "csv" else ",",
         is_drained=lambda: text.drained,
         close=text.close,
     )

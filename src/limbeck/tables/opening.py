@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias, cast
@@ -82,7 +82,7 @@ def _opened_file(path: Path) -> io.FileIO:
         raise FileUnreadable(path=path, kind="rows", reason=reason, advice=advice) from None
 
 
-def _unpacked(file: io.BufferedReader, *, path: Path) -> Iterator[BinaryIO]:
+def _unpacked(file: "io.BufferedReader[Any]", *, path: Path) -> Iterator[BinaryIO]:
     if not file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
         yield file
         return
@@ -194,7 +194,7 @@ class TextInput:
             return True
         return self.is_live and ends > 0
 
-    def _read(self, source: Source, watch: Watch) -> Iterator[str]:
+    def _read(self, source: Source, watch: Watch) -> Generator[str, None, None]:
         decoder = _decoder(self._form, path=self.path)
         with opened(source, watch=watch) as stream:
             if isinstance(stream, io.TextIOBase):

@@ -50,6 +50,7 @@ class Layout:
 
     form: TableForm
     kind: KnownFormat
+    delimiter: str  # of csv
     columns: list[str]
     is_named: bool
     rows: list[Row]
@@ -65,14 +66,14 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
     `wanted` are column names the user has given: a first row that holds one is a header. Raises what the likeliest
     reading of the file ran into when none will do.
     """
-    kind = "parquet" if starts_as_parquet(path) else named_format(path)
-    by_ending = kind == named_format(path)
+    named = named_format(path)
+    kind = "parquet" if starts_as_parquet(path) else named
     encoding = "utf-8" if kind == "parquet" else _encoding(path)
     if kind is None:
         head = TextInput(path, form=TableForm(encoding=encoding)).head()
         kind = format_by_content(head, is_table=True)
     likeliest: Layout | DataError | None = None
-    for form in _forms(kind, by_ending=by_ending, encoding=encoding):
+    for form in _forms(kind, by_ending=kind == named, encoding=encoding):
         try:
             layout = _read(path, form, wanted=wanted)
         except (RowMalformed, FileUnreadable) as fault:
@@ -149,7 +150,8 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         raise FileEmpty(path=path)
     return Layout(
         form=replace(form, header=named),
-        kind=known_format(path, form=form),
+        kind=table.format or known_format(path, form=form),
+        delimiter=table.delimiter,
         columns=columns,
         is_named=named,
         rows=rows[:MOST_ROWS],
@@ -206,7 +208,9 @@ def _looks_quoted(layout: Layout) -> bool:
 
 
 def _hides_tabs(layout: Layout) -> bool:
-    """Whether what was read as one column is several, with tabs between them."""
+    """Whether what is called csv is tsv."""
+    if layout.kind == "csv" and layout.delimiter == "\t":  # such files seldom mean their quotes
+        return True
     return layout.kind == "csv" and len(layout.columns) == 1 and all("\t" in cell for (cell,) in layout.rows)
 
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from limbeck.corpus import hub
 from limbeck.errors import ColumnMissing, FileUnreadable, HubUnreachable, RowMalformed
 from limbeck.recipe.transfer import Transfer
+from limbeck.tables import hub
 from limbeck.transfer.text_sources import sample_of, text_sources
 
 datasets = pytest.importorskip("datasets")

@@ -22,14 +22,14 @@ STAGES = {
     "export",
     "judging",
 }
-OPEN_TO_ALL = {"cores", "delimiters", "errors", "kinds", "progress"}
+OPEN_TO_ALL = {"cores", "errors", "kinds", "progress"}
 SHARED = {"recipe", "artifacts", "text", "tables", "models", "training", "runtime"}
 MAY_IMPORT: dict[str, set[str]] = {
     **{room: set() for room in OPEN_TO_ALL},
-    "recipe": set(),
+    "recipe": {"tables"},
     "text": set(),
     "artifacts": {"text"},
-    "runtime": {"artifacts", "text"},
+    "runtime": {"artifacts", "text", "tables"},
     "models": {"recipe"},
     "tables": {"recipe"},
     "training": {"recipe"},
@@ -49,6 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "augmentation"): "limbeck.augmentation.show",
     ("cli", "teacher"): "limbeck.teacher.import_tf",
+    ("recipe", "tables"): "limbeck.tables.formats",  # the names of formats, which a recipe may ask for
+    ("tables", "recipe"): "limbeck.recipe.files",  # whether the hub may be asked
 }
 
 TORCH = {"torch", "transformers", "accelerate"}
@@ -62,7 +64,7 @@ EXTRAS = {
     *("tensorboard", "tensorflow"),
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
-BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "runtime", "cli"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "cli"}
 BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/atomic_folder.py"}
 
 

@@ -49,6 +49,12 @@ def test_help_loads_nothing_that_only_models_and_recipes_need() -> None:
     assert heavy_modules_after(HELP, RUNTIME) == "loaded: []"
 
 
+def test_reading_rows_loads_no_recipe() -> None:
+    code = "import limbeck.runtime.stream, limbeck.tables"
+
+    assert heavy_modules_after(code, ("pydantic", "onnxruntime", "typer", "rich")) == "loaded: []"
+
+
 def test_loading_the_classifier_does_not_load_what_only_one_engine_or_a_recipe_needs() -> None:
     rest = ("onnxruntime", "pydantic", "typer", "rich")
 
@@ -59,7 +65,7 @@ def test_loading_the_classifier_does_not_load_what_only_one_engine_or_a_recipe_n
     "module",
     [
         *("recipe.load", "artifacts.model_folder", "artifacts.atomic_folder", "runtime.classifier", "runtime.stream"),
-        *("serving.run", "timing.bench", "text"),
+        *("serving.run", "timing.bench", "text", "tables"),
     ],
 )
 def test_light_rooms_load_nothing_heavy(module: str) -> None:

@@ -16,13 +16,15 @@ from limbeck.augmentation.copies import Tally, Workshop
 from limbeck.augmentation.method import Bench
 from limbeck.augmentation.run import equipped
 from limbeck.augmentation.words import CutText, cut_words
-from limbeck.errors import ColumnMissing, RecipeInvalid
+from limbeck.errors import RecipeInvalid
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import Augmentation
 from limbeck.recipe.problems import problems_of
 from limbeck.recipe.toml import apply_overrides
-from limbeck.tables import TableForm, read_table
-from limbeck.tables.table import open_table
+from limbeck.tables import TableForm
+from limbeck.tables.formats import Column
+from limbeck.tables.raw_table import find_column_as_text
+from limbeck.tables.table import open_table, table_records
 from limbeck.text.language import detect_language
 
 ROWS_LOOKED_AT = 2_000  # part of speech and word vectors go by these
@@ -109,12 +111,14 @@ def _examples(workshop: Workshop, rows: Rows) -> Iterator[tuple[list[str], list[
 
 def _rows(path: Path, *, text: str | None, pair: str | None, header: bool, most: int) -> Rows:
     """The first rows of the file; its text is the column that was named, the only one, or the one called "text"."""
-    form = TableForm(header=header, txt_holds="lines")
-    columns = list(open_table(path, form=form).columns)
-    if text is None and len(columns) > 1 and "text" not in columns:
-        raise ColumnMissing(path=path, column="text", key="--text", columns=columns)
-    wanted = {"text": text or ("text" if "text" in columns else columns[0])} | ({} if pair is None else {"pair": pair})
-    values = [record.values for record in islice(read_table(path, form=form, columns=wanted), most)]
+    form = TableForm(header=header, txt_holds="lines", by_options=True)
+    table = open_table(path, form=form)
+    wanted: dict[str, Column] = {"text": 0}
+    if text is not None or len(table.columns) > 1:
+        wanted["text"] = find_column_as_text(table, text or "text", key="--text")
+    if pair is not None:
+        wanted["pair"] = find_column_as_text(table, pair, key="--pair")
+    values = [record.values for record in islice(table_records(table, columns=wanted, where={}), most)]
     return Rows.of(
         ids=[f"row-{number}" for number in range(len(values))],
         texts=[value[0].strip() for value in values],

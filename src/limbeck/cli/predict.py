@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, TextIO
 
 import typer
 
@@ -17,6 +17,7 @@ from limbeck.errors import PathUnusable
 
 if TYPE_CHECKING:
     from limbeck.runtime.answers import OutputFormat  # loads numpy
+    from limbeck.runtime.entries import Trained
 
 
 @app.command(
@@ -26,25 +27,42 @@ if TYPE_CHECKING:
 @reported
 def predict(
     model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
-    file: Annotated[str, typer.Argument(help="csv, tsv, jsonl or plain lines, also .gz; - is standard input.")] = "-",
+    file: Annotated[
+        str, typer.Argument(help="csv, tsv, json, parquet or plain lines, also .gz; - is standard input.")
+    ] = "-",
     format: Annotated[
-        Literal["auto", "csv", "tsv", "jsonl", "lines"], typer.Option(help="Kind of input; auto goes by the name.")
+        Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"],
+        typer.Option(help="Kind of input; auto goes by the name, else by the first lines."),
     ] = "auto",
     text: Annotated[
-        str | None, typer.Option(help="Column of the text; left out: `text`, the one in training, or the only one.")
+        str | None, typer.Option(help="Column of the text; default: `text`, the one in training, or the only one.")
     ] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
-    no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
-    ] = False,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a csv or tsv file names the columns; without, they go by number. "
+            "Default: as in training, else yes.",
+        ),
+    ] = None,
+    quoting: Annotated[
+        bool | None,
+        typer.Option(
+            "--quoting/--no-quoting",
+            help='Whether " encloses cells of csv and tsv. Default: as in training, else in csv alone.',
+        ),
+    ] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON lines, whatever the input is.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write, as .csv, .tsv or .jsonl says, also .gz; left out: standard output."),
+        typer.Option(
+            help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. Default: standard output, as the input."
+        ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads the model may use; left out: one for each CPU.")
+        int | None, typer.Option(min=1, help="Threads the model may use; default: one for each CPU.")
     ] = None,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
 ) -> None:
@@ -59,7 +77,10 @@ def predict(
     classifier = load(model, threads=threads, engine=engine)
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
-    with _sink(out) as sink, _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch:
+    with (
+        _sink(out, is_binary=output == "parquet") as sink,
+        _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch,
+    ):
         predict_stream(
             classifier,
             sys.stdin.buffer if file == "-" else Path(file),
@@ -67,23 +88,28 @@ def predict(
             format=format,
             text=text,
             pair=pair,
-            trained=_columns_in_training(model),
-            header=not no_header,
+            trained=_as_in_training(model),
+            header=header,
+            quoting=quoting,
             output=output,
             encoding=encoding,
             watch=watch,
         )
 
 
-def _columns_in_training(model: Path) -> dict[str, str]:
-    """What the run that the model lies in calls its texts, by role; empty for a model elsewhere."""
+def _as_in_training(model: Path) -> "Trained":
+    """What the recipe of the run that the model is in says about its rows; nothing for a model elsewhere."""
+    from limbeck.runtime.entries import Trained
+
     try:
         recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError, IndexError):
-        return {}
+        return Trained()
     corpus = recipe.get("corpus")
-    named = corpus if isinstance(corpus, dict) else {}
-    return {role: named[role] for role in ("text", "pair") if isinstance(named.get(role), str)}
+    said = corpus if isinstance(corpus, dict) else {}
+    columns = {role: said[role] for role in ("text", "pair") if type(said.get(role)) in (str, int)}
+    switches = {key: said[key] for key in ("header", "quoting") if isinstance(said.get(key), bool)}
+    return Trained(**columns, **switches)
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
@@ -100,7 +126,7 @@ def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
 
 
 @contextmanager
-def _sink(out: Path | None) -> Iterator[TextIO]:
+def _sink(out: Path | None, *, is_binary: bool) -> Iterator[TextIO | BinaryIO]:
     """Standard output; or a file, which is there only when all rows are in it, and may be the one that is read."""
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -110,7 +136,7 @@ def _sink(out: Path | None) -> Iterator[TextIO]:
     refuse_place(out)
     scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
     try:
-        with _opened(scratch, is_packed=out.suffix.lower() == ".gz") as sink:
+        with _opened(scratch, is_packed=out.suffix.lower() == ".gz", is_binary=is_binary) as sink:
             yield sink
         scratch.replace(out)
     except BaseException:
@@ -119,7 +145,9 @@ def _sink(out: Path | None) -> Iterator[TextIO]:
         raise
 
 
-def _opened(path: Path, *, is_packed: bool) -> TextIO:
+def _opened(path: Path, *, is_packed: bool, is_binary: bool) -> TextIO | BinaryIO:
+    if is_binary:
+        return path.open("wb")
     if is_packed:
         return gzip.open(path, "wt", encoding="utf-8", newline="")
     return path.open("w", encoding="utf-8", newline="")

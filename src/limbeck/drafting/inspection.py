@@ -16,7 +16,7 @@ from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
-from limbeck.tables.table import KnownFormat
+from limbeck.tables.formats import KnownFormat
 from limbeck.text.language import detect_language
 from limbeck.text.sentences import word_count
 

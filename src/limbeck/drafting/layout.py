@@ -7,9 +7,11 @@ from pathlib import Path
 
 from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.tables.opening import opened, text_lines
+from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, known_format, named_format
+from limbeck.tables.opening import TextInput, opened, text_lines
+from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
-from limbeck.tables.table import KnownFormat, TableForm, known_format, open_table, plain_text
+from limbeck.tables.table import open_table, plain_text
 from limbeck.text.language import detect_language
 
 MOST_ROWS = 200_000  # looked at; what comes after them is not counted
@@ -48,6 +50,7 @@ class Layout:
 
     form: TableForm
     kind: KnownFormat
+    delimiter: str  # of csv
     columns: list[str]
     is_named: bool
     rows: list[Row]
@@ -63,10 +66,14 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
     `wanted` are column names the user has given: a first row that holds one is a header. Raises what the likeliest
     reading of the file ran into when none will do.
     """
-    kind, by_ending = _kind(path)
+    named = named_format(path)
+    kind = "parquet" if starts_as_parquet(path) else named
     encoding = "utf-8" if kind == "parquet" else _encoding(path)
+    if kind is None:
+        head = TextInput(path, form=TableForm(encoding=encoding)).head()
+        kind = format_by_content(head, is_table=True)
     likeliest: Layout | DataError | None = None
-    for form in _forms(kind, by_ending=by_ending, encoding=encoding):
+    for form in _forms(kind, by_ending=kind == named, encoding=encoding):
         try:
             layout = _read(path, form, wanted=wanted)
         except (RowMalformed, FileUnreadable) as fault:
@@ -118,35 +125,17 @@ def _encoding(path: Path) -> str:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
     try:
-        for _ in islice(text_lines(path, encoding="utf-8", newline="\n"), MOST_ROWS):
+        for _ in islice(text_lines(path, encoding="utf-8"), MOST_ROWS):
             pass
     except BytesUndecodable as fault:
         try:
-            lines = list(islice(text_lines(path, encoding="gb18030", newline="\n"), MOST_ROWS))
+            lines = list(islice(text_lines(path, encoding="gb18030"), MOST_ROWS))
         except BytesUndecodable:
             raise fault from None
         if detect_language(lines) == "zh":  # most bytes are some gb18030; only Chinese makes it believable
             return "gb18030"
         raise
     return "utf-8"
-
-
-def _kind(path: Path) -> tuple[KnownFormat, bool]:
-    """The kind of file, and whether its ending says so."""
-    try:
-        return known_format(path, form=TableForm()), True
-    except FileUnreadable:
-        return _kind_by_content(path), False
-
-
-def _kind_by_content(path: Path) -> KnownFormat:
-    with opened(path) as stream:
-        start = stream.read(4096)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.lstrip().startswith(b"{"):
-        return "jsonl"
-    return "tsv" if b"\t" in start else "csv"
 
 
 def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
@@ -161,7 +150,8 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         raise FileEmpty(path=path)
     return Layout(
         form=replace(form, header=named),
-        kind=known_format(path, form=form),
+        kind=table.format or known_format(path, form=form),
+        delimiter=table.delimiter,
         columns=columns,
         is_named=named,
         rows=rows[:MOST_ROWS],
@@ -218,7 +208,9 @@ def _looks_quoted(layout: Layout) -> bool:
 
 
 def _hides_tabs(layout: Layout) -> bool:
-    """Whether what was read as one column is several, with tabs between them."""
+    """Whether what is called csv is tsv."""
+    if layout.kind == "csv" and layout.delimiter == "\t":  # such files seldom mean their quotes
+        return True
     return layout.kind == "csv" and len(layout.columns) == 1 and all("\t" in cell for (cell,) in layout.rows)
 
 

@@ -11,7 +11,7 @@ from limbeck.drafting.sketch import LABEL_NAMES, Sketch, sketches_of
 from limbeck.errors import DataError, TransferFilesDiffer, TransferIsCorpus, TransferTextUnclear, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables import TableForm
-from limbeck.tables.table import ENDINGS
+from limbeck.tables.formats import ENDINGS, NOT_READ, ending_of
 from limbeck.text.sentences import split_sentences
 
 # Texts are cut into sentences where half of them are longer than so many times what 95 % of the labelled ones keep
@@ -57,8 +57,7 @@ class Unlabelled:
 
 def is_data_file(name: str) -> bool:
     """Whether a path's ending says that it holds rows; it need not be there."""
-    path = Path(name.lower().removesuffix(".gz"))
-    return path.suffix in (*ENDINGS, ".txt") and not Path(name).is_dir()
+    return ending_of(Path(name)) in (*ENDINGS, ".txt", *NOT_READ) and not Path(name).is_dir()
 
 
 def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:

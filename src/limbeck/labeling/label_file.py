@@ -14,6 +14,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import PathUnusable
 from limbeck.labeling.summary import probabilities
+from limbeck.tables.formats import ENDINGS, KnownFormat, ending_of
 
 ROWS_AT_A_TIME = 1 << 15
 Columns = dict[str, list[Any]]  # name → values
@@ -42,11 +43,14 @@ def write_label_file(
 
 
 def _writer_for(path: Path) -> Any:
-    writers = {".jsonl": _json_lines, ".csv": _csv, ".parquet": _parquet}
-    if path.suffix.lower() not in writers:
-        reason = f"its ending '{path.suffix}' says no kind of file"
-        raise PathUnusable(path=str(path), reason=reason, advice=f"Give a name that ends in {', '.join(writers)}.")
-    return writers[path.suffix.lower()]
+    """By the ending, as a teacher of kind "file" reads it back; tsv could not hold every text."""
+    writers: dict[KnownFormat | None, Any] = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
+    format = ENDINGS.get(ending_of(path))
+    if format not in writers or path.suffix.lower() == ".gz":
+        reason = f"its ending '{path.suffix}' names no format of labels"
+        endings = ", ".join(ending for ending, format in ENDINGS.items() if format in writers)
+        raise PathUnusable(path=str(path), reason=reason, advice=f"Give a name that ends in one of {endings}.")
+    return writers[format]
 
 
 def _columns(part: Rows, labels: TeacherLabels, *, split: str, classes: Sequence[str], multi_label: bool) -> Columns:

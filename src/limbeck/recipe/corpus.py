@@ -7,9 +7,11 @@ from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content
+from limbeck.tables.formats import Column as AnyColumn
+from limbeck.tables.formats import FileFormat as AnyFormat
 
-Column = str | int
-FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
+Column = AnyColumn
+FileFormat = AnyFormat
 
 
 class CorpusSection(Section):

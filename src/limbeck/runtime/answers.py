@@ -1,45 +1,148 @@
-"""Writing rows with their predictions: as the table, the JSON lines or the plain lines they came as, or as another."""
+"""Writing rows with their predictions: as the table, the JSON or the plain lines they came as, or as another."""
 
 import csv
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Any, BinaryIO, Literal, TextIO, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from limbeck.errors import NothingToPredict
-from limbeck.runtime.entries import ENDINGS, NOT_STREAMED, Entry, InputFormat, ending_of
-from limbeck.runtime.lines import LONE_SURROGATE
+from limbeck.runtime.entries import Chunk, Entry
 from limbeck.runtime.probabilities import best_labels, label_sets
+from limbeck.tables.formats import ENDINGS, NOT_READ, KnownFormat, ending_of
+from limbeck.tables.opening import LONE_SURROGATE
+from limbeck.tables.parquet import ParquetSink, cell_text, json_value, pyarrow
 
-OutputFormat = Literal["same", "csv", "tsv", "jsonl"]  # "same": as the input
+OutputFormat = Literal["same", "csv", "tsv", "jsonl", "parquet"]  # "same": as the input
+LineFormat = Literal["csv", "tsv", "jsonl", "lines"]
 
 DIGITS = 6
 BETWEEN_LABELS = "|"  # as corpora have it unless their recipe says otherwise
+OTHER_OUTPUT = "Name the output .csv, .tsv, .jsonl or .parquet; text may be packed with .gz behind it."
 
 
 def output_format(path: Path) -> OutputFormat:
-    """What a file to write asks for by its ending; .txt, and an ending that says nothing, takes what the input is."""
+    """The format that the ending of a file to write names; .txt, and an ending that names none, is as the input."""
     ending = ending_of(path)
-    if ending in NOT_STREAMED:
-        advice = "Name the output .csv, .tsv or .jsonl, maybe with .gz behind it."
-        raise NothingToPredict(reason=f"'{path}': predict does not write {ending} files", advice=advice)
+    if ending in NOT_READ:
+        raise NothingToPredict(reason=f"'{path}': predict does not write {ending} files", advice=OTHER_OUTPUT)
     format = ENDINGS.get(ending, "lines")
+    if format == "parquet" and path.suffix.lower() == ".gz":
+        raise NothingToPredict(reason=f"'{path}': parquet is packed inside", advice="Leave .gz out of the name.")
     return "same" if format == "lines" else format
 
 
-def written_format(read: InputFormat, asked: OutputFormat) -> InputFormat:
-    """The format in which rows come out that came in as `read`. Raises for JSON lines that are to be a table."""
+def written_format(read: KnownFormat, asked: OutputFormat) -> KnownFormat:
+    """The format in which rows come out that came in as `read`; parquet is written only where it is asked for.
+
+    Raises for JSON that is to be csv or tsv.
+    """
     if asked == "same":
-        return read
-    if read == "jsonl" and asked != "jsonl":
+        return "jsonl" if read == "parquet" else read
+    if read == "jsonl" and asked in ("csv", "tsv"):
         raise NothingToPredict(
             reason=f"JSON lines cannot be written as {asked}: each may have other keys, and lists among its values",
-            advice="Write JSON lines: name the output .jsonl.",
+            advice="Write JSON lines or parquet: name the output .jsonl or .parquet.",
         )
     return asked
+
+
+Probabilities = npt.NDArray[np.float32]  # (rows, classes)
+
+
+class TextAnswers:
+    """Writes lines to a text file, and the heading before the first of them."""
+
+    def __init__(self, lines: "PredictionWriter", sink: TextIO, *, heading: Sequence[str]) -> None:
+        self._lines, self._sink = lines, sink
+        sink.write(lines.heading(heading))
+
+    def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
+        """Write the rows, and hand them on."""
+        self._sink.writelines(self._lines.lines(chunk.entries, probabilities))
+        self._sink.flush()
+
+    def close(self) -> None:
+        """Nothing is left to write."""
+
+
+class ParquetAnswers:
+    """Writes a parquet file: the columns that were there, `label` and a `probability_<class>` for each class.
+
+    The columns of a parquet file keep their types, those of csv, tsv and plain lines are text, those of JSON have the
+    types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32.
+    """
+
+    def __init__(
+        self, labels: Sequence[str], sink: BinaryIO, *, multi_label: bool, heading: Sequence[str] = ()
+    ) -> None:
+        """`heading` are the columns of a file without rows."""
+        self._labels, self._multi_label, self._heading = labels, multi_label, heading
+        self._arrow, _ = pyarrow(purpose="writing parquet files")
+        self._sink, self._schema, self._is_begun = ParquetSink(sink), None, False
+
+    def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
+        """Write the rows."""
+        self._write(chunk.batch if chunk.batch is not None else self._batch(chunk.entries), probabilities)
+
+    def close(self) -> None:
+        """Write what is left, and the end of the file."""
+        if not self._is_begun:
+            none = self._arrow.array([], self._arrow.string())
+            empty = self._arrow.RecordBatch.from_arrays([none] * len(self._heading), names=list(self._heading))
+            self._write(empty, np.zeros((0, len(self._labels)), dtype=np.float32))
+        self._sink.close()
+
+    def _write(self, batch: Any, probabilities: Probabilities) -> None:
+        pa, schema, taken = self._arrow, batch.schema, batch.schema.names
+        self._is_begun = True
+        said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
+        kind = pa.list_(pa.string()) if self._multi_label else pa.string()
+        label = pa.array(said if self._multi_label else [one for (one,) in said], kind)
+        added = {_free("label", taken): label}
+        for at, name in enumerate(self._labels):
+            added[_free(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
+        for name, array in added.items():
+            schema = schema.append(pa.field(name, array.type))
+        self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], schema=schema))
+
+    def _batch(self, entries: Sequence[Entry]) -> Any:
+        """The entries with the types that the first of them had."""
+        pa = self._arrow
+        names, columns = self._columns(entries)
+        arrays = []
+        for at, (name, values) in enumerate(zip(names, columns, strict=True)):
+            try:
+                array = pa.array(values, None if self._schema is None else self._schema.types[at])
+            except (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowError) as error:
+                raise _not_parquet(f"{name!r} has values of several types, or no text: {error}") from None
+            arrays.append(array.cast(pa.string()) if pa.types.is_null(array.type) else array)
+        batch = pa.RecordBatch.from_arrays(arrays, names=names)
+        self._schema = self._schema or batch.schema
+        return batch
+
+    def _columns(self, entries: Sequence[Entry]) -> tuple[Sequence[str], list[list[Any]]]:
+        """The names of the columns, and the values of each; a key that a JSON row lacks is a null there."""
+        names = entries[0].columns
+        is_first = self._schema is None or list(names) == self._schema.names
+        if is_first and all(entry.columns is names for entry in entries):  # a table: a name may be there twice
+            return names, [list(values) for values in zip(*(entry.values for entry in entries), strict=True)]
+        keys = dict.fromkeys(key for entry in entries for key in entry.columns)
+        names = list(keys) if self._schema is None else self._schema.names
+        if unknown := [key for key in keys if key not in names]:
+            raise _not_parquet(f"the key {unknown[0]!r} is not in the first rows")
+        rows = [dict(zip(entry.columns, entry.values, strict=True)) for entry in entries]
+        return names, [[row.get(name) for row in rows] for name in names]
+
+
+def _not_parquet(reason: str) -> NothingToPredict:
+    return NothingToPredict(
+        reason=f"these rows cannot be written as parquet: {reason.splitlines()[0]}",
+        advice="Write JSON lines: name the output .jsonl.",
+    )
 
 
 class PredictionWriter:
@@ -56,7 +159,7 @@ class PredictionWriter:
     """
 
     def __init__(
-        self, labels: Sequence[str], *, format: InputFormat, multi_label: bool = False, delimiter: str = ","
+        self, labels: Sequence[str], *, format: LineFormat, multi_label: bool = False, delimiter: str = ","
     ) -> None:
         self._labels, self._format, self._multi_label = labels, format, multi_label
         self._csv = csv.writer(_HandedBack(), delimiter=delimiter, lineterminator="\n")
@@ -68,13 +171,9 @@ class PredictionWriter:
         added = [_free("label", columns), *(_free(f"probability_{label}", columns) for label in self._labels)]
         return self._delimited([*columns, *added])
 
-    def lines(self, entries: Sequence[Entry], probabilities: npt.NDArray[np.float32]) -> Iterator[str]:
+    def lines(self, entries: Sequence[Entry], probabilities: Probabilities) -> Iterator[str]:
         """A row of output for each entry, with its line end."""
-        said = (
-            label_sets(probabilities, self._labels)
-            if self._multi_label
-            else [[label] for label in best_labels(probabilities, self._labels)]
-        )
+        said = _said(probabilities, self._labels, multi_label=self._multi_label)
         for entry, labels, of_row in zip(entries, said, probabilities.tolist(), strict=True):
             yield self._line(entry, labels, of_row)
 
@@ -92,11 +191,20 @@ class PredictionWriter:
             case _:
                 assert_never(self._format)
 
-    def _delimited(self, fields: Sequence[str]) -> str:
+    def _delimited(self, fields: Sequence[Any]) -> str:
+        if not all(isinstance(field, str) for field in fields):
+            fields = [cell_text(field) for field in fields]
         if self._format == "tsv":
             return _tab_separated(fields)
         line: str = self._csv.writerow(fields)  # what the file's `write` returns
         return line
+
+
+def _said(probabilities: Probabilities, labels: Sequence[str], *, multi_label: bool) -> list[list[str]]:
+    """The labels of each row."""
+    if multi_label:
+        return label_sets(probabilities, labels)
+    return [[label] for label in best_labels(probabilities, labels)]
 
 
 class _HandedBack:
@@ -106,7 +214,7 @@ class _HandedBack:
         return line
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False)
+_JSON = json.JSONEncoder(ensure_ascii=False, default=json_value)
 
 
 def _tab_separated(fields: Sequence[str]) -> str:
@@ -127,7 +235,7 @@ def _json_line(entry: Entry, added: dict[str, object]) -> str:
     line = _JSON.encode(fields)
     # Half a character, which JSON can escape and UTF-8 cannot hold: escape it again.
     has_half = not line.isascii() and LONE_SURROGATE.search(line)
-    return (json.dumps(fields) if has_half else line) + "\n"
+    return (json.dumps(fields, default=json_value) if has_half else line) + "\n"
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -1,33 +1,25 @@
-"""Reading the rows to predict: csv, tsv, JSON lines or plain lines, each row with all its columns."""
+"""Rows to predict: of each what the model is asked, and all that the file has about it, so that it can be echoed."""
 
-import csv
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
-from pathlib import Path
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, NamedTuple, assert_never
 
-from limbeck.delimiters import csv_delimiter
-from limbeck.errors import ColumnMissing, NothingToPredict, RowMalformed
-from limbeck.runtime.lines import Lines
+from limbeck.errors import FileEmpty, NothingToPredict, RowMalformed
 from limbeck.runtime.row import Row
+from limbeck.tables.formats import Column, FileFormat, KnownFormat, Quoting, TableForm, named_format
+from limbeck.tables.opening import Source, path_of
+from limbeck.tables.parquet import plain_cells
+from limbeck.tables.raw_table import ABSENT, RawTable, find_column_as_text
+from limbeck.tables.table import open_table, plain_text
 
-InputFormat = Literal["csv", "tsv", "jsonl", "lines"]
-ENDINGS: dict[str, InputFormat] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".txt": "lines",
-}
-NOT_STREAMED = {".parquet", ".arrow", ".xlsx", ".xls"}
-LONGEST_FIELD = 1 << 24  # characters; a stray quote that swallows the rest of a file is found out here, not at its end
+ROLES = ("text", "pair")
+PARQUET_ROWS = 1024  # at a time, where rows are taken one by one
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One row of the input: what the model is asked, and all that stood there."""
+class Entry(NamedTuple):
+    """One row of the input: what the model is asked, and all its columns."""
 
     row: Row
     columns: Sequence[str]
@@ -35,144 +27,206 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """What the recipe of the model's run says about its rows; None where it says nothing."""
+
+    text: Column | None = None
+    pair: Column | None = None
+    header: bool | None = None
+    quoting: Quoting | None = None
+
+
+@dataclass(frozen=True)
 class Wanted:
-    """The columns asked for, by name or by number where there are no names; None stands for a default."""
+    """The columns asked for, by name or number; None is a default."""
 
-    text: str | int | None
-    pair: str | int | None
-    is_pair: bool  # whether the model reads two texts
-    trained: Mapping[str, str] = field(default_factory=dict)  # by role, what the columns were called in training
+    text: Column | None = None
+    pair: Column | None = None
+    is_pair: bool = False  # whether the model reads two texts
+    trained: Trained = field(default_factory=Trained)
 
-    def among(self, columns: Sequence[str], *, path: Path) -> tuple[str, ...]:
-        """Names of the text's column and, for pairs, of the second text's.
+    @property
+    def names_columns(self) -> bool:
+        """Whether a column is asked for."""
+        return self.text is not None or self.pair is not None
 
-        Left out, they are `text` and `pair`, or else those of the rows that the model was trained on; a file that has
-        other columns, but only just as many as the model has texts, is taken as it is.
+    def among(self, table: RawTable) -> tuple[int, ...]:
+        """Positions of the text's column and, for pairs, of the second text's.
+
+        The default is `text` and `pair`, or else the columns of the rows that the model was trained on; a file that
+        has other columns, but only just as many as the model has texts, is taken as it is.
         """
-        roles = {"text": self.text, "pair": self.pair} if self.is_pair else {"text": self.text}
-        left_out = all(asked is None for asked in roles.values())
-        if left_out and len(columns) == len(roles) and not set(roles) <= set(columns):
-            return tuple(columns)
-        names = tuple(self._left_out(role, columns) if asked is None else str(asked) for role, asked in roles.items())
-        for role, name in zip(roles, names, strict=True):
-            if name not in columns:
-                raise ColumnMissing(path=path, column=name, key=f"--{role}", columns=columns)
-        return names
+        asked = {"text": self.text, "pair": self.pair} if self.is_pair else {"text": self.text}
+        if not self.names_columns and len(table.columns) == len(asked) and not set(asked) <= set(table.columns):
+            return tuple(range(len(asked)))
+        return tuple(self._position(role, column, table) for role, column in asked.items())
 
-    def _left_out(self, role: str, columns: Sequence[str]) -> str:
-        trained = self.trained.get(role, role)
-        return trained if role not in columns and trained in columns else role
+    def _position(self, role: str, column: Column | None, table: RawTable) -> int:
+        if column is None:
+            trained: Column | None = getattr(self.trained, role)
+            is_known = trained in table.columns or (isinstance(trained, int) and trained < len(table.columns))
+            column = trained if trained is not None and role not in table.columns and is_known else role
+        return find_column_as_text(table, column, key=f"--{role}")
 
 
-def ending_of(path: Path) -> str:
-    """What a file's name says of its contents, in lower case; that they are packed does not count."""
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    return suffixes[-1] if suffixes else ""
+class Chunk:
+    """Rows that are answered together."""
+
+    def __init__(self, rows: list[Row], entries: list[Entry] | None = None, *, batch: Any = None) -> None:
+        self.rows, self.batch, self._entries = rows, batch, entries
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """The rows with all their columns; those of a parquet file become Python's only here."""
+        if self._entries is not None:
+            return self._entries
+        columns = self.batch.schema.names
+        return [Entry(row, columns, values) for row, values in zip(self.rows, plain_cells(self.batch), strict=True)]
 
 
-def detect_format(lines: Lines, *, columns_named: bool) -> InputFormat:
-    """By the file's ending, else by its first line: JSON objects, or columns where columns are asked for."""
-    ending = ending_of(lines.path)
-    if ending in NOT_STREAMED:
-        raise NothingToPredict(
-            reason=f"'{lines.path}': predict does not read {ending} files",
-            advice="Give csv, tsv, jsonl or plain lines, each also gzipped.",
-        )
-    if ending in ENDINGS:
-        return ENDINGS[ending]
-    first = lines.peek() or ""
-    if first.lstrip().startswith("{"):
-        return "jsonl"
-    if columns_named:
-        return "tsv" if "\t" in first else "csv"
-    return "lines"
+class InputRows:
+    """An opened file or stream of rows to predict."""
 
+    def __init__(self, table: RawTable, wanted: Wanted) -> None:
+        """Raises where the file does not have the columns."""
+        self._table, self._wanted = table, wanted
+        self.format: KnownFormat = table.format or "lines"
+        self.delimiter = table.delimiter
+        if self.format == "lines":
+            if wanted.names_columns:
+                raise NothingToPredict(
+                    reason=f"'{table.path}' is read as plain lines, which have no columns",
+                    advice="Leave `--text` and `--pair` out, or name the file's `--format`.",
+                )
+            self._positions: tuple[int, ...] = (0,)
+        else:
+            self._positions = wanted.among(table) if table.columns else ()
 
-class Table:
-    """A csv or tsv file: its columns, and its rows. In tsv a quote is a character like any other, and `delimiter` means
-    nothing."""
+    @property
+    def heading(self) -> Sequence[str]:
+        """The names above the rows; none where there is no header, or where each row carries its own."""
+        if self.format == "lines":
+            return ROLES[: 1 + self._wanted.is_pair]
+        return self._table.columns if self._table.is_named and self.format != "jsonl" else ()
 
-    def __init__(self, lines: Lines, wanted: Wanted, *, format: Literal["csv", "tsv"], header: bool) -> None:
-        self._lines = lines
-        # Names tell it. A first row of texts may have a ; in it and be one cell.
-        self.delimiter = csv_delimiter([lines.peek() or ""]) if header and format == "csv" else ","
-        self._records = self._csv_records() if format == "csv" else self._tsv_records()
-        head = next(self._records, [])
-        self.columns = head if header else [str(number) for number in range(len(head))]
-        self._head = [head] if head and not header else []
-        names = wanted.among(self.columns, path=lines.path) if head else ()
-        self._places = [self.columns.index(name) for name in names]
+    def chunks(self, most: int) -> Iterator[Chunk]:
+        """At most so many rows at a time; fewer where the next one would have to be waited for."""
+        if self._table.batches is not None:
+            yield from self._parquet_chunks(self._table.batches(most))
+            return
+        is_drained = self._table.is_drained
+        chunk: list[Entry] = []
+        for entry in self.entries():
+            chunk.append(entry)
+            if len(chunk) >= most or is_drained():
+                yield Chunk([entry.row for entry in chunk], chunk)
+                chunk = []
+        if chunk:
+            yield Chunk([entry.row for entry in chunk], chunk)
 
     def entries(self) -> Iterator[Entry]:
-        """Every row, checked to have as many fields as there are columns."""
-        for record in chain(self._head, self._records):
-            if len(record) != len(self.columns):
-                raise self._malformed(
-                    f"{len(record)} fields where there are {len(self.columns)} columns",
-                    advice="Quote fields that hold the delimiter or a line end (csv), or name the file's `--format`.",
-                )
-            yield Entry(row=_row([record[place] for place in self._places]), columns=self.columns, values=record)
+        """Every row."""
+        match self.format:
+            case "lines":
+                return self._line_entries()
+            case "jsonl":
+                return self._json_entries()
+            case "csv" | "tsv":
+                return self._cell_entries()
+            case "parquet":
+                return (entry for chunk in self.chunks(PARQUET_ROWS) for entry in chunk.entries)
+            case _:
+                assert_never(self.format)
 
-    def _tsv_records(self) -> Iterator[list[str]]:
-        return (line.split("\t") for line in self._lines)
+    def _cell_entries(self) -> Iterator[Entry]:
+        columns = self._table.columns
+        rows: Iterator[tuple[int, Sequence[Any]]] = self._table.rows(range(len(columns)))
+        if not self._positions:
+            return iter(())
+        if len(self._positions) == 1:
+            (at,) = self._positions
+            return (Entry(cells[at], columns, cells) for _, cells in rows)
+        first, second = self._positions
+        return (Entry((cells[first], cells[second]), columns, cells) for _, cells in rows)
 
-    def _csv_records(self) -> Iterator[list[str]]:
-        """Empty lines are left out, as csv readers do."""
-        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))  # the module offers this process-wide only
-        try:
-            yield from filter(None, self._cells())
-        except csv.Error as error:
-            raise self._malformed(f"not valid csv: {error}", advice="Correct its quotes.") from error
+    def _json_entries(self) -> Iterator[Entry]:
+        assert self._table.objects is not None, "this is JSON"
+        names = [self._table.columns[at] for at in self._positions]
+        for number, values in self._table.objects():
+            row = self._row([values.get(name, ABSENT) for name in names], number=number)
+            yield Entry(row, list(values), list(values.values()))
 
-    def _cells(self) -> Iterator[list[str]]:
-        return csv.reader((line + "\n" for line in self._lines), delimiter=self.delimiter, strict=True)
+    def _line_entries(self) -> Iterator[Entry]:
+        """Each line is a text, empty ones too; for pairs, two texts with a tab between."""
+        columns = ROLES[: 1 + self._wanted.is_pair]
+        for number, (line,) in self._table.rows((0,)):
+            assert isinstance(line, str), "lines are text"
+            if not self._wanted.is_pair:
+                yield Entry(line, columns, (line,))
+                continue
+            text, tab, pair = line.partition("\t")
+            if not tab:
+                reason, advice = "no tab between two texts", "This model reads two texts per row: give `text<TAB>text`."
+                raise RowMalformed(path=self._table.path, row=number, reason=reason, advice=advice)
+            yield Entry((text, pair), columns, (text, pair))
 
-    def _malformed(self, reason: str, *, advice: str) -> RowMalformed:
-        return RowMalformed(path=self._lines.path, row=self._lines.number, reason=reason, advice=advice)
+    def _parquet_chunks(self, batches: Iterator[Any]) -> Iterator[Chunk]:
+        number = 1
+        for batch in batches:
+            texts = zip(*(batch.column(at).to_pylist() for at in self._positions), strict=True)
+            rows = [self._row(cells, number=at) for at, cells in enumerate(texts, start=number)]
+            number += batch.num_rows
+            yield Chunk(rows, batch=batch)
 
-
-def json_entries(lines: Lines, wanted: Wanted) -> Iterator[Entry]:
-    """One JSON object on each line; empty lines are left out. The first object settles which keys are read."""
-    names: tuple[str, ...] | None = None
-    for line in lines:
-        if line.strip():
-            columns = _json_object(line, lines)
-            names = names or wanted.among(list(columns), path=lines.path)
-            texts = [columns.get(name) for name in names]
-            if not all(isinstance(text, str) for text in texts):
-                raise _json_malformed(lines, f"no text under {' and '.join(map(repr, names))}")
-            yield Entry(row=_row(texts), columns=list(columns), values=list(columns.values()))
-
-
-def line_entries(lines: Lines, wanted: Wanted) -> Iterator[Entry]:
-    """Each line is a text, empty ones too; for pairs, two texts with a tab between."""
-    if wanted.text is not None or wanted.pair is not None:
-        raise NothingToPredict(
-            reason=f"'{lines.path}' is read as plain lines, which have no columns",
-            advice="Leave `--text` and `--pair` out, or name the file's `--format`.",
-        )
-    for line in lines:
-        texts = line.split("\t", 1) if wanted.is_pair else [line]
-        if wanted.is_pair and len(texts) != 2:
-            reason, advice = "no tab between two texts", "This model reads two texts per row: give `text<TAB>text`."
-            raise RowMalformed(path=lines.path, row=lines.number, reason=reason, advice=advice)
-        yield Entry(row=_row(texts), columns=("text", "pair")[: len(texts)], values=texts)
-
-
-def _row(texts: Sequence[Any]) -> Row:
-    return texts[0] if len(texts) == 1 else (texts[0], texts[1])
+    def _row(self, cells: Sequence[object], *, number: int) -> Row:
+        texts = [
+            cell if isinstance(cell, str) else plain_text(cell, key=role, path=self._table.path, number=number)
+            for role, cell in zip(ROLES, cells, strict=False)
+        ]
+        return texts[0] if len(texts) == 1 else (texts[0], texts[1])
 
 
-def _json_object(line: str, lines: Lines) -> dict[str, Any]:
+@contextmanager
+def opened_rows(
+    source: Source,
+    wanted: Wanted,
+    *,
+    format: FileFormat = "auto",
+    header: bool | None = None,
+    quoting: bool | None = None,
+    encoding: str = "utf-8",
+) -> Iterator[InputRows]:
+    """The rows of a path or of an open stream; a path is closed afterwards, a stream is left to its owner.
+
+    What is None is as in training, else as it is in most files: a header, and quotes in csv alone.
+    """
+    trained = wanted.trained
+    form = TableForm(
+        format=format,
+        header=_first(header, trained.header, True),
+        quoting=_first(quoting, trained.quoting, "auto"),
+        encoding=encoding,
+        txt_holds="lines",
+        by_options=True,
+        is_echoed=True,
+    )
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise _json_malformed(lines, f"not valid JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise _json_malformed(lines, f"a JSON {type(found).__name__}, not an object")
-    return found
+        table = open_table(source, form=form, otherwise="table" if wanted.names_columns else "lines")
+    except FileEmpty:
+        path = path_of(source)
+        table = RawTable(
+            path=path,
+            columns=(),
+            is_named=False,
+            rows=lambda _: iter(()),
+            format=named_format(path, form=form) or "csv",
+            objects=lambda: iter(()),
+        )
+    try:
+        yield InputRows(table, wanted)
+    finally:
+        table.close()
 
 
-def _json_malformed(lines: Lines, reason: str) -> RowMalformed:
-    advice = 'Each line must be an object with the text in it, e.g. {"text": "..."}; name its key with `--text`.'
-    return RowMalformed(path=lines.path, row=lines.number, reason=reason, advice=advice)
+def _first(*values: Any) -> Any:
+    return next(value for value in values if value is not None)

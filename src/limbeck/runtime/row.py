@@ -16,11 +16,19 @@ def characters(row: Row) -> int:
     return len(row) if isinstance(row, str) else len(row[0]) + len(row[1])
 
 
+def stripped(row: Row) -> Row:
+    """Without white space around its texts, as training has them."""
+    return row.strip() if isinstance(row, str) else (row[0].strip(), row[1].strip())
+
+
 def columns_of(rows: Sequence[Row]) -> list[list[str]]:
-    """The texts of all rows and, if they are pairs, the second texts; rows are all of one kind, and at least one."""
+    """The texts of all rows and, if they are pairs, the second texts; rows are all of one kind, and at least one.
+
+    Without white space around them, as training has them: some tokenizers make another token of a word behind a blank.
+    """
     if isinstance(rows[0], str):
-        return [list(cast(Sequence[str], rows))]
-    return [list(column) for column in zip(*rows, strict=True)]
+        return [[text.strip() for text in cast(Sequence[str], rows)]]
+    return [[text.strip() for text in column] for column in zip(*rows, strict=True)]
 
 
 def refuse_no_list(rows: object, *, pair: bool) -> None:

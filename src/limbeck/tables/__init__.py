@@ -1,5 +1,6 @@
-"""Reading files of rows: csv, tsv, txt, jsonl, parquet and plain lines, each also gzipped, row by row."""
+"""Reading files of rows: csv, tsv, txt, JSON, parquet and plain lines, each also gzipped, row by row."""
 
-from limbeck.tables.table import Record, TableForm, read_table
+from limbeck.tables.formats import TableForm
+from limbeck.tables.table import Record, read_table
 
 __all__ = ["Record", "TableForm", "read_table"]

@@ -1,81 +1,120 @@
-"""Rows of csv and tsv files: every row must have as many cells as the first."""
+"""Rows of csv and tsv files, of which each must have as many cells as the first, and rows of plain lines."""
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
-from pathlib import Path
+from typing import Literal
 
 from limbeck.errors import FileEmpty, RowMalformed
-from limbeck.tables.opening import text_lines
-from limbeck.tables.raw_table import NumberedCells, RawTable, Watch
+from limbeck.tables.formats import TableForm, csv_delimiter
+from limbeck.tables.opening import TextInput
+from limbeck.tables.raw_table import NumberedCells, RawTable
 
 LONGEST_CELL = 1 << 26  # characters; the csv module's own limit of 131,072 is too low for documents
+ONLY_COLUMN = "line"
 NumberedRow = tuple[int, list[str]]
 
 
-def delimited_table(
-    path: Path, *, delimiter: str, header: bool, quoting: bool, encoding: str, watch: Watch
-) -> RawTable:
+def delimited_table(text: TextInput, *, format: Literal["csv", "tsv"], form: TableForm) -> RawTable:
     """A csv or tsv file. Without quoting every " is a plain character and every line is a row."""
-    split = _quoted_rows if quoting else _plain_rows
-    rows = split(path, delimiter=delimiter, encoding=encoding, watch=watch)
+    quoting = format == "csv" if form.quoting == "auto" else form.quoting
+    delimiter = csv_delimiter(text.head(), header=form.header) if format == "csv" else "\t"
+    read = _quoted_rows if quoting else _plain_rows
+    rows = read(text, delimiter=delimiter, form=form)
     first = next(rows, None)
     if first is None:
-        raise FileEmpty(path=path)
-    columns = [cell.strip() for cell in first[1]] if header else [str(number) for number in range(len(first[1]))]
-    body = rows if header else chain([first], rows)
-    even = _even_rows(body, path=path, width=len(columns), quoting=quoting)
-    return RawTable(path=path, columns=columns, is_named=header, rows=lambda positions: _picked(even, positions))
+        raise FileEmpty(path=text.path)
+    columns = [cell.strip() for cell in first[1]] if form.header else [str(number) for number in range(len(first[1]))]
+    body = rows if form.header else chain([first], rows)
+    return RawTable(
+        path=text.path,
+        columns=columns,
+        is_named=form.header,
+        rows=lambda positions: _picked(body, positions, width=len(columns)),
+        format=format,
+        delimiter=delimiter if format == "csv" else ",",
+        is_drained=lambda: text.drained,
+        close=text.close,
+    )
 
 
-def _picked(rows: Iterator[NumberedRow], positions: Sequence[int]) -> Iterator[NumberedCells]:
+def lines_table(text: TextInput, *, form: TableForm) -> RawTable:
+    """A file of plain lines: each that is not blank is a row with one cell; where rows are echoed, every line is."""
+
+    def rows(positions: Sequence[int]) -> Iterator[NumberedCells]:
+        for number, line in enumerate(text.lines(), start=1):
+            if form.is_echoed:
+                yield number, (line,)
+            elif stripped := line.strip():
+                yield number, (stripped,) * len(positions)
+
+    return RawTable(
+        path=text.path,
+        columns=[ONLY_COLUMN],
+        is_named=True,
+        rows=rows,
+        format="lines",
+        is_drained=lambda: text.drained,
+        close=text.close,
+    )
+
+
+def _picked(rows: Iterator[NumberedRow], positions: Sequence[int], *, width: int) -> Iterator[NumberedCells]:
+    if list(positions) == list(range(width)):
+        return rows
     pick: Callable[[list[str]], tuple[object, ...]]
     pick = itemgetter(*positions) if len(positions) > 1 else lambda cells: tuple(cells[at] for at in positions)
     return ((number, pick(cells)) for number, cells in rows)
 
 
-def _plain_rows(path: Path, *, delimiter: str, encoding: str, watch: Watch) -> Iterator[NumberedRow]:
-    # Lines end at \n alone: a stray \r inside a text must not cut it.
-    lines = text_lines(path, encoding=encoding, newline="\n", watch=watch)
-    for number, line in enumerate(lines, start=1):
-        cells = line.rstrip("\r\n").split(delimiter)
-        if len(cells) > 1 or cells[0].strip():
-            yield number, cells
-
-
-def _quoted_rows(path: Path, *, delimiter: str, encoding: str, watch: Watch) -> Iterator[NumberedRow]:
-    csv.field_size_limit(LONGEST_CELL)
-    lines = text_lines(path, encoding=encoding, newline="", watch=watch)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        number = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            raise RowMalformed(path=path, row=number, reason=str(error), advice=_STRAY_QUOTE) from None
-        if cells is None:
-            return
-        if len(cells) > 1 or (cells and cells[0].strip()):
-            yield number, cells
-
-
-def _even_rows(rows: Iterator[NumberedRow], *, path: Path, width: int, quoting: bool) -> Iterator[NumberedRow]:
-    for number, cells in rows:
-        if len(cells) != width:
-            counts = f"{len(cells)} cells instead of {width}"
-            advice = _advice(cells, quoting=quoting, too_many=len(cells) > width)
-            raise RowMalformed(path=path, row=number, reason=counts, advice=advice)
+def _plain_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+    width = 0  # until the first row that is not blank has set it
+    for number, line in enumerate(text.lines(), start=1):
+        cells = line.split(delimiter)
+        if len(cells) != width or width == 1:
+            if _is_blank(cells):
+                continue
+            width = width or len(cells)
+            if len(cells) != width:
+                raise _uneven(cells, width, text=text, number=number, form=form, quoting=False)
         yield number, cells
 
 
-def _advice(cells: Sequence[str], *, quoting: bool, too_many: bool) -> str:
-    if quoting:
-        return _UNQUOTED_DELIMITER if too_many else _STRAY_QUOTE
-    has_quote = any('"' in cell for cell in cells)
-    return 'Correct the row, or say quoting = true if " encloses cells in this file.' if has_quote else _CORRECT
+def _quoted_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # the module offers this process-wide only
+    reader = csv.reader(text.lines_with_ends(), delimiter=delimiter, strict=True)
+    number, width = 1, -1
+    try:
+        for cells in reader:
+            if len(cells) == width:  # in a table of one column "" is an empty text, and an empty line is no row
+                yield number, cells
+            elif not _is_blank(cells):
+                width = len(cells) if width < 0 else width
+                if len(cells) != width:
+                    raise _uneven(cells, width, text=text, number=number, form=form, quoting=True)
+                yield number, cells
+            number = reader.line_num + 1
+    except csv.Error as error:
+        advice = f'Correct the row, or {form.say("quoting", "false")} if " is a plain character in this file.'
+        reason = f"not valid csv: {error}"
+        raise RowMalformed(path=text.path, row=number, reason=reason, advice=advice) from None
 
 
-_CORRECT = "Correct the row: the cells of every row must be those of the first."
-_STRAY_QUOTE = 'Correct the row, or say quoting = false in the recipe if " is a plain character in this file.'
-_UNQUOTED_DELIMITER = 'Enclose cells that hold the delimiter in ", or give the file as tsv.'
+def _is_blank(cells: Sequence[str]) -> bool:
+    return not cells or (len(cells) == 1 and not cells[0].strip())
+
+
+def _uneven(
+    cells: Sequence[str], width: int, *, text: TextInput, number: int, form: TableForm, quoting: bool
+) -> RowMalformed:
+    reason = f"{len(cells)} cells instead of {width}"
+    if quoting and len(cells) > width:
+        advice = 'Enclose cells that hold the delimiter in ", or give the file as tsv.'
+    elif quoting:
+        advice = f'Correct the row, or {form.say("quoting", "false")} if " is a plain character in this file.'
+    elif any('"' in cell for cell in cells):
+        advice = f'Correct the row, or {form.say("quoting", "true")} if " encloses cells in this file.'
+    else:
+        advice = "Correct the row: the cells of every row must be those of the first."
+    return RowMalformed(path=text.path, row=number, reason=reason, advice=advice)

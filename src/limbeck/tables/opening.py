@@ -1,29 +1,42 @@
-"""Opening a file as bytes or as lines of text, gzipped or not; what is wrong with it is said with its row."""
+"""Text out of a file, a pipe or a stream, gzipped or not, in blocks and lines; faults are reported with their row."""
 
 import codecs
 import gzip
 import io
+import os
+import re
+import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TextIO, TypeAlias, cast
 
-from limbeck.errors import BytesUndecodable, FileMissing, FileUnreadable
+from limbeck.errors import BytesUndecodable, DataError, FileMissing, FileUnreadable
+from limbeck.tables.formats import DEFAULT, FIRST_LINES, TableForm
 from limbeck.tables.raw_table import Watch, unwatched
 
+Source: TypeAlias = str | Path | BinaryIO | TextIO
 GZIP_MAGIC = b"\x1f\x8b"
-PIECE = 1 << 20
+BUFFER_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 16
+MOST_HEAD = 1 << 22  # characters looked at for FIRST_LINES lines; they may be long
+BYTE_ORDER_MARK = "\ufeff"
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+WITHOUT_HALVES = ("utf-8", "utf-16", "utf-32", "gb", "big5", "iso8859", "cp", "ascii", "latin")  # decode to whole text
 
 
 class _Watched(io.RawIOBase):
-    """A file that tells how much of it has been read."""
+    """A file that reports how much of it has been read."""
 
     def __init__(self, raw: io.FileIO, watch: Watch) -> None:
         self._raw, self._watch = raw, watch
 
     def readable(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
 
     def readinto(self, buffer: Any) -> int:
         count = self._raw.readinto(buffer) or 0
@@ -35,75 +48,223 @@ class _Watched(io.RawIOBase):
         super().close()
 
 
+def path_of(source: Source) -> Path:
+    """The path, or for a stream a name for messages."""
+    return Path(source) if isinstance(source, str | Path) else Path(str(getattr(source, "name", "<stream>")))
+
+
 @contextmanager
-def opened(path: Path, *, watch: Watch = unwatched) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked if it starts as gzip does, whatever its name."""
+def opened(source: Source, *, watch: Watch = unwatched) -> Iterator[BinaryIO | TextIO]:
+    """The bytes, unpacked if they start as gzip does, whatever the name; of a stream that gives only text, the text.
+
+    A path is closed afterwards, a stream is left to its owner.
+    """
+    if isinstance(source, str | Path):
+        with io.BufferedReader(_Watched(_opened_file(Path(source)), watch), BUFFER_BYTES) as file:
+            yield from _unpacked(file, path=Path(source))
+        return
+    inner = source.buffer if isinstance(source, io.TextIOWrapper) else source
+    if isinstance(inner, io.BufferedReader):
+        yield from _unpacked(inner, path=path_of(source))
+    else:
+        yield inner
+
+
+def _opened_file(path: Path) -> io.FileIO:
     try:
-        raw = io.FileIO(str(path))
+        return io.FileIO(str(path))
     except FileNotFoundError:
         beside = [inner.name for inner in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise FileMissing(path=path.name, looked_in=[path.parent.resolve()], beside=beside) from None
+        raise FileMissing(path=str(path), looked_in=[path.parent.resolve()], beside=beside) from None
     except OSError as error:  # a folder, or a file that this user may not read
         advice = "Give a file of rows that you may read."
         reason = str(error.strerror or error)
         raise FileUnreadable(path=path, kind="rows", reason=reason, advice=advice) from None
-    with io.BufferedReader(_Watched(raw, watch), PIECE) as plain:
-        if plain.peek(2)[:2] != GZIP_MAGIC:
-            yield plain
-            return
-        try:
-            with gzip.GzipFile(fileobj=plain) as unpacked:
-                yield cast(BinaryIO, unpacked)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            advice = "Pack the file again, or fetch it again from where it is whole."
-            reason = f"{error}; the file may be cut off"
-            raise FileUnreadable(path=path, kind="gzip", reason=reason, advice=advice) from None
 
 
-def text_lines(path: Path, *, encoding: str, newline: str, watch: Watch = unwatched) -> Iterator[str]:
-    r"""The lines with their ends, without a byte order mark. `newline` as in `open`: "\n" or "" (\r ends lines too)."""
+def _unpacked(file: "io.BufferedReader[Any]", *, path: Path) -> Iterator[BinaryIO]:
+    if not file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+        yield file
+        return
     try:
-        codecs.lookup(encoding)
-    except LookupError:
-        advice = 'Correct `encoding`, e.g. "utf-8", "utf-16", "latin-1" or "gb18030".'
-        reason = "no encoding has that name"
-        raise FileUnreadable(path=path, kind=f"{encoding} text", reason=reason, advice=advice) from None
-    with opened(path, watch=watch) as stream:
-        text = io.TextIOWrapper(stream, encoding=encoding, newline=newline)
-        try:
-            if first := text.readline().removeprefix("\ufeff"):
-                yield first
-            yield from text
-        except UnicodeError:
-            raise _undecodable(path, encoding=encoding) from None
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            yield cast(BinaryIO, unpacked)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        advice = "Pack the file again, or fetch it again from where it is whole."
+        reason = f"{error}; the file may be cut off"
+        raise FileUnreadable(path=path, kind="gzip", reason=reason, advice=advice) from None
 
 
-def _undecodable(path: Path, *, encoding: str) -> BytesUndecodable:
-    """Read again from the start, to say in which line the bytes stand and which they are."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    line = 1
-    with opened(path) as stream:
-        while True:
-            piece = stream.read(PIECE)
-            state = decoder.getstate()
+class TextInput:
+    """The text of a source without a byte order mark, read once, in blocks or in lines.
+
+    `head` looks ahead and takes nothing away. `is_live`: the source is a pipe or a terminal. `drained`: it is, and the
+    next line would have to be waited for: what has been read so far should be answered first.
+    """
+
+    def __init__(self, source: Source, *, form: TableForm = DEFAULT, watch: Watch = unwatched) -> None:
+        self.path, self.drained = path_of(source), False
+        self.is_live, self._form = False, form
+        self._reading = self._read(source, watch)
+        self._ahead: list[str] = []
+        self._fault: DataError | None = None
+
+    def head(self) -> str:
+        """The first lines: FIRST_LINES or more where there are as many; of a pipe, those that came with the first."""
+        while not self._has_head():
             try:
-                line += decoder.decode(piece, final=not piece).count("\n")
-            except UnicodeError:
-                decoder.setstate(state)
-                lines, found = _first_bad_bytes(decoder, piece)
-                return BytesUndecodable(path=path, row=line + lines, encoding=encoding, found=found)
-            if not piece:  # cannot happen: the same bytes have failed before
-                return BytesUndecodable(path=path, row=line, encoding=encoding, found=b"")
+                block = next(self._reading, None)
+            except DataError as fault:
+                if not self._ahead:
+                    raise
+                self._fault = fault  # the rows before it come first
+                break
+            if block is None:
+                break
+            self._ahead.append(block)
+        return "".join(self._ahead)
+
+    def blocks(self) -> Iterator[str]:
+        """All of it in pieces as they arrive."""
+        ahead, self._ahead = self._ahead, []
+        yield from ahead
+        if self._fault is not None:
+            raise self._fault
+        yield from self._reading
+
+    def lines(self) -> Iterator[str]:
+        r"""The lines without their ends; only \n and \r\n end a line: a stray \r inside a text must not cut it."""
+        pending: list[str] = []  # the pieces of a line whose end has not come yet
+        for block in self.blocks():
+            first, *lines = block.split("\n")
+            pending.append(first)
+            if not lines:
+                continue
+            lines.insert(0, "".join(pending))
+            pending = [lines.pop()]
+            if "\r" in block or "\r" in lines[0]:
+                lines = [line.removesuffix("\r") for line in lines]
+            if not self.is_live:
+                yield from lines
+                continue
+            for place, line in enumerate(lines, start=1):
+                self.drained = place == len(lines)
+                yield line
+        if last := "".join(pending):
+            yield last.removesuffix("\r")
+
+    def lines_with_ends(self) -> Iterator[str]:
+        r"""The lines as csv readers want them: \n, \r\n and \r alone end a line, and stay at its end."""
+        pending: list[str] = []
+        for block in self._whole_line_ends():
+            lines = list(io.StringIO(block, newline=""))
+            if pending:
+                lines[0] = "".join([*pending, lines[0]])
+                pending = []
+            if lines[-1][-1] not in "\r\n":
+                pending.append(lines.pop())
+            if not self.is_live:
+                yield from lines
+                continue
+            for place, line in enumerate(lines, start=1):
+                self.drained = place == len(lines)
+                yield line
+        if pending:
+            yield "".join(pending)
+
+    def close(self) -> None:
+        """Close the file; nothing more can be read."""
+        self._reading.close()
+
+    def _whole_line_ends(self) -> Iterator[str]:
+        r"""Blocks that are never empty, and never end between \r and \n."""
+        decoder = io.IncrementalNewlineDecoder(None, translate=False)
+        for block in self.blocks():
+            if text := decoder.decode(cast(Any, block)):
+                yield text
+        if text := decoder.decode(cast(Any, ""), final=True):
+            yield text
+
+    def _has_head(self) -> bool:
+        if self._fault is not None or not self._ahead:
+            return self._fault is not None
+        size = sum(map(len, self._ahead))
+        ends = sum(block.count("\n") for block in self._ahead)
+        if ends >= FIRST_LINES or size >= MOST_HEAD:
+            return True
+        return self.is_live and ends > 0
+
+    def _read(self, source: Source, watch: Watch) -> Generator[str, None, None]:
+        decoder = _decoder(self._form, path=self.path)
+        with opened(source, watch=watch) as stream:
+            if isinstance(stream, io.TextIOBase):
+                texts: Iterator[str] = (LONE_SURROGATE.sub("\ufffd", line) for line in iter(stream.readline, ""))
+            else:
+                self.is_live = _is_live(cast(BinaryIO, stream))
+                texts = self._decoded(cast(BinaryIO, stream), decoder)
+            is_first = True
+            for text in texts:
+                text = text.removeprefix(BYTE_ORDER_MARK) if is_first else text
+                if text:
+                    is_first = False
+                    yield text
+
+    def _decoded(self, stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
+        read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)  # what has arrived, not a full block
+        may_have_halves = not codecs.lookup(self._form.encoding).name.startswith(WITHOUT_HALVES)
+        line_ends = 0
+        block = b"more"
+        while block:
+            block = read(BLOCK_BYTES)
+            fault = None
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeError as error:
+                text, found = _before_fault(error, block)
+                row = line_ends + text.count("\n") + 1
+                fault = self._undecodable(found, row=row)
+            yield LONE_SURROGATE.sub("\ufffd", text) if may_have_halves else text
+            if fault is not None:
+                raise fault
+            line_ends += text.count("\n")
+
+    def _undecodable(self, found: bytes, *, row: int) -> BytesUndecodable:
+        advice = "Save the file as UTF-8, or name its encoding, e.g. --encoding gb18030."
+        return BytesUndecodable(
+            path=self.path,
+            row=row,
+            encoding=self._form.encoding,
+            found=found,
+            advice=advice if self._form.by_options else "",
+        )
 
 
-def _first_bad_bytes(decoder: codecs.IncrementalDecoder, piece: bytes) -> tuple[int, bytes]:
-    """Lines before the first byte that does not decode, and the bytes around it."""
-    lines = 0
-    for place in range(len(piece)):
-        try:
-            lines += decoder.decode(piece[place : place + 1]).count("\n")
-        except UnicodeDecodeError as error:
-            return lines, error.object[error.start : error.end] or error.object[-1:]
-        except UnicodeError:  # UTF-16 without a byte order mark says no more than this
-            return lines, piece[: place + 1][-4:]
-    return lines, decoder.getstate()[0]  # the file ends within a character
+def text_lines(path: Path, *, encoding: str) -> Iterator[str]:
+    r"""The lines of a file without their ends, which are \n and \r\n."""
+    return TextInput(path, form=TableForm(encoding=encoding)).lines()
+
+
+def _before_fault(error: UnicodeError, block: bytes) -> tuple[str, bytes]:
+    """The text before the first bytes that do not decode, and these bytes."""
+    if not isinstance(error, UnicodeDecodeError):  # UTF-16 without a byte order mark says no more than this
+        return "", block[:4]
+    before = error.object[: error.start].decode(error.encoding, "replace")
+    return before, error.object[error.start : error.end] or error.object[-1:]
+
+
+def _decoder(form: TableForm, *, path: Path) -> codecs.IncrementalDecoder:
+    try:
+        return codecs.getincrementaldecoder(form.encoding)()
+    except LookupError:
+        key = "--encoding" if form.by_options else "encoding"
+        advice = f'Correct `{key}`, e.g. "utf-8", "utf-16", "latin-1" or "gb18030".'
+        reason = "no encoding has that name"
+        raise FileUnreadable(path=path, kind=f"{form.encoding} text", reason=reason, advice=advice) from None
+
+
+def _is_live(stream: BinaryIO) -> bool:
+    """Whether reading may have to wait for someone: a pipe, a socket or a terminal, but no file on a disk."""
+    try:
+        return not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, AttributeError):
+        return False  # bytes in memory

@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from limbeck.errors import ColumnMissing
-from limbeck.recipe.corpus import Column
+from limbeck.tables.formats import Column, KnownFormat
 
-Watch = Callable[[int], None]  # told how many more bytes of the file were read
-Cells = tuple[object, ...]
+Watch = Callable[[int], None]  # called with how many more bytes of the file were read
+Cells = Sequence[object]
 NumberedCells = tuple[int, Cells]
+NumberedObject = tuple[int, dict[str, Any]]
 
 
 class Absent:
-    """Stands for a cell whose key a JSON row lacks; None is a null that is there."""
+    """The type of the cell of a JSON row that lacks the key; None is a null that is there."""
 
 
 ABSENT = Absent()
@@ -24,19 +26,33 @@ def unwatched(amount: int) -> None:
     del amount
 
 
+def _never() -> bool:
+    return False
+
+
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class RawTable:
     """An opened file.
 
     `rows(positions)` gives, for each row, its number and the cells at these positions of `columns`; it can be
     called once. The number is the one a person would look for: in text files the line (from 1, header and blank
-    lines counted; of a quoted row that goes over several lines the first), in parquet the row (from 1).
+    lines counted; of a quoted row that goes over several lines the first), in parquet and JSON arrays the row (from 1).
     """
 
     path: Path
     columns: Sequence[str]  # without a header: "0", "1", …
     is_named: bool
     rows: Callable[[Sequence[int]], Iterator[NumberedCells]]
+    format: KnownFormat | None = None
+    delimiter: str = ","  # of csv
+    objects: Callable[[], Iterator[NumberedObject]] | None = None  # of JSON, in place of `rows`: with keys of their own
+    batches: Callable[[int], Iterator[Any]] | None = None  # of parquet, in place of `rows`: so many rows at a time
+    is_drained: Callable[[], bool] = _never  # whether the next row of a pipe would have to be waited for
+    close: Callable[[], None] = _nothing
 
 
 def find_column(table: RawTable, column: Column, *, key: str) -> int:
@@ -46,3 +62,10 @@ def find_column(table: RawTable, column: Column, *, key: str) -> int:
     if isinstance(column, str) and column in table.columns:
         return list(table.columns).index(column)
     raise ColumnMissing(path=table.path, column=str(column), key=key, columns=list(table.columns))
+
+
+def find_column_as_text(table: RawTable, column: Column, *, key: str) -> int:
+    """As `find_column` where numbers come as text too, from a command line: "2" is the third column if none has that
+    name."""
+    is_number = isinstance(column, str) and column.isdecimal() and column not in table.columns
+    return find_column(table, int(column) if is_number else column, key=key)

@@ -2,36 +2,16 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
-from limbeck.delimiters import csv_delimiter
-from limbeck.errors import FileEmpty, FileUnreadable, RowMalformed
-from limbeck.recipe.corpus import Column, CorpusSection, FileFormat
-from limbeck.recipe.transfer import Transfer
-from limbeck.tables.delimited import delimited_table
-from limbeck.tables.json_lines import json_table
-from limbeck.tables.opening import text_lines
-from limbeck.tables.parquet import parquet_table
-from limbeck.tables.plain_lines import lines_table
-from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, unwatched
-
-KnownFormat = Literal["csv", "tsv", "jsonl", "parquet", "lines"]
-ENDINGS: dict[str, KnownFormat] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-
-
-FIRST_LINES = 20  # tell what stands between cells
+from limbeck.errors import FileEmpty, RowMalformed
+from limbeck.tables.delimited import delimited_table, lines_table
+from limbeck.tables.formats import Column, TableForm, format_by_content, known_format, named_format
+from limbeck.tables.json_rows import json_table
+from limbeck.tables.opening import Source, TextInput, path_of
+from limbeck.tables.parquet import parquet_table, starts_as_parquet
+from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
 
 
 class Record(NamedTuple):
@@ -39,28 +19,6 @@ class Record(NamedTuple):
 
     number: int
     values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class TableForm:
-    """How a file is to be read; the fields mean what they mean in the recipe."""
-
-    format: FileFormat = "auto"
-    header: bool = True
-    quoting: Literal["auto"] | bool = "auto"
-    encoding: str = "utf-8"
-    txt_holds: Literal["tsv", "lines"] = "tsv"  # what "auto" takes a .txt file for
-
-    @classmethod
-    def of(cls, section: CorpusSection | Transfer) -> "TableForm":
-        """As a section of the recipe says."""
-        return cls(
-            format=section.format,
-            header=section.header,
-            quoting=section.quoting,
-            encoding=section.encoding,
-            txt_holds="lines" if isinstance(section, Transfer) else "tsv",
-        )
 
 
 def read_table(
@@ -78,7 +36,7 @@ def read_table(
     so is a file without any row.
     """
     table = open_table(path, form=form, watch=watch)
-    if "text" in columns and known_format(path, form=form) == "lines":
+    if "text" in columns and table.format == "lines":
         columns = {**columns, "text": 0}
     yield from table_records(table, columns=columns, where=where or {})
 
@@ -86,7 +44,7 @@ def read_table(
 def table_records(table: RawTable, *, columns: Mapping[str, Column], where: Mapping[str, str]) -> Iterator[Record]:
     """The rows of a table that is open already, as `read_table` gives those of a file."""
     wanted = [find_column(table, name, key=key) for key, name in columns.items()]
-    conditions = {_condition_column(table, name): value for name, value in where.items()}
+    conditions = {find_column_as_text(table, name, key="where"): value for name, value in where.items()}
     keys = [*columns, *(f"where.{table.columns[position]}" for position in conditions)]
     path, is_empty = table.path, True
     for number, cells in table.rows([*wanted, *conditions]):
@@ -98,51 +56,33 @@ def table_records(table: RawTable, *, columns: Mapping[str, Column], where: Mapp
         raise FileEmpty(path=path)
 
 
-def open_table(path: Path, *, form: TableForm, watch: Watch = unwatched) -> RawTable:
-    """The file as a table whose cells are still what the file holds."""
-    match kind := known_format(path, form=form):
+def open_table(
+    source: Source,
+    *,
+    form: TableForm,
+    watch: Watch = unwatched,
+    otherwise: Literal["refuse", "table", "lines"] = "refuse",
+) -> RawTable:
+    """The file or stream as a table whose cells are still what it holds. Raises FileEmpty where it holds no row.
+
+    `otherwise` is for a source of which neither the form nor the ending names the format: refuse it, or go by its
+    first lines; what is neither parquet nor JSON is then csv or tsv ("table"), or plain lines.
+    """
+    path = path_of(source)
+    format = known_format(path, form=form) if otherwise == "refuse" else named_format(path, form=form)
+    if format == "parquet" or (format is None and starts_as_parquet(source)):
+        return parquet_table(source, watch=watch)
+    text = TextInput(source, form=form, watch=watch)
+    format = format or format_by_content(text.head(), is_table=otherwise == "table")
+    match format:
         case "csv" | "tsv":
-            return delimited_table(
-                path,
-                delimiter=_csv_delimiter(path, encoding=form.encoding) if kind == "csv" else "\t",
-                header=form.header,
-                quoting=kind == "csv" if form.quoting == "auto" else form.quoting,
-                encoding=form.encoding,
-                watch=watch,
-            )
+            return delimited_table(text, format=format, form=form)
         case "jsonl":
-            return json_table(path, encoding=form.encoding, watch=watch)
-        case "parquet":
-            return parquet_table(path, watch=watch)
+            return json_table(text, form=form)
         case "lines":
-            return lines_table(path, encoding=form.encoding, watch=watch)
+            return lines_table(text, form=form)
         case _:
-            assert_never(kind)
-
-
-def _csv_delimiter(path: Path, *, encoding: str) -> str:
-    return csv_delimiter([*islice(text_lines(path, encoding=encoding, newline=""), FIRST_LINES)])
-
-
-def known_format(path: Path, *, form: TableForm) -> KnownFormat:
-    """The kind of file that "auto" means for this name, or the one that was asked for."""
-    if form.format != "auto":
-        return form.format
-    name = path.name.lower().removesuffix(".gz")
-    ending = Path(name).suffix
-    if ending == ".txt":
-        return form.txt_holds
-    if ending not in ENDINGS:
-        known = ", ".join([*ENDINGS, ".txt"])
-        reason = f"its ending '{ending}' says nothing; known endings: {known}, each also with .gz"
-        raise FileUnreadable(path=path, kind="rows", reason=reason)
-    return ENDINGS[ending]
-
-
-def _condition_column(table: RawTable, name: str) -> int:
-    """The keys of `where` are always text in TOML, so "2" may mean the third column."""
-    by_number = name.isdigit() and name not in table.columns
-    return find_column(table, int(name) if by_number else name, key="where")
+            assert_never(format)
 
 
 def _as_text(cell: object, *, key: str, path: Path, number: int) -> str:

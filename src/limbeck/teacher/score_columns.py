@@ -12,8 +12,9 @@ import numpy.typing as npt
 from limbeck.errors import AnswerMalformed, ClassColumnsMissing, ClassUnknown, FileEmpty
 from limbeck.recipe.corpus import Column
 from limbeck.recipe.teacher import FileTeacher
+from limbeck.tables import TableForm
 from limbeck.tables.raw_table import ABSENT, NumberedCells, RawTable, find_column
-from limbeck.tables.table import TableForm, open_table
+from limbeck.tables.table import open_table
 
 Meaning = Literal["probabilities", "logits"]
 Values = npt.NDArray[np.float32]  # (rows, classes), as the file has them
@@ -48,7 +49,7 @@ class ScoreColumns:
 
 def form_of(section: FileTeacher) -> TableForm:
     """How the file is to be read."""
-    return TableForm(format=section.format, header=section.header, quoting=section.quoting, encoding=section.encoding)
+    return TableForm.of(section)
 
 
 def find_score_columns(section: FileTeacher, *, classes: Sequence[str]) -> ScoreColumns:

@@ -1,15 +1,14 @@
 """The texts of a bench: out of a file, or our own; in an order in which any first few are of all lengths."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import gcd
 from pathlib import Path
 
 from limbeck.errors import FileEmpty, NothingToPredict
-from limbeck.runtime.entries import Entry, Table, Wanted, detect_format, json_entries, line_entries
-from limbeck.runtime.lines import Lines, opened
-from limbeck.runtime.row import Row, characters
+from limbeck.runtime.entries import Wanted, opened_rows
+from limbeck.runtime.row import Row, characters, stripped
 from limbeck.timing.sample_texts import CHINESE, ENGLISH
 
 MOST_ROWS = 4_096
@@ -39,21 +38,12 @@ def file_rows(file: TextFile, *, pair: bool) -> list[Row]:
     if file.pair is not None and not pair:
         raise NothingToPredict(reason="the models read one text per row, not two", advice="Leave `--pair` out.")
     wanted = Wanted(text=file.text, pair=file.pair, is_pair=pair)
-    with opened(file.path, encoding="utf-8") as lines:
-        entries = _entries(lines, wanted, header=file.header)
-        rows = list(islice((entry.row for entry in entries if characters(entry.row)), MOST_ROWS))
+    with opened_rows(file.path, wanted, header=file.header) as found:
+        texts = (stripped(entry.row) for entry in found.entries())
+        rows = list(islice((row for row in texts if characters(row)), MOST_ROWS))
     if not rows:
         raise FileEmpty(path=file.path)
     return rows
-
-
-def _entries(lines: Lines, wanted: Wanted, *, header: bool) -> Iterator[Entry]:
-    format = detect_format(lines, columns_named=wanted.text is not None or wanted.pair is not None)
-    if format == "jsonl":
-        return json_entries(lines, wanted)
-    if format == "lines":
-        return line_entries(lines, wanted)
-    return Table(lines, wanted, format=format, header=header).entries()
 
 
 def mixed(rows: Sequence[Row]) -> list[Row]:

@@ -57,7 +57,8 @@ def sample_of(sources: Sequence[TextSource]) -> list[str]:
 
 def _file(section: Transfer, path: Path, columns: dict[str, Column], *, name: str) -> TextSource:
     def records(watch: Watch) -> Iterator[Record]:
-        return read_table(path, form=TableForm.of(section), columns=columns, where=section.where, watch=watch)
+        form = TableForm.of(section, txt_holds="lines")
+        return read_table(path, form=form, columns=columns, where=section.where, watch=watch)
 
     return TextSource(name, path.stat().st_size if path.is_file() else 0, records)
 

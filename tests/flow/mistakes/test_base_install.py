@@ -70,6 +70,34 @@ def test_predict_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
     assert done.stdout.endswith("\tgorgeous\n")
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tab", "rows.jsonl", "rows.json"])
+def test_predict_reads_every_kind_of_text_without_pyarrow(model: Path, tmp_path: Path, name: str) -> None:
+    content = {".csv": "id,text\n7,a film\n", ".tab": "id\ttext\n7\ta film\n", ".json": '[{"id": 7, "text": "a film"}]'}
+    path = tmp_path / name
+    path.write_text(content.get(path.suffix, '{"id": 7, "text": "a film"}\n'), encoding="utf-8")
+
+    done = without(HEAVY, "predict", str(model), str(path))
+
+    assert done.returncode == 0, done.stderr
+    assert "a film" in done.stdout
+
+
+@pytest.mark.parametrize(("names", "purpose"), [(("a.parquet",), "reading"), (("a.csv", "--out", "b.pq"), "writing")])
+def test_parquet_without_pyarrow_is_told_with_the_extra_that_brings_it(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], purpose: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("text\na film\n", encoding="utf-8")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+
+    done = without(HEAVY, "predict", str(model), *names)
+
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[0].endswith(f"{purpose} parquet files needs the package 'pyarrow'")
+    assert "limbeck[train]" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.parquet"]
+
+
 def test_bench_needs_nothing_heavy_as_long_as_no_teacher_is_asked_for(model: Path) -> None:
     arguments = ("bench", str(model), "--seconds", "0.01", "--threads", "1", "--batch", "2")
 

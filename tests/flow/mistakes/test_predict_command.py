@@ -1,5 +1,6 @@
 """`limbeck predict` in clumsy hands: wrong folders, wrong files, wrong columns, and pipes that close."""
 
+import csv
 import gzip
 import json
 import os
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 Command = Callable[..., Any]
@@ -29,12 +31,16 @@ def test_in_its_run_a_model_knows_what_its_text_was_called(
     kept = shutil.copytree(model, tmp_path / "run" / "models" / "small")
     recipe = tmp_path / "run" / "recipe.toml"
 
-    recipe.write_text('[corpus]\ntext = "body"\n', encoding="utf-8")
-    known = limbeck("predict", kept, rows)
-
-    assert known.code == 0
-    assert known.out.splitlines()[0].startswith("name,body,label,")
-    for other in ("[corpus]\ntext = 1\n", 'corpus = "body"\n', "no toml"):
+    for own in ('[corpus]\ntext = "body"\n', "[corpus]\ntext = 1\n"):
+        recipe.write_text(own, encoding="utf-8")
+        known = limbeck("predict", kept, rows)
+        assert known.code == 0, known.err
+        assert known.out.splitlines()[0].startswith("name,body,label,")
+        assert known.out == limbeck("predict", kept, rows, "--text", "body").out
+    recipe.write_text("[corpus]\ntext = 1\nheader = false\n", encoding="utf-8")
+    assert limbeck("predict", kept, rows).out == limbeck("predict", model, rows, "--text", "1", "--no-header").out
+    assert limbeck("predict", kept, rows, "--header").out == known.out
+    for other in ("[corpus]\ntext = 7\n", 'corpus = "body"\n', "no toml"):
         recipe.write_text(other, encoding="utf-8")
         assert limbeck("predict", kept, rows).refused_with("has no column 'text'", "--text")
 
@@ -185,6 +191,44 @@ def test_odd_texts_pass_through_the_command(
     assert [line.split("\t", 2)[2] for line in lines] == list(odd_texts.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rows.tab", "id\ttext\n7\ta film\n\n8\ta road\n"),
+        ("rows.json", '[{"id": 7, "text": "a film"}, {"id": 8, "text": "a road"}]'),
+        ("rows.csv", "id, text\n7,a film\n8,a road\n"),
+        ("rows.csv", "id;text\n7;a film\n8;a road\n"),
+    ],
+)
+def test_files_are_read_as_in_training(model: Path, tmp_path: Path, limbeck: Command, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+
+    answer = limbeck("predict", model, tmp_path / name, "--json")
+
+    assert answer.code == 0, answer.err
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    assert [(str(row["id"]), row["text"]) for row in rows] == [("7", "a film"), ("8", "a road")]
+
+
+def test_formats_that_are_not_read_are_refused_with_what_to_do(model: Path, tmp_path: Path, limbeck: Command) -> None:
+    (tmp_path / "rows.xlsx").write_bytes(b"PK")
+
+    assert limbeck("predict", model, tmp_path / "rows.xlsx").refused_with(".xlsx files are not supported", "as csv")
+
+
+def test_parquet_goes_in_and_comes_out(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:
+    labelled, again = tmp_path / "labelled.parquet", tmp_path / "again.csv"
+
+    assert limbeck("predict", model, rows, "--text", "body", "--out", labelled).code == 0
+    assert limbeck("predict", model, labelled, "--text", "body", "--out", again).code == 0
+
+    first = pq.read_table(labelled).to_pylist()
+    assert [row["name"] for row in first] == ["first", "second"]
+    assert all(isinstance(row["probability_positive"], float) for row in first)
+    second = list(csv.DictReader(again.read_text(encoding="utf-8").splitlines()))
+    assert [row["predicted_label"] for row in second] == [row["label"] for row in first]
+
+
 # ---- options ----
 
 
@@ -237,15 +281,15 @@ def test_an_output_that_cannot_be_what_its_ending_says_is_refused(
     objects.write_text('{"text": "a film"}\n', encoding="utf-8")
 
     for arguments, words in [
-        (
-            (rows, "--text", "body", "--out", tmp_path / "out.parquet"),
-            ("does not write .parquet", ".csv, .tsv or .jsonl"),
-        ),
+        ((rows, "--text", "body", "--out", tmp_path / "out.xlsx"), ("does not write .xlsx", ".csv, .tsv, .jsonl")),
         (
             (rows, "--text", "body", "--json", "--out", tmp_path / "out.csv"),
             ("--json", "this is csv", "Name it .jsonl"),
         ),
-        ((objects, "--out", tmp_path / "out.csv"), ("JSON lines cannot be written as csv", "name the output .jsonl")),
+        (
+            (objects, "--out", tmp_path / "out.csv"),
+            ("JSON lines cannot be written as csv", "name the output .jsonl or .parquet"),
+        ),
     ]:
         assert limbeck("predict", model, *arguments).refused_with(*words)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["objects.jsonl", "rows.csv"]
@@ -269,7 +313,7 @@ def test_a_mistake_in_the_middle_leaves_an_earlier_output_alone(
 
     answer = limbeck("predict", model, rows, "--text", "body", "--out", tmp_path / "earlier.csv")
 
-    assert answer.refused_with("row 4", "3 fields where there are 2 columns")
+    assert answer.refused_with("row 4", "3 cells instead of 2")
     assert (tmp_path / "earlier.csv").read_text(encoding="utf-8") == "what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["earlier.csv", "rows.csv"]
 

@@ -21,7 +21,7 @@ CLASSES = ["negative", "positive"]
 def read(path: Path) -> list[dict[str, Any]]:
     """The rows of a file, as the kind it is."""
     match path.suffix:
-        case ".jsonl":
+        case ".jsonl" | ".ndjson":
             return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         case ".csv":
             with path.open(encoding="utf-8", newline="") as file:
@@ -30,7 +30,7 @@ def read(path: Path) -> list[dict[str, Any]]:
             return list(pq.read_table(path).to_pylist())
 
 
-@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv", "labels.parquet"])
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.ndjson", "labels.csv", "labels.parquet", "labels.pq"])
 @pytest.mark.parametrize("rows_at_a_time", [1, 1000])
 def test_every_labelled_row_is_written_with_a_probability_for_each_class(
     labels: TeacherLabels,
@@ -58,7 +58,7 @@ def test_every_labelled_row_is_written_with_a_probability_for_each_class(
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".partial"] == []
 
 
-@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv", "labels.parquet"])
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.ndjson", "labels.csv", "labels.parquet", "labels.pq"])
 def test_texts_of_any_kind_come_back_as_they_were(tmp_path: Path, name: str) -> None:
     texts = ['two\nlines, "quoted"', "三", "", " tab\t"]
     rows = Rows.of(ids=["a", "b", "c", "d"], texts=texts, pairs=texts[::-1])
@@ -73,7 +73,7 @@ def test_texts_of_any_kind_come_back_as_they_were(tmp_path: Path, name: str) -> 
 def test_an_ending_that_says_nothing_is_refused_before_anything_is_written(
     labels: TeacherLabels, splits: dict[str, Rows], tmp_path: Path
 ) -> None:
-    with pytest.raises(PathUnusable, match=r"\.jsonl, \.csv, \.parquet"):
+    with pytest.raises(PathUnusable, match=r"\.csv, \.jsonl, .*\.parquet"):
         write_label_file(tmp_path / "labels.txt", labels, splits=splits, classes=CLASSES, multi_label=False)
 
     assert not list(tmp_path.glob("labels.txt*"))

@@ -132,6 +132,9 @@ def test_a_field_that_tsv_cannot_hold_is_refused(text: str) -> None:
         ("out.jsonl", "jsonl"),
         ("out.ndjson.gz", "jsonl"),
         ("out.csv.gz", "csv"),
+        ("out.tab", "tsv"),
+        ("out.json", "jsonl"),
+        ("out.parquet", "parquet"),
         ("out.txt", "same"),
         ("out.2024", "same"),
         ("out", "same"),
@@ -142,8 +145,26 @@ def test_the_ending_of_a_file_chooses_what_is_written(name: str, expected: str) 
 
 
 def test_formats_that_are_not_written_are_refused() -> None:
-    with pytest.raises(NothingToPredict, match=r"does not write \.parquet files\nName the output \.csv"):
-        output_format(Path("out.parquet"))
+    with pytest.raises(NothingToPredict, match=r"does not write \.xlsx files\nName the output \.csv"):
+        output_format(Path("out.xlsx"))
+    with pytest.raises(NothingToPredict, match="packed inside"):
+        output_format(Path("out.parquet.gz"))
+
+
+def test_parquet_is_written_where_it_is_asked_for() -> None:
+    assert (written_format("parquet", "same"), written_format("parquet", "csv")) == ("jsonl", "csv")
+    assert (written_format("jsonl", "parquet"), written_format("lines", "parquet")) == ("parquet", "parquet")
+
+
+def test_cells_that_are_no_text_are_written_as_such() -> None:
+    values = [None, True, 1.5, ["x", {"y": None}], {"a": "电影"}, b"bytes"]
+    entry = Entry(row="a", columns=list("abcdef"), values=values)
+
+    assert line(PredictionWriter(LABELS, format="tsv"), entry, PROBABILITIES).split("\t")[:6] == [
+        *("", "true", "1.5", '["x", {"y": null}]', '{"a": "电影"}', "bytes"),
+    ]
+    answer = json.loads(line(PredictionWriter(LABELS, format="jsonl"), entry, PROBABILITIES))
+    assert [answer[key] for key in "abcdef"] == [*values[:5], "bytes"]
 
 
 def test_json_lines_do_not_become_a_table() -> None:

@@ -10,11 +10,14 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import BytesUndecodable, ColumnMissing, NothingToPredict
 from limbeck.runtime.classifier import load
+from limbeck.runtime.entries import Trained
 from limbeck.runtime.row import Row, characters
 from limbeck.runtime.stream import predict_stream
 
@@ -125,7 +128,7 @@ def test_json_lines_that_are_to_be_a_table_are_refused_before_anything_is_writte
 
 
 def test_columns_left_out_are_those_of_training() -> None:
-    trained = {"text": "review", "pair": "title"}
+    trained = Trained(text="review", pair="title")
 
     assert streamed("id,review\n7,abc\n", format="csv", trained=trained).splitlines()[1].startswith("7,abc,odd,")
     assert streamed("review,text\nabc,ab\n", format="csv", trained=trained).splitlines()[1].startswith("abc,ab,even,")
@@ -240,7 +243,7 @@ def test_a_model_of_several_labels_predicts_a_stream_as_it_predicts_a_list(
 def test_odd_texts_come_out_of_a_stream_as_they_went_in(
     model_folder: Path, odd_texts: dict[str, str], format: Any
 ) -> None:
-    model, texts = load(model_folder), list(odd_texts.values())
+    model, texts = load(model_folder), [text for text in odd_texts.values() if format != "tsv" or text.strip()]
     sink = io.StringIO()
 
     rows = predict_stream(model, io.BytesIO(_written(texts, format).encode("utf-8")), sink, format=format)
@@ -284,6 +287,92 @@ def _read_back(written: str, format: str) -> list[tuple[str, str]]:
             return [(row[0], row[1]) for row in (line.split("\t") for line in lines)][1:]
         case _:
             return [(row[2], row[0]) for row in (line.split("\t", 2) for line in lines)]
+
+
+TYPED = {
+    "id": pa.array([1, 2, 3], pa.int16()),
+    "text": pa.array(["abc", "ab", ""], pa.large_string()),
+    "when": pa.array([1, 2_000_000_001, None], pa.timestamp("ns")),
+    "price": pa.array(["1.50", "2.25", None], pa.string()).cast(pa.decimal128(5, 2)),
+    "took": pa.array([1, 2, 3], pa.duration("s")),
+    "tags": [["x"], [], None],
+    "kind": pa.array(["k", "l", "k"]).dictionary_encode(),
+}
+
+
+@pytest.fixture
+def parquet_rows(tmp_path: Path) -> Path:
+    """Three rows with columns of many types."""
+    pq.write_table(pa.table(TYPED), tmp_path / "rows.parquet", row_group_size=2)
+    return tmp_path / "rows.parquet"
+
+
+def as_parquet(source: Any, classifier: ByLength | None = None, **options: Any) -> Any:
+    sink = io.BytesIO()
+    predict_stream(classifier or ByLength(), source, sink, output="parquet", **options)
+    return pq.read_table(pa.BufferReader(sink.getvalue()))
+
+
+def test_parquet_comes_out_as_parquet_with_all_its_types(parquet_rows: Path) -> None:
+    answer = as_parquet(parquet_rows, chunk_rows=2)
+
+    assert answer.select(list(TYPED)).equals(pq.read_table(parquet_rows))
+    assert answer["label"].to_pylist() == ["odd", "even", "even"]
+    assert (answer.schema.field("label").type, answer.schema.field("probability_odd").type) == (
+        pa.string(),
+        pa.float32(),
+    )
+
+
+def test_parquet_comes_out_as_text(parquet_rows: Path) -> None:
+    table = list(csv.reader(io.StringIO(streamed(parquet_rows, output="csv"))))
+    objects = [json.loads(line) for line in streamed(parquet_rows).splitlines()]
+
+    assert table[0] == [*TYPED, "label", "probability_even", "probability_odd"]
+    assert table[1][:2] == ["1", "abc"]
+    assert table[2][2].startswith("1970-01-01 00:00:02.000000001")
+    assert table[3][2:7] == ["", "", "3", "", "k"]
+    assert [row["label"] for row in objects] == [row[7] for row in table[1:]] == ["odd", "even", "even"]
+    assert (objects[0]["id"], objects[0]["tags"], objects[1]["price"]) == (1, ["x"], "2.25")
+
+
+@pytest.mark.parametrize(
+    ("format", "source", "expected"),
+    [
+        ("csv", "id,text\n7,abc\n", {"id": ["7"], "text": ["abc"]}),
+        ("tsv", "id\ttext\n7\tabc\n", {"id": ["7"], "text": ["abc"]}),
+        ("lines", "abc\n", {"text": ["abc"]}),
+        ("jsonl", '{"text": "abc", "n": 1}\n{"text": "a", "tags": ["x"]}\n', {"n": [1, None], "tags": [None, ["x"]]}),
+    ],
+)
+def test_any_input_can_come_out_as_parquet(format: Any, source: str, expected: dict[str, list[object]]) -> None:
+    answer = as_parquet(io.BytesIO(source.encode()), format=format)
+
+    assert {name: answer[name].to_pylist() for name in expected} == expected
+    assert set(answer["label"].to_pylist()) == {"odd"}
+
+
+@pytest.mark.parametrize("second", ['{"text": "b", "n": "one"}', '{"text": "b", "more": 1}', '{"text": "\\ud83d"}'])
+def test_json_that_parquet_cannot_hold_is_refused(second: str) -> None:
+    source = io.BytesIO(f'{{"text": "a", "n": 1}}\n{second}\n'.encode())
+
+    with pytest.raises(NothingToPredict, match="as parquet"):
+        as_parquet(source, format="jsonl", chunk_rows=1)
+
+
+def test_columns_of_a_parquet_file_are_never_doubled(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": ["abc"], "label": [1]}), tmp_path / "rows.parquet")
+
+    answer = as_parquet(tmp_path / "rows.parquet")
+
+    assert answer.column_names == ["text", "label", "predicted_label", "probability_even", "probability_odd"]
+
+
+def test_a_parquet_file_without_rows_comes_out_with_its_columns(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "rows.parquet")
+
+    assert as_parquet(tmp_path / "rows.parquet").column_names[:2] == ["text", "label"]
+    assert as_parquet(io.BytesIO(b""), format="csv").column_names[0] == "label"
 
 
 class _Generated(io.RawIOBase):

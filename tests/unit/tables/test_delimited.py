@@ -1,22 +1,35 @@
 """Rows of csv and tsv files."""
 
+import csv
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from limbeck.errors import FileEmpty, RowMalformed
+from limbeck.tables import delimited
 from limbeck.tables.delimited import delimited_table
-from limbeck.tables.raw_table import NumberedCells, unwatched
+from limbeck.tables.formats import TableForm
+from limbeck.tables.opening import TextInput
+from limbeck.tables.raw_table import NumberedCells
 
 
 def rows_of(
-    path: Path, content: str, *, delimiter: str = ",", header: bool = True, quoting: bool = True
+    path: Path, content: str, *, format: Literal["csv", "tsv"] = "csv", header: bool = True, quoting: bool = True
 ) -> list[NumberedCells]:
     path.write_text(content, encoding="utf-8", newline="")
-    table = delimited_table(
-        path, delimiter=delimiter, header=header, quoting=quoting, encoding="utf-8", watch=unwatched
-    )
-    return list(table.rows(range(len(table.columns))))
+    form = TableForm(header=header, quoting=quoting)
+    table = delimited_table(TextInput(path), format=format, form=form)
+    return [(number, tuple(cells)) for number, cells in table.rows(range(len(table.columns)))]
+
+
+@pytest.fixture
+def field_limit() -> Iterator[int]:
+    """Python's own, for a while: it is one for the whole process."""
+    before = csv.field_size_limit(131_072)
+    yield 131_072
+    csv.field_size_limit(before)
 
 
 @pytest.fixture
@@ -31,7 +44,7 @@ def test_a_quoted_cell_may_hold_the_delimiter_quotes_and_line_ends(path: Path) -
 
 
 def test_without_quoting_a_quote_is_a_plain_character(path: Path) -> None:
-    rows = rows_of(path, 'text\tlabel\n"so it begins\t1\nit ends" here\t0\n', delimiter="\t", quoting=False)
+    rows = rows_of(path, 'text\tlabel\n"so it begins\t1\nit ends" here\t0\n', format="tsv", quoting=False)
 
     assert rows == [(2, ('"so it begins', "1")), (3, ('it ends" here', "0"))]
 
@@ -50,8 +63,9 @@ def test_blank_lines_are_no_rows_but_count_as_lines(path: Path, quoting: bool) -
     assert rows == [(3, ("one", "1")), (6, ("two", "0"))]
 
 
-def test_an_empty_line_of_a_single_column_is_no_row(path: Path) -> None:
+def test_an_empty_line_of_a_single_column_is_no_row_and_an_empty_cell_in_quotes_is(path: Path) -> None:
     assert rows_of(path, "one\n\ntwo\n", header=False, quoting=False) == [(1, ("one",)), (3, ("two",))]
+    assert rows_of(path, 'one\n\n""\n', header=False) == [(1, ("one",)), (3, ("",))]
 
 
 def test_without_quoting_a_stray_carriage_return_and_odd_separators_stay_in_the_text(path: Path) -> None:
@@ -68,6 +82,15 @@ def test_a_cell_may_be_longer_than_the_csv_module_allows_by_itself(path: Path) -
     text = "word " * 40_000
 
     assert rows_of(path, f"text,label\n{text},1\n") == [(2, (text, "1"))]
+
+
+def test_a_quote_that_is_never_closed_is_found_before_memory_is_full(
+    path: Path, monkeypatch: pytest.MonkeyPatch, field_limit: int
+) -> None:
+    monkeypatch.setattr(delimited, "LONGEST_CELL", 2 * field_limit)
+
+    with pytest.raises(RowMalformed, match="field larger than field limit"):
+        rows_of(path, 'text\n"' + "a line\n" * 100_000)
 
 
 def test_a_row_with_too_many_cells_is_reported_with_both_counts(path: Path) -> None:
@@ -102,6 +125,6 @@ def test_a_file_without_a_line_is_empty(path: Path) -> None:
 def test_without_a_header_columns_are_numbers(path: Path) -> None:
     path.write_text("one,1\n")
 
-    table = delimited_table(path, delimiter=",", header=False, quoting=True, encoding="utf-8", watch=unwatched)
+    table = delimited_table(TextInput(path), format="csv", form=TableForm(header=False))
 
     assert list(table.columns) == ["0", "1"]

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
+from limbeck.errors import ColumnMissing, FileEmpty, RowMalformed
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.tables import Record, TableForm, read_table
-from limbeck.tables.table import known_format
 
 PLAIN_TEXT = TableForm(txt_holds="lines")
 
@@ -18,33 +17,10 @@ def written(path: Path, content: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("a.csv", "csv"),
-        ("a.CSV.gz", "csv"),
-        ("a.tsv", "tsv"),
-        ("a.txt", "tsv"),
-        ("a.jsonl", "jsonl"),
-        ("a.ndjson.gz", "jsonl"),
-        ("a.parquet", "parquet"),
-    ],
-)
-def test_the_ending_tells_the_kind(name: str, kind: str) -> None:
-    assert known_format(Path(name), form=TableForm()) == kind
-
-
-def test_an_ending_that_says_nothing_asks_for_a_format() -> None:
-    with pytest.raises(FileUnreadable, match="`format`"):
-        known_format(Path("rows.dat"), form=TableForm())
-
-    assert known_format(Path("rows.dat"), form=TableForm(format="tsv")) == "tsv"
-
-
 def test_a_txt_file_is_tab_separated_in_a_corpus_and_plain_lines_as_transfer_text(tmp_path: Path) -> None:
     path = written(tmp_path / "rows.txt", "a\t1\n\n  b\t0  \n")
     corpus = TableForm.of(CorpusSection(train="rows.txt", header=False))
-    transfer = TableForm.of(Transfer(files=["rows.txt"]))
+    transfer = TableForm.of(Transfer(files=["rows.txt"]), txt_holds="lines")
 
     as_rows = list(read_table(path, form=corpus, columns={"label": 1, "text": 0}))
     as_lines = list(read_table(path, form=transfer, columns={"text": "text"}))

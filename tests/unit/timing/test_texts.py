@@ -63,7 +63,9 @@ def test_no_row_is_forgotten_whatever_their_number(count: int) -> None:
         ("rows.txt", "one\n\ntwo\n", None),
         ("rows", "one\ntwo\n", None),
         ("rows.csv", "text,stars\none,1\ntwo,2\n", None),
-        ("rows.tsv", "stars\tbody\n1\tone\n2\ttwo\n", "body"),
+        ("rows.tsv", "stars\tbody\n1\tone\n\n2\ttwo\n", "body"),
+        ("rows.csv", "stars;text\n1; one \n2;two\n", None),
+        ("rows.json", '[{"text": "one"}, {"text": " two"}]', None),
         ("rows.jsonl", '{"text": "one"}\n{"text": "two"}\n', None),
     ],
 )

@@ -1,0 +1,146 @@
+"""Which kind of file it is, by its ending or its first lines, and what is between the cells of a csv file."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from limbeck.errors import FileUnreadable
+
+Column = str | int
+FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
+KnownFormat = Literal["csv", "tsv", "jsonl", "parquet", "lines"]
+Quoting = Literal["auto"] | bool
+
+ENDINGS: dict[str, KnownFormat] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+SPREADSHEET = "Save the sheet as csv (UTF-8) and give that file."
+TO_PARQUET = "Save the table as parquet, jsonl or csv and give that file."
+NOT_READ: dict[str, str] = {  # by ending, what to do instead
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".ods"), SPREADSHEET),
+    **dict.fromkeys((".arrow", ".feather", ".orc", ".avro", ".pkl", ".pickle"), TO_PARQUET),
+}
+FIRST_LINES = 20  # of a file, by which its format and delimiter are found
+SIGNS = (",", ";", "|", "\t")
+JSON_ROWS = re.compile(r"\s*(\{|\[\s*(\{|\]|$))")  # an object, or an array of objects, maybe an empty one
+
+
+class SaysForm(Protocol):
+    """What a section of a recipe says about its files."""
+
+    @property
+    def format(self) -> FileFormat: ...
+    @property
+    def header(self) -> bool: ...
+    @property
+    def quoting(self) -> Quoting: ...
+    @property
+    def encoding(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """How a file is to be read; the first four fields mean what they mean in the recipe."""
+
+    format: FileFormat = "auto"
+    header: bool = True
+    quoting: Quoting = "auto"
+    encoding: str = "utf-8"
+    txt_holds: Literal["tsv", "lines"] = "tsv"  # what "auto" takes a .txt file for
+    by_options: bool = False  # options of a command say all this, so that advice names them and not a recipe's keys
+    # Every row comes out again, so none is dropped and none is refused for what only training cannot keep: blank lines
+    # of plain text are rows, with the white space around texts, and half a surrogate pair passes.
+    is_echoed: bool = False
+
+    @classmethod
+    def of(cls, section: SaysForm, *, txt_holds: Literal["tsv", "lines"] = "tsv") -> "TableForm":
+        """As a section of the recipe says."""
+        return cls(
+            format=section.format,
+            header=section.header,
+            quoting=section.quoting,
+            encoding=section.encoding,
+            txt_holds=txt_holds,
+        )
+
+    def say(self, key: str, value: str) -> str:
+        """A setting as the user would write it: as an option, or as a line of the recipe."""
+        if not self.by_options:
+            return f"say {key} = {value} in the recipe"
+        switches = {"true": f"add --{key}", "false": f"add --no-{key}"}
+        return switches.get(value, f"add --{key} {value}")
+
+
+DEFAULT = TableForm()
+
+
+def ending_of(path: Path) -> str:
+    """What a file's name says about its contents, in lower case; that they are packed does not count."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def named_format(path: Path, *, form: TableForm = DEFAULT) -> KnownFormat | None:
+    """The format that was asked for, else the one that the ending names; None where it names none.
+
+    Raises FileUnreadable for the endings of formats that are never read.
+    """
+    if form.format != "auto":
+        return form.format
+    ending = ending_of(path)
+    if ending in NOT_READ:
+        reason = f"{ending} files are not supported"
+        raise FileUnreadable(path=path, kind="rows", reason=reason, advice=NOT_READ[ending])
+    return form.txt_holds if ending == ".txt" else ENDINGS.get(ending)
+
+
+def known_format(path: Path, *, form: TableForm = DEFAULT) -> KnownFormat:
+    """As `named_format`; raises where nothing names it."""
+    found = named_format(path, form=form)
+    if found is None:
+        known = ", ".join([*ENDINGS, ".txt"])
+        reason = f"its ending '{ending_of(path)}' names no format; known endings: {known}, each also with .gz"
+        raise FileUnreadable(path=path, kind="rows", reason=reason)
+    return found
+
+
+def format_by_content(head: str, *, is_table: bool) -> Literal["csv", "tsv", "jsonl", "lines"]:
+    """By the first lines of a text file. What is not JSON is csv or tsv if `is_table`, else plain lines."""
+    if JSON_ROWS.match(head):
+        return "jsonl"
+    if not is_table:
+        return "lines"
+    return "tsv" if "\t" in head.partition("\n")[0] else "csv"
+
+
+def csv_delimiter(head: str, *, header: bool) -> str:
+    """By the first lines of a file: the first of SIGNS that all rows have as many of, else a comma.
+
+    One row alone without a header above it does not tell anything but a comma: a text may have a ; in it.
+    """
+    lines = list(io.StringIO(head, newline=""))[:FIRST_LINES]
+    for sign in SIGNS:
+        widths = _widths(lines, sign)
+        if widths and widths[0] > 1 and len(set(widths)) == 1 and (header or len(widths) > 1):
+            return sign
+    return ","
+
+
+def _widths(lines: Sequence[str], sign: str) -> list[int]:
+    try:
+        widths = [
+            len(cells) for cells in csv.reader(lines, delimiter=sign) if cells and (cells[1:] or cells[0].strip())
+        ]
+    except csv.Error:  # a cell longer than the module takes: the reader of the file will say so
+        return []
+    return widths[:-1] if len(widths) > 2 else widths  # the last row may go on behind these lines

@@ -222,8 +222,12 @@ class RememberingReporter:
         self.done = 0
         self.total = 0
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.notes.append(text)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        self.notes.append(f"{'✓' if is_reused else '▸'} {name}  {text}")
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:

@@ -67,7 +67,7 @@ def test_rows_that_are_only_reported_are_a_warning(reporter: "RememberingReporte
 
     (line,) = notes(reporter, quality, overlap="report")[1:]
 
-    assert "[yellow]warning[/yellow]: 3 dev rows nearly stand in it" in line
+    assert "warning: 3 dev rows nearly stand in it" in line
 
 
 def test_the_steps_taken_are_told_with_what_called_for_them(

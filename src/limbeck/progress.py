@@ -1,4 +1,4 @@
-"""What a run shows while it works: stage headings, bars with rates, notes; all of it plain text. Every room may use it."""
+"""What a run shows while it works: stage headings, bars with rates, notes; all plain text. Every room may use it."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator

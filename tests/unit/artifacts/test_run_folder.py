@@ -103,7 +103,7 @@ def test_a_reason_is_shown_as_it_is_and_not_read_as_markup(tmp_path: Path) -> No
         with open_run(tmp_path / "run", reporter=notes, facts=FACTS) as run:
             step(run, quoting=value)
 
-    assert "→ [/red]" in notes.lines[1]
+    assert '→ "[/red]"' in notes.lines[1]
 
 
 def test_run_json_holds_the_facts_and_how_long_each_stage_took_also_when_it_is_reused(tmp_path: Path) -> None:

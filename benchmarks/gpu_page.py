@@ -108,7 +108,7 @@ def _steps(found: Numbers) -> list[str]:
         ["labelling", line["precision"], f"{line['rows_per_second']:,.0f}", *[""] * 3, f"{line['peak_memory_mb']:,.0f}"]
         for line in found["labelling"]
     ]
-    heads = ["step", "arithmetic", "rows/s", "not recorded, rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
+    heads = ["step", "arithmetic", "rows/s", "without CUDA graphs, rows/s", "plain PyTorch, rows/s", "ratio", "peak MB"]
     return [
         f"The steps alone, by `python benchmarks/gpu_training.py` ({machine_name(found['machine'])}): one Bi-LSTM "
         f"(hidden {student['hidden_size']}, {student['words']:,} words of width {student['width']} that stand still) "

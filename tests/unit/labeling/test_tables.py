@@ -121,7 +121,11 @@ def test_names_are_not_taken_for_markup() -> None:
     balance = {"[b]": 0.25, "[/]": 0.5, ":x:": 0.25}
     odd = replace(TRAIN, teacher_balance=balance, corpus_balance=None)
 
-    lines = printed_labels(**{"[red]": odd}).splitlines()
+    file = io.StringIO()
+
+    print_labels(HEAD, {"[red]": odd}, Console(file=file, width=100))
+
+    lines = file.getvalue().splitlines()
 
     assert [line.split()[0] for line in lines if line.split()[1:] in (["25.0%"], ["50.0%"])] == list(balance)
     assert ["[red]", "1,000", "900", "800", "0.123", "17.8%"] in [line.split() for line in lines]

@@ -6,8 +6,8 @@ Rows are made up, so no data is needed: one in eight is as long as a phrase of S
 review, and words are as frequent as Zipf has it. The student is the Bi-LSTM of the recipes on SST-2 with transfer text
 (40,000 words of width 400 that stand still, hidden 300). For every batch size and precision three ways take turns:
 
-    limbeck      the training loop of `limbeck run`: lessons, objective, accelerate, checkpoints, recorded steps
-    one_by_one   the same, without recording
+    limbeck      the training loop of `limbeck run`: lessons, objective, accelerate, checkpoints, CUDA graphs
+    one_by_one   the same, without CUDA graphs
     plain        what one writes by hand for this one student: one bidirectional cuDNN LSTM over packed rows, AdamW, a
                  loss
 
@@ -194,8 +194,8 @@ def line_of(task: Task, batch_size: int, precision: Arithmetic, *, rounds: int) 
     """All ways in turn; medians over the rounds."""
     timings: dict[str, list[dict[str, float]]] = {"limbeck": [], "one_by_one": [], "plain": []}
     for _ in range(rounds):
-        timings["limbeck"].append(timed_limbeck(task, batch_size, precision, recorded=True))
-        timings["one_by_one"].append(timed_limbeck(task, batch_size, precision, recorded=False))
+        timings["limbeck"].append(timed_limbeck(task, batch_size, precision, captured=True))
+        timings["one_by_one"].append(timed_limbeck(task, batch_size, precision, captured=False))
         timings["plain"].append(timed_plain(task, batch_size, precision))
     line: dict[str, Any] = {"batch_size": batch_size, "precision": precision}
     for way, each in timings.items():
@@ -205,7 +205,7 @@ def line_of(task: Task, batch_size: int, precision: Arithmetic, *, rounds: int) 
     return line
 
 
-def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic, *, recorded: bool) -> dict[str, float]:
+def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic, *, captured: bool) -> dict[str, float]:
     """Two epochs of the product's own training; the second is timed, from its first step to its last."""
     begun: list[float] = []
     ended: list[float] = []
@@ -223,7 +223,7 @@ def timed_limbeck(task: Task, batch_size: int, precision: Arithmetic, *, recorde
         return {"dev_accuracy": 0.0, "dev_loss": 0.0}
 
     forget_peak()
-    run_training(task, batch_size, precision, batches=batches, validate=validate, recorded=recorded)
+    run_training(task, batch_size, precision, batches=batches, validate=validate, captured=captured)
     finished = time.perf_counter()
     seconds = ended[-1] - begun[-1]
     return {
@@ -240,7 +240,7 @@ def run_training(
     batches: Callable[[int], list[Places]],
     validate: Callable[[nn.Module], dict[str, float]],
     after_step: Callable[[], None] = lambda: None,
-    recorded: bool = False,
+    captured: bool = False,
 ) -> None:
     """The training loop of the product over the lessons."""
     settings = Distillation(epochs=2, batch_size=batch_size)
@@ -264,7 +264,7 @@ def run_training(
             reporter=SilentReporter(),
             what="training",
             keep="last",
-            widths=task.lessons.all_widths() if recorded else None,
+            widths=task.lessons.all_widths() if captured else None,
         )
 
 

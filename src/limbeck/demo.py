@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from limbeck.artifacts.run_folder import Run
 from limbeck.errors import DependencyMissing
@@ -32,8 +33,11 @@ def run_demo(folder: Path, *, console: Console) -> Run:
 
     data = folder / "demo-data"
     console.print(
-        "[bold]Limbeck demo[/bold]: a 22.7M-parameter transformer learns the sentiment of Rotten Tomatoes sentences;\n"
-        "then it teaches a Bi-LSTM what it thinks of them and of IMDB sentences nobody labelled.\n"
+        Text.assemble(
+            ("Limbeck demo", "bold"),
+            ": a 22.7M-parameter transformer learns the sentiment of Rotten Tomatoes sentences;\n"
+            "then it teaches a Bi-LSTM what it thinks of them and of IMDB sentences nobody labelled.\n",
+        )
     )
     _write_data(reviews, data)
     recipe = data / "demo.toml"
@@ -79,18 +83,24 @@ def _recipe_text() -> str:
 
 def _try_sentences(finished: Run, *, console: Console) -> None:
     model = load(finished.models["bilstm-int8"])
-    console.print("\n[bold]The int8 file, asked three sentences it has never seen:[/bold]")
+    console.print(Text("\nThe int8 file, asked three sentences it has never seen:", style="bold"))
     for sentence, probabilities in zip(SENTENCES, model.predict_proba(list(SENTENCES)), strict=True):
         best = int(probabilities.argmax())
-        console.print(f"  {model.labels[best]:<9} {probabilities[best]:>4.0%}  {sentence}", markup=False)
+        console.print(Text(f"  {model.labels[best]:<9} {probabilities[best]:>4.0%}  {sentence}"))
 
 
 def _say_what_next(finished: Run, *, console: Console) -> None:
     console.print(
-        f"\nEverything is in [bold]{finished.folder}[/bold]; open [bold]{finished.folder}/report/report.html[/bold] "
-        "for the plots.\n\n"
-        "[bold]Now with your own data[/bold] (a csv, tsv, jsonl or parquet file with a text and a label column):\n"
-        "  limbeck run your.csv       writes a recipe, your.toml, and does all of this\n"
-        "  limbeck run your.csv --transfer more.csv\n"
-        "Unlabelled text of the same kind, as in more.csv, is what lifts the student most."
+        Text.assemble(
+            "\nEverything is in ",
+            (str(finished.folder), "bold"),
+            "; open ",
+            (f"{finished.folder}/report/report.html", "bold"),
+            " for the plots.\n\n",
+            ("Now with your own data", "bold"),
+            " (a csv, tsv, jsonl or parquet file with a text and a label column):\n"
+            "  limbeck run your.csv       writes a recipe, your.toml, and does all of this\n"
+            "  limbeck run your.csv --transfer more.csv\n"
+            "Unlabelled text of the same kind, as in more.csv, is what lifts the student most.",
+        )
     )

@@ -1,13 +1,11 @@
-"""What a run tells the person who waits: stage headings, bars with rates, notes. Every room may use it."""
+"""What a run shows while it works: stage headings, bars with rates, notes; all plain text. Every room may use it."""
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column
 from rich.text import Text
@@ -17,19 +15,30 @@ ROOMY = 120  # characters of a terminal that take a bar with all there is to say
 SECONDS_BETWEEN_LINES = 10.0  # where no bar can be drawn (logs, pipes), one line this often
 SECONDS_BEFORE_RATES, SECONDS_BETWEEN_RATES = 2.0, 0.2
 
+Style = Literal["", "dim", "warning"]
+RICH_STYLES: dict[Style, str] = {"": "", "dim": "dim", "warning": "yellow"}
+
+
+def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
+    """A console that shows text as it is, also in tables: "[b]" and ":x:" are class names and file names here."""
+    return Console(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False, highlight=False)
+
 
 class Bar(Protocol):
     """One piece of work under way."""
 
     def advance(self, amount: int = 1, *, note: str = "") -> None:
-        """Say that so much more is done; `note` stands behind the rate until the next one."""
+        """Count `amount` more as done; `note` is shown behind the rate until the next one."""
 
 
 class Reporter(Protocol):
-    """Where the rooms say what they are doing."""
+    """Where the rooms say what they are doing. Text is shown as it is: square brackets in it mean nothing."""
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: Style = "") -> None:
         """One line that stays."""
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        """The heading of a stage: its name, and why it runs or is reused."""
 
     def bar(self, what: str, *, total: int, unit: str) -> AbstractContextManager[Bar]:
         """A bar for work of a known amount: `with reporter.bar(…) as bar:`."""
@@ -48,11 +57,16 @@ class TerminalReporter:
     """Bars on a terminal; plain lines where there is none."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(file=sys.stderr, highlight=False)
+        self.console = console or plain_console(stderr=True)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: Style = "") -> None:
         """One line that stays, above any bar."""
-        self.console.print(text, markup=True, soft_wrap=True)
+        self.console.print(Text(text, style=RICH_STYLES[style]), soft_wrap=True)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        """One line that stays: "▸ corpus  not made yet", "✓ corpus  reused: …"."""
+        sign = ("✓", "green") if is_reused else ("▸", "cyan")
+        self.console.print(Text.assemble(sign, " ", (name, "bold"), "  ", (text, "dim")), soft_wrap=True)
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
@@ -64,29 +78,30 @@ class TerminalReporter:
         is_roomy = self.console.width >= ROOMY
         columns = _columns(is_roomy=is_roomy)
         with Progress(*columns, console=self.console, transient=True, expand=not is_roomy) as progress:
-            progress.add_task(escape(what), total=total, unit=unit, note="")
+            progress.add_task(what, total=total, unit=unit, note="")
             started = time.monotonic()
             yield _Live(progress)
             seconds = time.monotonic() - started
             done = progress.tasks[0].completed
-        self.note(_finished(what, done=int(done), unit=unit, seconds=seconds))
+        self.note(_finished(what, done=int(done), unit=unit, seconds=seconds), style="dim")
 
 
 def _columns(*, is_roomy: bool) -> tuple[ProgressColumn, ...]:
-    """What stands in a bar's line. Where there is little room, the name gives way first, not the time that is left."""
+    """The parts of a bar's line. Where there is little room, the name is cut first, not the time that is left."""
     amount = TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True))
     if not is_roomy:
-        name = TextColumn("  {task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"))
+        narrow = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        name = TextColumn("  {task.description}", markup=False, table_column=narrow)
         return name, BarColumn(bar_width=10), amount, _Rate(table_column=Column(no_wrap=True)), TimeRemainingColumn()
     return (
-        TextColumn("  {task.description}"),
+        TextColumn("  {task.description}", markup=False),
         BarColumn(bar_width=30),
         amount,
         _Rate(),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", style="dim"),
+        TextColumn("{task.fields[note]}", style="dim", markup=False),
     )
 
 
@@ -119,22 +134,26 @@ class _Lines:
             text = (
                 f"  {self._what}: {self._done:,}/{self._total:,}, {rate:,.0f} {self._unit}/s, {left:,.0f} s left {note}"
             )
-            self._console.print(text.rstrip(), markup=False, soft_wrap=True)
+            self._console.print(Text(text.rstrip()), soft_wrap=True)
 
     def close(self) -> None:
         seconds = time.monotonic() - self._started
-        self._console.print(_finished(self._what, done=self._done, unit=self._unit, seconds=seconds), soft_wrap=True)
+        line = _finished(self._what, done=self._done, unit=self._unit, seconds=seconds)
+        self._console.print(Text(line, style="dim"), soft_wrap=True)
 
 
 def _finished(what: str, *, done: int, unit: str, seconds: float) -> str:
     rate = f", {done / seconds:,.0f} {unit}/s" if seconds >= 0.1 else ""
-    return f"  [dim]{escape(what)}: {done:,} {unit} in {seconds:,.1f} s{rate}[/dim]"
+    return f"  {what}: {done:,} {unit} in {seconds:,.1f} s{rate}"
 
 
 class SilentReporter:
-    """Says nothing; for tests and for callers who want no output."""
+    """Shows nothing; for tests and for callers who want no output."""
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: Style = "") -> None:
+        """Drop the line."""
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
         """Drop the line."""
 
     @contextmanager
@@ -151,11 +170,11 @@ class _Nothing:
 
 @contextmanager
 def rate_line(*, unit: str, console: Console | None = None) -> Iterator[Callable[[int], None]]:
-    """A function to tell of work done, for work of unknown amount: amount and rate on one line of a terminal.
+    """A function that counts work done, for work of unknown amount: amount and rate on one line of a terminal.
 
     Nothing is shown in the first seconds, nor where there is no terminal.
     """
-    console = console or Console(file=sys.stderr, highlight=False)
+    console = console or plain_console(stderr=True)
     done, started, shown_at = 0, time.monotonic(), 0.0
 
     def show(now: float, *, end: str = "") -> None:

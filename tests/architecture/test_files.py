@@ -60,3 +60,16 @@ def test_a_class_name_has_one_meaning() -> None:
                 places[node.name].append(place)
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_text_on_terminals_is_plain() -> None:
+    """Markup in one line would be read in every name and file name that the line shows."""
+    reading_markup = [place for place in TREES if "rich.markup" in (SRC / place).read_text(encoding="utf-8")]
+    own_consoles = [
+        place
+        for place, tree in TREES.items()
+        if any(isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Console" for node in ast.walk(tree))
+    ]
+
+    assert reading_markup == []
+    assert own_consoles == ["progress.py"], "others take limbeck.progress.plain_console"

@@ -54,19 +54,23 @@ class Notes(SilentReporter):
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.made: list[str] = []
+        self.reused: list[str] = []
         self.bars: list[list[object]] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.lines.append(text)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        del text
+        (self.reused if is_reused else self.made).append(name)
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
         assert unit == "rows" or "students" not in what
         self.bars.append([what, total, 0])
         yield _Counter(self.bars[-1])
-
-    def steps(self, sign: str) -> list[str]:
-        return [line.split("[bold]")[1].split("[/bold]")[0] for line in self.lines if sign in line]
 
 
 class _Counter:
@@ -112,8 +116,8 @@ def test_students_trained_at_once_are_those_trained_one_after_the_other(labelled
     together = go_on(labelled, labelled / "two", "distillation.at_once=2", tracked, reporter=notes)
 
     assert manifests(together, STUDENTS) == manifests(one_by_one, STUDENTS)
-    assert [name for name in notes.steps("▸") if name.startswith("students")] == STUDENTS
-    assert not [name for name in notes.steps("✓") if name.startswith("students")]
+    assert [name for name in notes.made if name.startswith("students")] == STUDENTS
+    assert not [name for name in notes.reused if name.startswith("students")]
     assert sorted(line.partition(":")[0] for line in notes.lines if "on dev after epoch" in line) == [
         "  bilstm, seed 0",
         "  bilstm-alone, seed 0",
@@ -130,8 +134,8 @@ def test_how_many_at_once_is_no_reason_to_train_anew(labelled: Path, one_by_one:
 
     go_on(labelled, one_by_one, "distillation.at_once=3", reporter=notes)
 
-    assert notes.steps("▸") == []
-    assert set(STUDENTS) <= set(notes.steps("✓"))
+    assert notes.made == []
+    assert set(STUDENTS) <= set(notes.reused)
 
 
 @pytest.fixture

@@ -39,9 +39,15 @@ class Notes(SilentReporter):
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.stages: dict[str, bool] = {}  # name → whether it was reused
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.lines.append(text)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        del text
+        self.stages[name] = is_reused
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +114,7 @@ def test_a_teacher_that_guesses_stops_the_run_and_is_not_trained_again_when_let_
 
     run(toy_recipe, overrides=[*guessing, "teacher.near_chance=warn"], out=tmp_path / "run", reporter=notes)
 
-    assert any("[bold]teacher[/bold]" in line and "reused" in line for line in notes.lines)
+    assert notes.stages["teacher"]
 
 
 def test_a_guessing_teacher_of_several_seeds_is_let_through_by_the_table_that_has_the_seeds(

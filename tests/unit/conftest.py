@@ -175,43 +175,67 @@ def _rows(split: str, rows: Sequence[Row], names: Sequence[str], *, pairs: bool)
 
 @dataclass
 class Rehearsal:
-    """A recording where there is no GPU: it calls the step again, and leaves its terms where they were before."""
+    """A captured step where there is no GPU: it calls the step again, and leaves its terms where they were before."""
 
     step: Callable[[], dict[str, Any]]
     terms: dict[str, Any] = field(default_factory=dict)
-    played: int = 0
+    replayed: int = 0
 
-    def play(self) -> None:
-        """Do it."""
-        self.played += 1
+    def replay(self) -> None:
+        """Take the step."""
+        self.replayed += 1
         for name, term in self.step().items():
             self.terms.setdefault(name, term.clone()).copy_(term)
 
 
-class RehearsedStage:
-    """Records without a GPU."""
+class RehearsedContext:
+    """Captures without a GPU."""
 
     def __init__(self, problem: str = "") -> None:
         self.problem = problem
-        self.recorded: list[Rehearsal] = []
+        self.captured: list[Rehearsal] = []
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def active(self) -> Iterator[None]:
         """As that of a GPU."""
         yield
 
-    def record(self, step: Callable[[], dict[str, Any]]) -> Rehearsal:
-        """As that of a GPU: the step is not done."""
+    def capture(self, step: Callable[[], dict[str, Any]]) -> Rehearsal:
+        """As that of a GPU: the step is not taken."""
         if self.problem:
             raise RuntimeError(self.problem)
-        self.recorded.append(Rehearsal(step))
-        return self.recorded[-1]
+        self.captured.append(Rehearsal(step))
+        return self.captured[-1]
 
 
 @pytest.fixture
-def make_stage() -> Callable[..., RehearsedStage]:
-    """Where steps are recorded without a GPU; with a problem, none can be."""
-    return RehearsedStage
+def make_capture_context() -> Callable[..., RehearsedContext]:
+    """Where steps are captured without a GPU; with a problem, none can be."""
+    return RehearsedContext
+
+
+@pytest.fixture
+def copies_to_meta() -> Any:
+    """`with copies_to_meta:` notes in `copies` every copy from the CPU to the meta device, which plays the GPU here: no
+    CUDA graph can hold such a copy."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class CopiesToMeta(TorchFunctionMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.copies: list[str] = []
+
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            del types
+            found = function(*args, **(kwargs or {}))
+            given = [one for one in (*args, *(kwargs or {}).values()) if isinstance(one, torch.Tensor)]
+            from_here = function in (torch.tensor, torch.as_tensor) or any(one.device.type == "cpu" for one in given)
+            if isinstance(found, torch.Tensor) and found.device.type == "meta" and from_here:
+                self.copies.append(function.__name__)
+            return found
+
+    return CopiesToMeta()
 
 
 class RememberingReporter:
@@ -222,8 +246,12 @@ class RememberingReporter:
         self.done = 0
         self.total = 0
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.notes.append(text)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        self.notes.append(f"{'✓' if is_reused else '▸'} {name}  {text}")
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:

@@ -101,6 +101,48 @@ def test_a_long_note_stays_on_one_line(log: io.StringIO) -> None:
     assert log.getvalue() == text + "\n"
 
 
+@pytest.mark.parametrize("text", ["[teacher] near_chance", "closing [/] tags", "[red]x.csv", "\\[x]", ":x: smile"])
+@pytest.mark.parametrize("terminal", [True, False])
+def test_text_arrives_letter_for_letter(log: io.StringIO, text: str, *, terminal: bool) -> None:
+    reporter = reporter_to(log, terminal=terminal)
+
+    reporter.note(text)
+    reporter.note(text, style="warning")
+    reporter.stage(text, text)
+    reporter.stage(text, text, is_reused=True)
+    with reporter.bar(text, total=1, unit="rows") as bar:
+        bar.advance(note=text)
+
+    lines = log.getvalue().splitlines()
+    assert lines[:4] == [text, text, f"▸ {text}  {text}", f"✓ {text}  {text}"]
+    assert f"  {text}: 1 rows in 0.0 s" in lines[-1]
+
+
+def test_a_note_of_a_bar_is_text() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=140, color_system=None)
+
+    with TerminalReporter(console).bar("reading [/]", total=2, unit="rows") as bar:
+        bar.advance(note="[dim]class [/] :x:")
+        line = _drawn(console, width=140)
+
+    assert "reading [/]" in line
+    assert "[dim]class [/] :x:" in line
+
+
+def test_styles_colour_a_line_and_add_no_letters() -> None:
+    log = io.StringIO()
+    reporter = TerminalReporter(Console(file=log, force_terminal=True, highlight=False, color_system="standard"))
+
+    reporter.note("plain")
+    reporter.note("careful", style="warning")
+    reporter.stage("corpus", "not made yet")
+
+    plain, warning, stage = log.getvalue().splitlines()
+    assert plain == "plain"
+    assert warning == "\x1b[33mcareful\x1b[0m"
+    assert stage == "\x1b[36m▸\x1b[0m \x1b[1mcorpus\x1b[0m  \x1b[2mnot made yet\x1b[0m"
+
+
 def test_a_terminal_gets_a_bar_and_then_the_total(log: io.StringIO) -> None:
     with reporter_to(log, terminal=True).bar("labelling", total=3, unit="rows") as bar:
         bar.advance(2, note="half way")
@@ -113,6 +155,7 @@ def test_the_silent_reporter_says_nothing(capsys: pytest.CaptureFixture[str]) ->
     reporter: Reporter = SilentReporter()
 
     reporter.note("nobody hears this")
+    reporter.stage("nor", "this")
     with reporter.bar("nor sees this", total=1, unit="rows") as bar:
         bar.advance(1, note="at all")
 
@@ -185,10 +228,10 @@ def test_on_a_narrow_terminal_the_name_gives_way_and_not_the_time_left() -> None
     assert len(line.rstrip()) <= 80
 
 
-def _drawn(console: Console) -> str:
+def _drawn(console: Console, *, width: int = 80) -> str:
     """The line that the live bar would draw now."""
     live = console._live_stack[-1]
-    plain = Console(file=io.StringIO(), width=80)
+    plain = Console(file=io.StringIO(), width=width)
     plain.print(live.get_renderable())
     written: io.StringIO = plain.file  # type: ignore[assignment]  # made here
     return written.getvalue().splitlines()[0]

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.markup import escape
-
 from limbeck.artifacts.atomic_folder import why_redo
 from limbeck.artifacts.manifest import MANIFEST, Key
 from limbeck.artifacts.report import Report, made_after_report, open_report
@@ -64,11 +62,10 @@ class RunFolder:
         folder = self.folder / name
         reason = why_redo(folder, kind=kind, key=key)
         if reason is None:
-            unchanged = "reused: nothing it is made from has changed"
-            self.reporter.note(f"[green]✓[/green] [bold]{name}[/bold]  [dim]{unchanged}[/dim]")
+            self.reporter.stage(name, "reused: nothing it is made from has changed", is_reused=True)
             self.record(name, seconds=self.stages.get(name, {}).get("seconds", 0.0), reused=True)
             return False
-        self.reporter.note(f"[cyan]▸[/cyan] [bold]{name}[/bold]  [dim]{escape(reason)}[/dim]")
+        self.reporter.stage(name, reason)
         folder.parent.mkdir(parents=True, exist_ok=True)
         return True
 
@@ -81,9 +78,7 @@ class RunFolder:
         """Remove artifacts at `place` that the recipe does not ask for any more: they would pass for new ones."""
         for folder in sorted(path.parent for path in (self.folder / place).glob(f"*/{MANIFEST}")):
             if folder.name not in names:
-                self.reporter.note(
-                    f"[cyan]▸[/cyan] [bold]{place}/{folder.name}[/bold]  [dim]not asked for: removed[/dim]"
-                )
+                self.reporter.stage(f"{place}/{folder.name}", "not asked for: removed")
                 shutil.rmtree(folder)
                 self.stages.pop(f"{place}/{folder.name}", None)
         self.save()

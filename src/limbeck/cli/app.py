@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from limbeck import __version__
 from limbeck.artifacts.disk import disk_errors_as_user_errors, refuse_place
 from limbeck.cores import share_cores
 from limbeck.errors import DependencyMissing, DiskFull, LimbeckError, PathUnusable
+from limbeck.progress import plain_console
 
 if TYPE_CHECKING:
     pass  # loads numpy
@@ -92,10 +92,10 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 def fail(message: str, *, code: int) -> NoReturn:
     first, _, rest = message.partition("\n")
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    console.print(f"[bold red]limbeck:[/bold red] {escape(first)}")
+    console = plain_console(stderr=True, soft_wrap=True)
+    console.print(Text.assemble(("limbeck:", "bold red"), f" {first}"))
     if rest:
-        console.print(rest, markup=False)
+        console.print(rest)
     raise typer.Exit(code)
 
 
@@ -118,7 +118,7 @@ def _drop_output() -> None:
 def starting() -> AbstractContextManager[object]:
     """Something to look at while PyTorch and transformers are loaded, which takes seconds."""
     share_cores()
-    return Console(stderr=True).status("starting")
+    return plain_console(stderr=True).status("starting")
 
 
 def _print_version(asked: bool) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import app, reported
 
@@ -29,7 +28,7 @@ def augment(
 ) -> None:
     """What augmentation does to texts: some rows before and after, the changes in colour."""
     from limbeck.augmentation.show import show_copies
-    from limbeck.progress import TerminalReporter
+    from limbeck.progress import TerminalReporter, plain_console
 
     show_copies(
         file,
@@ -39,6 +38,6 @@ def augment(
         pair=pair,
         header=not no_header,
         seed=seed,
-        console=Console(highlight=False),
+        console=plain_console(),
         reporter=TerminalReporter(),
     )

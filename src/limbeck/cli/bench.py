@@ -47,11 +47,9 @@ def bench(
 
     They take turns in one run, so that a busy machine slows down all alike. Only a teacher needs PyTorch.
     """
-    from rich.console import Console
-
     from limbeck.cores import share_cores
     from limbeck.errors import PathUnusable
-    from limbeck.progress import TerminalReporter
+    from limbeck.progress import TerminalReporter, plain_console
     from limbeck.report.bench import print_bench
     from limbeck.timing.bench import bench as measured
     from limbeck.timing.texts import TextFile
@@ -73,4 +71,4 @@ def bench(
     if as_json:
         typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
     else:
-        print_bench(result, Console(highlight=False))
+        print_bench(result, plain_console())

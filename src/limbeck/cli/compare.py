@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from limbeck.cli.app import app, refuse_taken, reported
+from limbeck.progress import plain_console
 from limbeck.report.tables import Format
 
 
@@ -39,13 +39,13 @@ def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | 
     from limbeck.report.tables.runs import obstacles, read_runs
 
     runs = read_runs(paths)
-    aside = Console(stderr=True, highlight=False, soft_wrap=True)
+    aside = plain_console(stderr=True, soft_wrap=True)
     if form is None:
-        print_comparison(runs, Console(highlight=False))
+        print_comparison(runs, plain_console())
     else:
         typer.echo(written_comparison(runs, form), nl=False)
         for warning in obstacles(runs):
-            aside.print(f"[yellow]warning:[/yellow] {escape(warning)}")
+            aside.print(Text.assemble(("warning:", "yellow"), f" {warning}"))
     if html is not None:
         html.write_text(comparison_page(runs), encoding="utf-8")
-        aside.print(f"\nWrote [bold]{escape(str(html))}[/bold]")
+        aside.print(Text.assemble("\nWrote ", (str(html), "bold")))

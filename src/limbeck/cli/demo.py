@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import app, reported, starting
+from limbeck.progress import plain_console
 
 
 @app.command(epilog="Example: `limbeck demo`")
@@ -18,4 +18,4 @@ def demo(
     with starting():
         from limbeck.demo import run_demo
 
-    run_demo(out, console=Console(highlight=False))
+    run_demo(out, console=plain_console())

@@ -5,9 +5,9 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import app, reported, starting
+from limbeck.progress import plain_console
 
 
 @app.command(
@@ -41,7 +41,7 @@ def doctor(
     with starting():
         from limbeck.doctor import doctor as examine
 
-    console = Console(highlight=False)
+    console = plain_console()
     with TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
         recipe = target if draft is None else str(draft.kept_in(Path(scratch)))
         is_fine = examine(

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from limbeck.cli.app import app, reported, starting
+from limbeck.progress import plain_console
 
 if TYPE_CHECKING:
     pass  # loads numpy
@@ -36,7 +36,7 @@ def import_tf(
         from limbeck.teacher.import_tf import import_tf as import_checkpoint
 
         imported = import_checkpoint(checkpoint, out, labels=names, lowercase=lowercase)
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(f"Wrote [bold]{escape(str(out))}[/bold]: {escape(imported.summary)}")
+    console = plain_console(soft_wrap=True)
+    console.print(Text.assemble("Wrote ", (str(out), "bold"), f": {imported.summary}"))
     for note in imported.notes:
-        console.print(f"  {note}", markup=False)
+        console.print(f"  {note}")

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from limbeck.cli.app import TransferOption, app, reported
 from limbeck.errors import PathUnusable, in_shell
+from limbeck.progress import plain_console
 
 
 @app.command(
@@ -35,7 +35,7 @@ def init(
     if recipe.exists() and not force:
         advice = "Give another name with --out, or overwrite it with --force."
         raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
-    console = Console(highlight=False, soft_wrap=True)
+    console = plain_console(soft_wrap=True)
     draft.write()
-    console.print(draft.told, markup=False)
-    console.print(f"\nWrote [bold]{escape(str(recipe))}[/bold]. Read it, then: limbeck run {escape(in_shell(recipe))}")
+    console.print(draft.told)
+    console.print(Text.assemble("\nWrote ", (str(recipe), "bold"), f". Read it, then: limbeck run {in_shell(recipe)}"))

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import app, refuse_taken, reported, starting
+from limbeck.progress import plain_console
 
 
 @app.command(
@@ -33,6 +33,6 @@ def labels(
     with starting() if verify else nullcontext():
         from limbeck.pipeline.labels import check_labels
 
-    console = Console(highlight=False)
+    console = plain_console()
     if not check_labels(run_folder, is_verified=verify, sample=sample, export=export, console=console, as_json=as_json):
         raise typer.Exit(1)

@@ -1,9 +1,9 @@
 """`limbeck recipes`: the recipes that come with the package."""
 
-from rich.console import Console
 from rich.table import Table
 
 from limbeck.cli.app import app, reported
+from limbeck.progress import plain_console
 
 
 @app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small` or `limbeck run sst2-small-tang`")
@@ -12,7 +12,7 @@ def recipes() -> None:
     """The built-in recipes, and the methods that can be put on top of them."""
     from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 
-    console = Console(highlight=False)
+    console = plain_console()
     table = Table(box=None, header_style="bold")
     for column in ("recipe", "what it does", "run it with"):
         table.add_column(column)

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from limbeck.cli.app import app, reported
 from limbeck.errors import in_shell
+from limbeck.progress import plain_console
 from limbeck.report.tables import Format, Which, written_report
 
 
@@ -40,17 +40,15 @@ def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
     from limbeck.report.tables import print_report
 
     found = report_of(run_folder)
-    console = Console(highlight=False)
+    console = plain_console()
     print_report(found.data, console, which)
     if which != Which.ALL:
         return
     models = sorted(path for path in (run_folder / "models").glob("*") if path.suffix == "")
-    console.print(f"\nReport: [bold]{escape(str(found.html))}[/bold]", soft_wrap=True)
+    console.print(Text.assemble("\nReport: ", (str(found.html), "bold")), soft_wrap=True)
     for model in models:
-        console.print(f"Model:  [bold]{escape(str(model))}[/bold]", soft_wrap=True)
+        console.print(Text.assemble("Model:  ", (str(model), "bold")), soft_wrap=True)
     shipped = next((model for model in reversed(models) if not model.name.endswith("-alone")), None)
     if shipped:
         texts = "one text\\tanother text" if found.data["corpus"]["pair"] else "what a gorgeous, witty film"
-        console.print(
-            f'\nTry it:  printf "{texts}" | limbeck predict {in_shell(shipped)}', markup=False, soft_wrap=True
-        )
+        console.print(f'\nTry it:  printf "{texts}" | limbeck predict {in_shell(shipped)}', soft_wrap=True)

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import TransferOption, app, reported, starting
+from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
 
 
@@ -40,7 +40,7 @@ def run(
 
     if draft is not None:
         draft.write()
-        Console(stderr=True, highlight=False, soft_wrap=True).print(draft.told, markup=False)
+        plain_console(stderr=True, soft_wrap=True).print(draft.told)
         recipe = str(draft.recipe)
     finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
     if until in (None, Stage.EVALUATION):

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import ENGINE, app, reported
+from limbeck.progress import plain_console
 
 if TYPE_CHECKING:
     pass  # loads numpy
@@ -27,5 +27,4 @@ def serve(
     """Answer over HTTP, with a page to try the model on; no torch."""
     from limbeck.serving.run import serve as serve_model
 
-    console = Console(highlight=False)
-    serve_model(model, host=host, port=port, threads=threads, engine=engine, console=console)
+    serve_model(model, host=host, port=port, threads=threads, engine=engine, console=plain_console())

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from limbeck.cli.app import app, reported
+from limbeck.progress import plain_console
 
 
 @app.command(epilog="Examples: `limbeck transfer runs/demo` · `limbeck transfer runs/demo --examples 20`")
@@ -20,4 +20,4 @@ def transfer(
     the teacher is of it."""
     from limbeck.report.transfer import show_transfer
 
-    show_transfer(run_folder, examples=examples, console=Console(highlight=False), as_json=as_json)
+    show_transfer(run_folder, examples=examples, console=plain_console(), as_json=as_json)

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from rich.markup import escape
-
 from limbeck.errors import WeightedClassUnknown, some
 
 UNEVEN = 10  # times as many rows of the most frequent class as of the rarest
@@ -32,7 +30,7 @@ def balance_lines(facts: Mapping[str, Any]) -> list[str]:
     if facts["class_weights"] is None and (uneven := rarest_and_most_frequent(counts)):
         lines.append(
             f"  classes are uneven, from {_with_rows(uneven[0], counts)} to {_with_rows(uneven[1], counts)}; "
-            'class_weights = "balanced" in \\[corpus] makes rare ones count more'
+            'class_weights = "balanced" in [corpus] makes rare ones count more'
         )
     return lines
 
@@ -49,11 +47,11 @@ def _set_lines(facts: Mapping[str, Any], *, everywhere: list[str]) -> list[str]:
 
 
 def _names(names: list[str]) -> str:
-    return escape(some([f"'{name}'" for name in names]))
+    return some([f"'{name}'" for name in names])
 
 
 def _with_rows(name: str, counts: Mapping[str, int]) -> str:
-    return f"{escape(name)} with {counts[name]:,} training rows"
+    return f"{name} with {counts[name]:,} training rows"
 
 
 LARGEST_WEIGHT = 100.0  # of a rare class, where a row may have several labels

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.markup import escape
-
 from limbeck.corpus.balance import LARGEST_WEIGHT, balance_lines, weigh_classes
 from limbeck.corpus.labelled import Classes, LabelledRows, find_other_separator
 from limbeck.corpus.source import CorpusSource
@@ -65,7 +63,7 @@ def find_repeats(train: LabelledRows) -> Repeats:
     return Repeats(duplicates=len(train) - len(labels_of), conflicts=conflicts)
 
 
-WARNING = "  [yellow]warning[/yellow]:"
+WARNING = "  warning:"
 
 
 @dataclass(frozen=True)
@@ -144,21 +142,24 @@ def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> N
     sizes = " · ".join(f"{split} {count:,}" for split, count in facts["rows"].items())
     kind = f"{', pairs' if facts['pair'] else ''}{', several labels a row' if facts['multi_label'] else ''}"
     cut = f"; dev {facts['dev_from']}" if facts["dev_from"].startswith("cut") else ""
-    reporter.note(f"  {sizes} rows; classes: {escape(some(classes.names, most=6))}; {facts['language']}{kind}{cut}")
+    reporter.note(f"  {sizes} rows; classes: {some(classes.names, most=6)}; {facts['language']}{kind}{cut}")
     if facts["duplicates_in_train"] or facts["conflicting_texts_in_train"]:
         reporter.note(
             f"  train repeats itself in {facts['duplicates_in_train']:,} rows; "
-            f"{facts['conflicting_texts_in_train']:,} texts stand there with different labels"
+            f"{facts['conflicting_texts_in_train']:,} texts appear there with different labels"
         )
-    for line in [*_overlap_lines(facts["overlap"]), *_label_lines(classes), *balance_lines(facts)]:
+    _tell_overlap(facts["overlap"], reporter)
+    _tell_names(classes, reporter)
+    for line in balance_lines(facts):
         reporter.note(line)
     if separator := facts["likelier_separator"]:
         reporter.note(
             f"{WARNING} hardly a row has several labels, but '{separator}' would cut them into names that recur; "
-            f'if it stands between labels, say label_separator = "{separator}" in \\[corpus]'
+            f'if it separates labels, set label_separator = "{separator}" in [corpus]',
+            style="warning",
         )
     if empty := sum(facts["empty_texts"].values()):
-        reporter.note(f"{WARNING} {empty:,} rows have an empty text")
+        reporter.note(f"{WARNING} {empty:,} rows have an empty text", style="warning")
     if facts["unlabelled_left_out"]:
         reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label left out")
     if facts["of_other_labels_left_out"]:
@@ -167,21 +168,22 @@ def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> N
         )
 
 
-def _overlap_lines(overlap: Mapping[str, Any]) -> list[str]:
-    lines = []
+def _tell_overlap(overlap: Mapping[str, Any], reporter: Reporter) -> None:
     for split, found in overlap["splits"].items():
-        counts = f"{found['found']:,} of {found['rows']:,} {split} rows stand in train ({found['verbatim']:,} verbatim)"
+        counts = (
+            f"{found['found']:,} of {found['rows']:,} {split} rows appear in train ({found['verbatim']:,} verbatim)"
+        )
         if found["found"] and overlap["mode"] == "remove":
-            lines.append(f"  {counts}; {overlap['train_rows_removed']:,} rows removed from train")
+            reporter.note(f"  {counts}; {overlap['train_rows_removed']:,} rows removed from train")
         elif found["found"]:
-            lines.append(f'{WARNING} {counts}; overlap = "remove" in \\[corpus] takes them out of train')
-    return lines
+            reporter.note(
+                f'{WARNING} {counts}; overlap = "remove" in [corpus] takes them out of train', style="warning"
+            )
 
 
-def _label_lines(classes: Classes) -> list[str]:
-    lines = []
+def _tell_names(classes: Classes, reporter: Reporter) -> None:
     if classes.unused_names:
-        lines.append(f"{WARNING} label_names has {escape(some(classes.unused_names))}, which no training row carries")
+        unused = some(classes.unused_names)
+        reporter.note(f"{WARNING} label_names has {unused}, which no training row has", style="warning")
     if classes.unnamed:
-        lines.append(f"{WARNING} label_names has no name for {escape(some(classes.unnamed))}")
-    return lines
+        reporter.note(f"{WARNING} label_names has no name for {some(classes.unnamed)}", style="warning")

@@ -178,7 +178,7 @@ class TrainingSetup:
             tracks=self.tracks,
             keep="best" if training.judged_by_dev else "last",
             average=section.average,
-            widths=self.training_rows.all_widths() if can_be_recorded(model, training.losses) else None,
+            widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
         )
 
     def _apprentice(self, model: Any, training: Training) -> StudentWithObjective:
@@ -201,7 +201,7 @@ class TrainingSetup:
         return StudentWithObjective(model, objective, teacher=live)
 
 
-def can_be_recorded(student: Any, losses: Sequence[AnyLoss]) -> bool:
+def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
     """Whether every step does the same to its rows: nobody's own code, no teacher beside, no number that moves."""
     numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
     moves = any(isinstance(number, Schedule) for both in numbers for number in both)

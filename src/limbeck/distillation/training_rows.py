@@ -55,7 +55,7 @@ class TrainingRows:
         return [self.columns[name].width(places) for name in names]
 
     def all_widths(self) -> Widths:
-        """For steps that are recorded."""
+        """For steps that are captured."""
         return Widths(self.widths, most=int(self.lengths().max(initial=1)))
 
     def slots(self, places: Places | Slots) -> Slots:

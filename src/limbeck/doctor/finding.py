@@ -74,7 +74,7 @@ def print_examination(examination: Examination, console: Console) -> None:
         table.add_column(ratio=1, overflow="fold")
         for finding in examination.findings:
             symbol, style = SYMBOLS[finding.level]
-            table.add_row(Text(symbol, style=style), finding.check, _told(finding))
+            table.add_row(Text(symbol, style=style), Text(finding.check), _told(finding))
         console.print(table)
         console.print()
     checks_of: dict[str, list[str]] = defaultdict(list)

@@ -13,7 +13,7 @@ from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.of_recipe import known_of_recipe
 from limbeck.doctor.of_run import known_of_run
 from limbeck.errors import ArtifactMissing
-from limbeck.progress import Reporter, TerminalReporter
+from limbeck.progress import Reporter, Style, TerminalReporter
 from limbeck.recipe.files import at_home
 from limbeck.recipe.load import load_recipe
 
@@ -49,7 +49,10 @@ WHILE_LOOKING: dict[Kind, list[str]] = {
 class BarsOnly(TerminalReporter):
     """Shows that something is going on; what there is to say, the findings say."""
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: Style = "") -> None:
+        """Drop the line."""
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
         """Drop the line."""
 
 

@@ -216,8 +216,9 @@ def _tell(quality: Mapping[str, Any], reporter: Reporter) -> None:
         )
         if name == "transfer" and own is not None and numbers["teacher_entropy"] > UNSURE * own:
             reporter.note(
-                "  [yellow]warning[/yellow]: the teacher is far less sure of the transfer text than of dev; is it of "
-                "the same kind? `limbeck transfer RUN` shows it"
+                "  warning: the teacher is far less sure of the transfer text than of dev; is it of "
+                "the same kind? `limbeck transfer RUN` shows it",
+                style="warning",
             )
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from rich.markup import escape
 
 from limbeck.artifacts.answers import Features, Logits
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -105,7 +104,7 @@ def _silent_rows(
     if uncovered == "stop":
         raise RowsUncovered(teacher=name, uncovered=counts, rows=len(index), texts=texts)
     left_out = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
-    reporter.note(f"  [yellow]warning[/yellow]: rows that {escape(name)} says nothing of are left out: {left_out}")
+    reporter.note(f"  warning: rows without an answer of {name} are not used: {left_out}", style="warning")
     return counts
 
 

@@ -82,7 +82,7 @@ def _split_table(splits: Mapping[str, SplitSummary]) -> Table:
     table = _table("split", ["rows", "labelled", "different texts", "entropy", "share"])
     for name, split in splits.items():
         cells = [f"{split.rows:,}", f"{split.labelled:,}", f"{split.distinct_texts:,}"]
-        table.add_row(name, *cells, _number(split.entropy), _percent(split.entropy_share))
+        table.add_row(Text(name), *cells, _number(split.entropy), _percent(split.entropy_share))
     return table
 
 
@@ -106,9 +106,9 @@ def _classes(splits: Mapping[str, SplitSummary]) -> list[str]:
 
 def _table(first: str, others: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column(first, overflow="fold")
+    table.add_column(Text(first), overflow="fold")
     for name in others:
-        table.add_column(name, justify="right")
+        table.add_column(Text(name), justify="right")
     return table
 
 

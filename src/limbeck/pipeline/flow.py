@@ -4,8 +4,6 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.markup import escape
-
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
@@ -57,7 +55,7 @@ def run(
     reporter = reporter or TerminalReporter()
     if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
         draft.write()
-        reporter.note(escape(draft.told))
+        reporter.note(draft.told)
         recipe = draft.recipe
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
+from rich.text import Text
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import faults_of, read_manifest
@@ -165,7 +166,7 @@ def check_labels(
     if found:
         print_verification(found, precision=run.precision, console=console)
     if export is not None:
-        console.print(f"Wrote {rows:,} rows to {export}", markup=False, soft_wrap=True)
+        console.print(Text(f"Wrote {rows:,} rows to {export}"), soft_wrap=True)
     return found is None or found.is_sound
 
 

@@ -18,7 +18,7 @@ from limbeck.augmentation.processes import available_cores
 from limbeck.distillation.run import rows_to_train_on
 from limbeck.distillation.stages import trainings_of
 from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, place_of, train_one
-from limbeck.progress import Bar
+from limbeck.progress import Bar, Style
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
 from limbeck.training.side_by_side import Tell, run_side_by_side
@@ -101,7 +101,10 @@ class _Together:
 
     def told(self, name: str, message: Mapping[str, Any]) -> None:
         if "note" in message:
-            self._work.reporter.note(message["note"])
+            self._work.reporter.note(message["note"], style=message["style"])
+            return
+        if "stage" in message:
+            self._work.reporter.stage(message["stage"], message["text"], is_reused=message["is_reused"])
             return
         grown = message["rows"] - self._rows.get(name, 0)
         if grown > 0:  # one that was postponed reports rows a second time
@@ -135,8 +138,11 @@ class _Relay:
     def __init__(self, tell: Tell) -> None:
         self._tell, self._rows = tell, 0
 
-    def note(self, text: str) -> None:
-        self._tell({"note": text})
+    def note(self, text: str, *, style: Style = "") -> None:
+        self._tell({"note": text, "style": style})
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        self._tell({"stage": name, "text": text, "is_reused": is_reused})
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from rich.markup import escape
 from torch import Tensor
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -136,7 +135,7 @@ def _tell(history: History, texts: TextRows, guesser: Guesser, *, what: str, rep
     before, after = history[0], history[-1]
     fresh = "; the checkpoint has no head for masked words, so one started fresh" if guesser.has_fresh_head else ""
     reporter.note(
-        f"  {escape(what)}: {len(texts.read):,} texts read; in {len(texts.held_back):,} held back the loss was "
+        f"  {what}: {len(texts.read):,} texts read; in {len(texts.held_back):,} held back the loss was "
         f"{before['held_back_loss']:.3f} before and is {after['held_back_loss']:.3f} after, with "
         f"{before['held_back_accuracy']:.1%} and {after['held_back_accuracy']:.1%} guessed right{fresh}"
     )

@@ -59,7 +59,7 @@ def _print_numbers(quality: Mapping[str, Any], console: Console) -> None:
     for name, value in quality.items():
         if name == "methods" or value in (None, 0, [], {}):
             continue
-        console.print(f"  {name.replace('_', ' '):<16} {_said(value)}", markup=False, soft_wrap=True)
+        console.print(Text(f"  {name.replace('_', ' '):<16} {_said(value)}"), soft_wrap=True)
 
 
 def _print_methods(methods: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -70,7 +70,7 @@ def _print_methods(methods: Sequence[Mapping[str, Any]], judged: Sequence[Mappin
     for number, method in enumerate(methods):
         numbers = {**method, **(judged[number] if number < len(judged) else {})}
         shown = {name: f"{numbers[name]:.1%}" for name in SHARES if numbers.get(name) is not None}
-        table.add_row(*(shown.get(column, _said(numbers.get(column))) for column in METHOD_COLUMNS))
+        table.add_row(*(Text(shown.get(column, _said(numbers.get(column)))) for column in METHOD_COLUMNS))
     console.print(table)
     explained = "words: share that was changed; flips: copies that the teacher gives another label than their source"
     console.print(Text(explained, style="dim"))
@@ -78,15 +78,15 @@ def _print_methods(methods: Sequence[Mapping[str, Any]], judged: Sequence[Mappin
 
 def _print_teacher(numbers: Mapping[str, Any], *, own: Mapping[str, float], console: Console) -> None:
     if not numbers["rows"]:
-        console.print("  the teacher has said nothing of it", markup=False)
+        console.print("  the teacher has not labelled it")
         return
     beside = ", ".join(f"{split} {entropy:.3f}" for split, entropy in own.items())
     balance = ", ".join(f"{name} {share:.1%}" for name, share in numbers["teacher_balance"].items())
-    console.print(f"  learned from     {numbers['rows']:,} of {numbers['labelled']:,} labelled rows", markup=False)
-    console.print(f"  teacher entropy  {numbers['teacher_entropy']:.3f} (corpus: {beside})", markup=False)
-    console.print(f"  teacher's classes {balance}", markup=False, soft_wrap=True)
+    console.print(Text(f"  learned from     {numbers['rows']:,} of {numbers['labelled']:,} labelled rows"))
+    console.print(Text(f"  teacher entropy  {numbers['teacher_entropy']:.3f} (corpus: {beside})"))
+    console.print(Text(f"  teacher's classes {balance}"), soft_wrap=True)
     if numbers.get("label_flips") is not None:
-        console.print(f"  label flips      {numbers['label_flips']:.1%} of the copies", markup=False)
+        console.print(Text(f"  label flips      {numbers['label_flips']:.1%} of the copies"))
 
 
 def _print_examples(text: TransferText, count: int, console: Console) -> None:

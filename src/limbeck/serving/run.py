@@ -11,9 +11,11 @@ from types import FrameType
 
 import uvicorn
 from rich.console import Console
+from rich.text import Text
 
 from limbeck.artifacts.model_folder import ModelFacts, open_model
 from limbeck.errors import AddressUnusable, PortTaken, some
+from limbeck.progress import plain_console
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
 from limbeck.serving.app import create_app
@@ -37,7 +39,7 @@ def serve(
     is what runs the network, as `limbeck.load` has it. To be called from the main thread, which is the one that hears
     signals. Raises ArtifactMissing, ArtifactDamaged, FormatTooNew, EngineUnusable, PortTaken or AddressUnusable.
     """
-    console = console or Console(highlight=False)
+    console = console or plain_console()
     folder = open_model(model)
     classifier = Classifier(folder, threads=1, engine=engine)
     app = create_app(classifier, size_mb=folder.size_mb(), threads=threads)
@@ -99,7 +101,7 @@ def _say_where(console: Console, facts: ModelFacts, *, size_mb: float, host: str
     ]
     if not _only_here(host):
         lines.append("  Other machines can reach it, and it asks for no password.")
-    console.print("\n".join([*lines, "Stop it with Ctrl-C."]), markup=False, soft_wrap=True)
+    console.print(Text("\n".join([*lines, "Stop it with Ctrl-C."])), soft_wrap=True)
 
 
 def _url(host: str, port: int) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from limbeck.artifacts.answers import AnswerTable, Keys, Logits, find_keys, key_order, write_answers
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -26,7 +25,7 @@ from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_colu
 
 ROWS_AT_A_TIME = 8192
 SAME = 1e-4  # logits no further apart are the same: one number, rounded differently
-WARNING = "  [yellow]warning[/yellow]:"
+WARNING = "  warning:"
 
 
 @dataclass(frozen=True)
@@ -172,8 +171,8 @@ def _judged(said: _FileAnswers, dev: Rows) -> dict[str, Any]:
 
 def _tell(said: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
     reporter.note(
-        f"  teacher {escape(facts.name)}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different "
-        f"texts; columns {escape(some(said.columns, most=6))}"
+        f"  teacher {facts.name}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different "
+        f"texts; columns {some(said.columns, most=6)}"
     )
     covered = {split: int((find_keys(said.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
     parts = [f"{covered[split]:,} of {len(rows):,} {split} rows" for split, rows in corpus.splits.items()]
@@ -181,10 +180,12 @@ def _tell(said: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: 
     reporter.note(f"  it covers {', '.join(parts)}; {accuracy}")
     if said.said_differently:
         reporter.note(
-            f"{WARNING} {said.said_differently:,} texts have several answers; the mean of their logits is taken"
+            f"{WARNING} {said.said_differently:,} texts have several answers; the mean of their logits is taken",
+            style="warning",
         )
     if said.is_doubtful:
         reporter.note(
             f"{WARNING} taken for logits, although all numbers lie between 0 and 1: if they are probabilities, make "
-            f"every row sum to 1"
+            f"every row sum to 1",
+            style="warning",
         )

@@ -1,7 +1,5 @@
 """Refusing a teacher that guesses: its student would learn nothing but noise."""
 
-from rich.markup import escape
-
 from limbeck.artifacts.teacher_folder import TeacherFacts
 from limbeck.errors import TeacherNearChance
 from limbeck.progress import Reporter
@@ -47,8 +45,7 @@ def refuse_guessing(
             advice=advice,
             table=table,
         )
-    name = escape(facts.name)
     numbers = f"{facts.dev_accuracy:.1%} on dev, Cohen's kappa {facts.dev_skill:.2f}"
     reporter.note(
-        f"  [yellow]warning[/yellow]: the teacher {name} does hardly better than guessing ({numbers}); {reason}"
+        f"  warning: the teacher {facts.name} does hardly better than guessing ({numbers}); {reason}", style="warning"
     )

@@ -33,7 +33,7 @@ from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
 # Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
-RECORDABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
+CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
 
 
 def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
@@ -148,14 +148,14 @@ def _fine_tune_here(
         reporter=reporter,
         what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,
-        widths=widths if can_be_recorded(encoder) and not section.compile else None,
+        widths=widths if can_be_captured(encoder) and not section.compile else None,
     )
     return progress.history
 
 
-def can_be_recorded(encoder: Encoder) -> bool:
+def can_be_captured(encoder: Encoder) -> bool:
     """Whether a step does the same on every batch of a shape, and never asks the GPU for a number: so we have read."""
-    return encoder.model.config.model_type in RECORDABLE and encoder.tokenizer.padding_side == "right"
+    return encoder.model.config.model_type in CAPTURABLE and encoder.tokenizer.padding_side == "right"
 
 
 def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:

@@ -3,8 +3,6 @@
 import shutil
 from typing import Any
 
-from rich.markup import escape
-
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFacts
@@ -98,4 +96,4 @@ def _tell(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> No
     accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "how good it is on dev is not known"
     best = f"; the best of {found.seeds} seeds by its own dev rows" if found.seeds > 1 else ""
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {escape(facts.name)}: {accuracy}, {size:.2f}M parameters{best}")
+    reporter.note(f"  teacher {facts.name}: {accuracy}, {size:.2f}M parameters{best}")

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from limbeck.errors import TrainingDiverged
 from limbeck.progress import Bar, Reporter
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
-from limbeck.training.cuda_graphs import Recorder, Slots, Widths, stage_for
+from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
@@ -30,7 +30,7 @@ MOST_POINTS = 512  # of the curve of every term; beyond it, every other point go
 Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
-Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # of places, or of slots where steps are recorded
+Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # of places, or of slots where steps are captured
 Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best "dev_accuracy", maybe "dev_score"
 
 
@@ -111,21 +111,21 @@ def train(
     of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
 
     With `widths`, all that the losses read of a batch is its rows and these widths: where one process trains on a GPU,
-    batch by batch, steps are then recorded (limbeck.training.cuda_graphs).
+    batch by batch, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
-    recorder = _recorder(widths, accelerator, settings)
+    capturer = _capturer(widths, accelerator, settings)
     optimiser = adamw(
         model,
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
-        recorded_on=accelerator.device if recorder else None,
+        captured_on=accelerator.device if capturer else None,
     )
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
     mean = RunningMean(plain, decay=average)
     progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser, average=mean.values) or {}))
-    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, recorder)
+    stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, capturer)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
 
     def save() -> None:
@@ -134,10 +134,10 @@ def train(
 
     first = batches(0)
     rows = sum(len(batch) for batch in first)
-    if recorder:
-        recorder.expect(first, epochs=settings.epochs)
-    at_work = recorder.at_work() if recorder else nullcontext()
-    with at_work, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
+    if capturer:
+        capturer.expect(first, epochs=settings.epochs)
+    active = capturer.active() if capturer else nullcontext()
+    with active, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already
         while progress.epoch < settings.epochs and progress.has_patience_left(settings.patience):
             model.train()
@@ -154,8 +154,8 @@ def train(
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
             save()
-    if recorder and recorder.problem:
-        reporter.note(f"  {what}: steps were not recorded, and slower: {recorder.problem}")
+    if capturer and capturer.problem:
+        reporter.note(f"  {what}: CUDA graphs are off, which is slower: {capturer.problem}", style="warning")
     if progress.epoch < settings.epochs:
         reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
     accelerator.wait_for_everyone()
@@ -188,7 +188,7 @@ class _Stepper:
     settings: Hyperparameters
     losses: Losses
     mean: RunningMean
-    recorder: Recorder | None = None
+    capturer: StepCapturer | None = None
     seed: int = field(default_factory=torch.initial_seed)
 
     def rate(self, number: int, *, total: int) -> float:
@@ -202,8 +202,8 @@ class _Stepper:
         Losses that are means over rows make the step that one batch of all these rows would make.
         """
         set_rate(self.optimiser, rate)
-        if self.recorder is not None:
-            found = self.recorder.take(batches[0], self._whole_step)
+        if self.capturer is not None:
+            found = self.capturer.take(batches[0], self._whole_step)
             self.mean.add(number)
             return found
         if self.accelerator.num_processes > 1:  # each drops other units, and the same ones if it is started again here
@@ -222,8 +222,8 @@ class _Stepper:
         return means
 
     def _whole_step(self, slots: Slots) -> dict[str, Tensor]:
-        """All of a step that is recorded: nothing in it may depend on when it is taken."""
-        self.optimiser.zero_grad()  # a recording that failed leaves gradients
+        """All of a step that is captured: nothing in it may depend on when it is taken."""
+        self.optimiser.zero_grad()  # a capture that failed leaves gradients
         terms = self.losses(self.model, slots, 0.0)
         self.accelerator.backward(_sum(terms))
         self._descend()
@@ -253,11 +253,11 @@ def _sum(terms: dict[str, Tensor]) -> Tensor:
     return torch.stack([only, *others]).sum() if others else only
 
 
-def _recorder(widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters) -> Recorder | None:
-    """None where steps are taken one by one."""
+def _capturer(widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters) -> StepCapturer | None:
+    """None where steps are not captured."""
     is_plain = accelerator.num_processes == settings.accumulation_steps == 1
-    stage = stage_for(accelerator.device) if widths and is_plain else None
-    return Recorder(widths, stage=stage, device=accelerator.device) if widths and stage else None
+    context = capture_context_for(accelerator.device) if widths and is_plain else None
+    return StepCapturer(widths, context=context, device=accelerator.device) if widths and context else None
 
 
 @dataclass(frozen=True)

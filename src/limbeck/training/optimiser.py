@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.optim import AdamW
 
 
-def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float, recorded_on: Any = None) -> AdamW:
+def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float, captured_on: Any = None) -> AdamW:
     """Weight decay on matrices alone; biases and norms (one-dimensional parameters) are left out of it.
 
-    Where its steps are to be recorded (limbeck.training.cuda_graphs) on a GPU, its learning rate is kept there.
+    Where a GPU is to capture its steps (limbeck.training.cuda_graphs), its learning rate is kept there.
     """
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     groups = [
@@ -20,13 +20,13 @@ def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float, record
         {"params": [parameter for parameter in trained if parameter.ndim < 2], "weight_decay": 0.0},
     ]
     # Fused: one pass over the weights instead of a dozen. Word vectors are most of a student, and it shows.
-    on_gpu = recorded_on is not None and recorded_on.type == "cuda"
-    rate = torch.tensor(learning_rate, device=recorded_on) if on_gpu else learning_rate
+    on_gpu = captured_on is not None and captured_on.type == "cuda"
+    rate = torch.tensor(learning_rate, device=captured_on) if on_gpu else learning_rate
     return AdamW([group for group in groups if group["params"]], lr=rate, fused=True, capturable=on_gpu)
 
 
 def set_rate(optimiser: Any, rate: float) -> None:
-    """The learning rate of the next step; one that a GPU holds is changed there, where recordings look for it."""
+    """The learning rate of the next step; one that a GPU holds is changed there, where graphs read it."""
     for group in optimiser.param_groups:
         if isinstance(group["lr"], Tensor):
             group["lr"].fill_(rate)

@@ -1,12 +1,10 @@
 """The stage `gather_transfer`: read unlabelled text, cut it, and keep what is new, of fit length and not held out."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
-
-from rich.markup import escape
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
@@ -104,7 +102,7 @@ def _speed(pieces: int, seconds: float) -> dict[str, Any]:
     return {"seconds": round(seconds, 3), "rows_per_second": round(pieces / seconds) if seconds > 0 else None}
 
 
-WARNING = "  [yellow]warning[/yellow]: "
+WARNING = "  warning: "
 DROPPED = {
     "too_short": "too short",
     "too_long": "too long",
@@ -122,39 +120,44 @@ SHARES = {  # what shows that a step is needed
 
 def tell_gathered(quality: dict[str, Any], section: Transfer, reporter: Reporter) -> None:
     """One line of numbers, and a line for each thing that a reader should know of."""
-    for line in (*_amount(quality, section), *_held_out(quality, section), *_form_line(quality), *_far(quality)):
-        reporter.note(line)
+    _tell_amount(quality, section, reporter)
+    _tell_held_out(quality, section, reporter)
+    _tell_form(quality, reporter)
+    _tell_domain(quality, reporter)
 
 
-def _amount(quality: dict[str, Any], section: Transfer) -> Iterator[str]:
+def _tell_amount(quality: dict[str, Any], section: Transfer, reporter: Reporter) -> None:
     cut = "sentences" if section.split_sentences else "paragraphs" if section.split_paragraphs else "rows"
     drawn = f", drawn from {quality['fresh']:,}" if "drawn" in quality else ""
     dropped = ", ".join(f"{quality[reason]:,} {name}" for reason, name in DROPPED.items())
-    names = escape(some(quality["files"]))
-    yield f"  {quality['kept']:,} {cut} of transfer text from {names}{drawn}; dropped: {dropped}"
+    names = some(quality["files"])
+    reporter.note(f"  {quality['kept']:,} {cut} of transfer text from {names}{drawn}; dropped: {dropped}")
     if "pool" in quality and section.rows is not None:
-        yield f"  of these the teacher chooses {min(section.rows, quality['kept']):,} once it has labelled them"
+        chosen = min(section.rows, quality["kept"])
+        reporter.note(f"  of these the teacher chooses {chosen:,} once it has labelled them")
 
 
-def _held_out(quality: dict[str, Any], section: Transfer) -> Iterator[str]:
+def _tell_held_out(quality: dict[str, Any], section: Transfer, reporter: Reporter) -> None:
     for kind, nearly in (("found", ""), ("near", "nearly ")):
         counts = {split: found[kind] for split, found in quality["overlap"]["splits"].items() if found[kind]}
         if not counts:
             continue
         rows = " and ".join(f"{count:,} {split} rows" for split, count in counts.items())
         if section.overlap == "remove":
-            yield f"  {rows} {nearly}stood in it and were kept out"
+            reporter.note(f"  {rows} {nearly}appeared in it and were kept out")
         else:
-            yield f'{WARNING}{rows} {nearly}stand in it; overlap = "remove" in \\[transfer] keeps them out'
+            advice = 'overlap = "remove" in [transfer] keeps them out'
+            reporter.note(f"{WARNING}{rows} {nearly}appear in it; {advice}", style="warning")
 
 
-def _form_line(quality: dict[str, Any]) -> Iterator[str]:
+def _tell_form(quality: dict[str, Any], reporter: Reporter) -> None:
     form = quality["form"]
     if form["steps"]:
-        yield f"  brought to the corpus's form by {', '.join(form['steps'])}: {_shares(form, form['steps'])}"
+        shares = _shares(form, form["steps"])
+        reporter.note(f"  brought to the corpus's form by {', '.join(form['steps'])}: {shares}")
     if left := [step for step in form["needed"] if step not in form["steps"]]:
-        advice = f'form = "auto" in \\[transfer] takes {", ".join(left)}'
-        yield f"{WARNING}it is written unlike the corpus: {_shares(form, left)}; {advice}"
+        advice = f'form = "auto" in [transfer] takes {", ".join(left)}'
+        reporter.note(f"{WARNING}it is written unlike the corpus: {_shares(form, left)}; {advice}", style="warning")
 
 
 def _shares(form: dict[str, Any], steps: list[str]) -> str:
@@ -162,11 +165,12 @@ def _shares(form: dict[str, Any], steps: list[str]) -> str:
     return ", ".join(f"{name} {form['text'][key]:.1%} (corpus {form['corpus'][key]:.1%})" for key, name in named)
 
 
-def _far(quality: dict[str, Any]) -> Iterator[str]:
+def _tell_domain(quality: dict[str, Any], reporter: Reporter) -> None:
     share = quality["domain"]["words_in_train"]
     if share < FAR:
         own = quality["domain"]["dev_words_in_train"]
-        yield (
-            f"{WARNING}only {share:.0%} of its running words stand in train (of dev's {own:.0%} do); "
-            f"text of another domain teaches little"
+        reporter.note(
+            f"{WARNING}only {share:.0%} of its running words appear in train (of dev's {own:.0%} do); "
+            f"text of another domain teaches little",
+            style="warning",
         )

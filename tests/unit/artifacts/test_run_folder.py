@@ -23,8 +23,12 @@ class Notes(SilentReporter):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.lines.append(text)
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        self.lines.append(f"{'✓' if is_reused else '▸'} {name}  {text}")
 
 
 def make(folder: Path, key: Key) -> None:
@@ -89,7 +93,7 @@ def test_a_step_is_made_once_then_reused_then_made_again_with_the_reason(tmp_pat
     assert "not made yet" in notes.lines[0]
     assert "reused" in notes.lines[1]
     assert "max_rows: 5 → 6" in notes.lines[2]
-    assert [line[1:6] for line in notes.lines] == ["cyan]", "green", "cyan]"]
+    assert [line.split("  ")[0] for line in notes.lines] == ["▸ corpus", "✓ corpus", "▸ corpus"]
 
 
 def test_a_reason_is_shown_as_it_is_and_not_read_as_markup(tmp_path: Path) -> None:
@@ -99,7 +103,7 @@ def test_a_reason_is_shown_as_it_is_and_not_read_as_markup(tmp_path: Path) -> No
         with open_run(tmp_path / "run", reporter=notes, facts=FACTS) as run:
             step(run, quoting=value)
 
-    assert "\\[/red]" in notes.lines[1]
+    assert '→ "[/red]"' in notes.lines[1]
 
 
 def test_run_json_holds_the_facts_and_how_long_each_stage_took_also_when_it_is_reused(tmp_path: Path) -> None:

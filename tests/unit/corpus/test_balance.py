@@ -38,7 +38,7 @@ def test_uneven_classes_are_told_with_the_key_that_helps() -> None:
 
     assert "class_weights" in line
     assert "ham with 300" in line
-    assert "\\[spam] with 12" in line
+    assert "[spam] with 12" in line
 
 
 def test_uneven_classes_that_have_weights_are_not_told() -> None:

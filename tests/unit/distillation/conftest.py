@@ -43,7 +43,8 @@ class Notes(SilentReporter):
 
     told: list[str] = field(default_factory=list)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.told.append(text)
 
 

@@ -370,25 +370,25 @@ def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
 
 
 @pytest.mark.skipif(training_device().type == "cuda", reason="a GPU adds in another order every time")
-def test_recorded_steps_make_the_student_that_steps_make(
+def test_captured_steps_make_the_student_that_steps_make(
     teach: Train,
     toy_corpus: Corpus,
     make_labels: MakeLabels,
-    make_stage: Callable[..., Any],
+    make_capture_context: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
     plain = teach(role="student", labels=labels, epochs=3, batch_size=16)
-    stage = make_stage()
-    monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
+    context = make_capture_context()
+    monkeypatch.setattr(loop, "capture_context_for", lambda _device: context)
     monkeypatch.setattr(cuda_graphs, "rounded_up", lambda width: width)  # dropout draws for padding too
 
-    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
+    monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
 
-    recorded = teach(role="student", labels=labels, epochs=3, batch_size=16)
+    captured = teach(role="student", labels=labels, epochs=3, batch_size=16)
 
-    assert sum(one.played for one in stage.recorded) > 10
-    assert same(plain, recorded)
+    assert sum(one.replayed for one in context.captured) > 10
+    assert same(plain, captured)
 
 
 @pytest.mark.parametrize(
@@ -402,19 +402,19 @@ def test_recorded_steps_make_the_student_that_steps_make(
         ([{"kind": "hidden_mse"}], False),
     ],
 )
-def test_steps_are_recorded_where_all_do_the_same(losses: list[dict[str, Any]], expected: bool) -> None:
+def test_steps_are_captured_where_all_do_the_same(losses: list[dict[str, Any]], expected: bool) -> None:
     section = Distillation.model_validate({"losses": losses})
     student = SimpleNamespace(config=SimpleNamespace(model_type="limbeck_bilstm"))
 
-    assert room.can_be_recorded(student, section.losses) is expected
+    assert room.can_be_captured(student, section.losses) is expected
     student.config.model_type = "bert"
-    assert not room.can_be_recorded(student, section.losses)
+    assert not room.can_be_captured(student, section.losses)
 
 
 @pytest.mark.skipif(training_device().type != "cuda", reason="needs a GPU")
 @pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
 @pytest.mark.parametrize("average", [None, 0.9])
-def test_a_gpu_makes_the_same_student_of_recorded_steps(
+def test_a_gpu_makes_the_same_student_of_captured_steps(
     teach: Train,
     toy_corpus: Corpus,
     make_labels: MakeLabels,
@@ -423,21 +423,21 @@ def test_a_gpu_makes_the_same_student_of_recorded_steps(
     average: float | None,
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
-    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
-    played: list[int] = []
-    plain_play = cuda_graphs.CudaRecording.play
+    monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
+    replays: list[int] = []
+    plain_replay = cuda_graphs.CudaGraphStep.replay
 
-    def play(recorded: Any) -> None:
-        played.append(1)
-        plain_play(recorded)
+    def replay(captured: Any) -> None:
+        replays.append(1)
+        plain_replay(captured)
 
-    monkeypatch.setattr(cuda_graphs.CudaRecording, "play", play)
+    monkeypatch.setattr(cuda_graphs.CudaGraphStep, "replay", replay)
     keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
 
-    recorded = teach(role="student", labels=labels, **keys)
-    monkeypatch.setattr(loop, "stage_for", lambda _device: None)
+    captured = teach(role="student", labels=labels, **keys)
+    monkeypatch.setattr(loop, "capture_context_for", lambda _device: None)
     plain = teach(role="student", labels=labels, **keys)
 
-    assert len(played) > 10
-    ours, theirs = weights_of(recorded), weights_of(plain)
+    assert len(replays) > 10
+    ours, theirs = weights_of(captured), weights_of(plain)
     assert max(float((ours[name] - theirs[name]).abs().max()) for name in ours) < 1e-3

@@ -37,7 +37,8 @@ class Notes(SilentReporter):
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.said.append(text)
 
 

@@ -70,3 +70,13 @@ def test_errors_decide_and_json_has_it_all() -> None:
         "reasons": (),
     }
     assert found.as_json()["not_checked"] == {"gain": "no report"}
+
+
+def test_names_in_findings_are_not_taken_for_markup() -> None:
+    odd = "[b] [/] :x:"
+
+    text = printed(
+        Finding("gain", "error", f"what {odd}", f"evidence {odd}", f"advice {odd}", reasons=(f"reason {odd}",))
+    )
+
+    assert all(f"{part} {odd}" in text for part in ("what", "evidence", "advice", "reason"))

@@ -185,7 +185,8 @@ def test_only_our_own_line_is_printed(
     class Listening(SilentReporter):
         notes: list[str] = []  # noqa: RUF012  # one listener, one list
 
-        def note(self, text: str) -> None:
+        def note(self, text: str, *, style: str = "") -> None:
+            del style
             self.notes.append(text)
 
     student = make_student(tmp_path / "student")

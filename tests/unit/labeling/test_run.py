@@ -70,7 +70,8 @@ class Listener(SilentReporter):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.notes.append(text)
 
 

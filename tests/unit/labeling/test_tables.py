@@ -115,3 +115,18 @@ def test_damaged_shards_are_named() -> None:
 def test_why_half_precision_may_differ_is_said() -> None:
     assert "share its batch" in printed_verification(replace(SOUND, tolerance=0.25), precision="bf16")
     assert "share its batch" not in printed_verification(SOUND)
+
+
+def test_names_are_not_taken_for_markup() -> None:
+    balance = {"[b]": 0.25, "[/]": 0.5, ":x:": 0.25}
+    odd = replace(TRAIN, teacher_balance=balance, corpus_balance=None)
+
+    file = io.StringIO()
+
+    print_labels(HEAD, {"[red]": odd}, Console(file=file, width=100))
+
+    lines = file.getvalue().splitlines()
+
+    assert [line.split()[0] for line in lines if line.split()[1:] in (["25.0%"], ["50.0%"])] == list(balance)
+    assert ["[red]", "1,000", "900", "800", "0.123", "17.8%"] in [line.split() for line in lines]
+    assert "[red]: teacher" in "\n".join(lines)

@@ -91,11 +91,10 @@ class Steps(SilentReporter):
         self.reused: list[str] = []
         self.reasons: dict[str, str] = {}
 
-    def note(self, text: str) -> None:
-        if "[bold]" in text and "removed" not in text:
-            name = text.split("[bold]")[1].split("[/bold]")[0]
-            (self.made if "▸" in text else self.reused).append(name)
-            self.reasons[name] = text.split("[dim]")[1].removesuffix("[/dim]")
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        if "removed" not in text:
+            (self.reused if is_reused else self.made).append(name)
+            self.reasons[name] = text
 
 
 class Project:

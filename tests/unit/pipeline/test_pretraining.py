@@ -68,10 +68,14 @@ class Steps(SilentReporter):
         self.made: dict[str, str] = {}
         self.lines: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.lines.append(text)
-        if "[bold]" in text and "▸" in text:
-            self.made[text.split("[bold]")[1].split("[/bold]")[0]] = text.split("[dim]")[1].removesuffix("[/dim]")
+
+    def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
+        self.lines.append(f"{name}  {text}")
+        if not is_reused:
+            self.made[name] = text
 
 
 class Project:

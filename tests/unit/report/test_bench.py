@@ -109,3 +109,9 @@ def test_usual_names_fit_a_terminal_of_80_characters() -> None:
     page = printed(model("all-MiniLM-L6-v2", *(case(batch, 86.0) for batch in (1, 32, 256))), width=80)
 
     assert lines_of(page)[1][3:] == ["p50", "ms", "p95", "p99", "faster", "32/s", "256/s", "bulk"]
+
+
+def test_names_are_not_taken_for_markup() -> None:
+    page = printed(model("[b]", case(1, 80.0)), model("[/]", case(1, 70.0)), model(":x:", case(1, 60.0)))
+
+    assert [line[0] for line in lines_of(page)[3:6]] == ["[b]", "[/]", ":x:"]

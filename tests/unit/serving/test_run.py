@@ -1,4 +1,5 @@
 import http.client
+import io
 import json
 import re
 import signal
@@ -8,9 +9,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from limbeck.cli import app
@@ -18,7 +21,7 @@ from limbeck.errors import AddressUnusable, PortTaken
 from limbeck.runtime import engine
 from limbeck.runtime.classifier import load
 from limbeck.runtime.native_engine import NativeImpossible
-from limbeck.serving.run import listening
+from limbeck.serving.run import _say_where, listening
 
 PATIENCE = 60  # seconds, where a failing test would otherwise wait for ever
 
@@ -70,6 +73,15 @@ def test_the_command_answers_until_it_is_told_to_stop(model_folder: Path, number
     assert isinstance(answer, dict)
     assert [prediction["label"] for prediction in answer["predictions"]] == load(model_folder).predict(texts)
     assert (process.returncode, rest, errors) == (0, "Stopped.\n", "")
+
+
+def test_the_model_and_its_classes_are_named_as_they_are(model_folder: Path) -> None:
+    facts = replace(load(model_folder).facts, name="[red]x", labels=["[b]", "[/]", ":x:"])
+    file = io.StringIO()
+
+    _say_where(Console(file=file, width=200), facts, size_mb=1.0, host="127.0.0.1", port=80)
+
+    assert file.getvalue().startswith(f"Serving [red]x ({facts.precision}, 1.0 MB): [b], [/], :x:\n")
 
 
 def test_connections_send_small_answers_at_once() -> None:

@@ -20,7 +20,8 @@ class Listening(SilentReporter):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.notes.append(text)
 
 

@@ -11,7 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch.nn import functional as F
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, XLNetConfig
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, XLNetConfig
+from transformers.utils import import_utils
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
@@ -19,8 +20,10 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
-from limbeck.teacher.fine_tune import label_loss
+from limbeck.teacher.fine_tune import CAPTURABLE, TokenTable, label_loss
 from limbeck.training import cuda_graphs, loop
+from limbeck.training.cuda_graphs import CopiedConstants, Slots
+from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
 
 Prepare = Callable[..., TeacherFolder]
@@ -119,15 +122,53 @@ def test_the_loss_to_several_labels_is_binary_for_each_class() -> None:
     assert lifted.item() == pytest.approx((3 * np.log(2) + miss) / 2, rel=1e-5)
 
 
-def test_recorded_steps_come_to_the_weights_that_steps_come_to(
-    prepare: Prepare, make_stage: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+def test_captured_steps_come_to_the_weights_that_steps_come_to(
+    prepare: Prepare, make_capture_context: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = prepare(epochs=2)
-    stage = make_stage()
-    monkeypatch.setattr(loop, "stage_for", lambda _device: stage)
-    monkeypatch.setattr(cuda_graphs, "FEWEST_PLAYS", 2)
+    context = make_capture_context()
+    monkeypatch.setattr(loop, "capture_context_for", lambda _device: context)
+    monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
 
-    recorded = prepare(epochs=2)
+    captured = prepare(epochs=2)
 
-    assert sum(one.played for one in stage.recorded) > 5
-    assert largest_difference(plain, recorded) < 1e-5
+    assert sum(one.replayed for one in context.captured) > 5
+    assert largest_difference(plain, captured) < 1e-5
+
+
+@pytest.mark.parametrize("family", sorted(CAPTURABLE))
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_a_step_that_is_captured_makes_no_tensor_on_the_cpu(
+    family: str, copies_to_meta: Any, monkeypatch: pytest.MonkeyPatch, *, multi_label: bool
+) -> None:
+    """On the meta device, as on a GPU that captures: transformers then asks for no number of a mask."""
+    monkeypatch.setattr(import_utils, "is_cuda_stream_capturing", lambda: True)
+    rows, classes, width = 4, 77, 9
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(_tiny_config(family, classes=classes)).train()
+    labels = torch.ones((rows, classes) if multi_label else (rows,), dtype=torch.int64, device="meta")
+    tokens = TokenRows(
+        torch.zeros(90, dtype=torch.int32, device="meta"),
+        torch.zeros(11, dtype=torch.int64, device="meta"),
+        np.full(10, width),
+    )
+    table = TokenTable({"input_ids": tokens}, {"input_ids": 1}, labels)
+    loss = label_loss(corpus_of(multi_label=multi_label, weights=[1.0] * classes))
+    slots = Slots(torch.zeros(rows, dtype=torch.int64, device="meta"), (width,))
+
+    def step(_slots: Slots) -> None:
+        torch.autograd.backward(loss(model(**table.inputs(_slots)).logits.float(), table.labels[_slots.chosen]))
+
+    constants = CopiedConstants(torch.device("meta"))
+    with constants.collected():
+        step(slots)
+    with copies_to_meta, constants.reused():
+        step(slots)
+
+    assert copies_to_meta.copies == []
+
+
+def _tiny_config(family: str, *, classes: int) -> Any:
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    names = {"dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8} if family == "distilbert" else sizes
+    return AutoConfig.for_model(family, vocab_size=50, num_labels=classes, **names)

@@ -31,7 +31,8 @@ class Notes(SilentReporter):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.lines.append(text)
 
 

@@ -57,8 +57,8 @@ def test_near_rows_are_told_apart_from_found_ones(reporter: "RememberingReporter
     quality["overlap"]["splits"]["dev"] |= {"found": 2, "near": 3}
 
     assert notes(reporter, quality)[1:] == [
-        "  2 dev rows stood in it and were kept out",
-        "  3 dev rows nearly stood in it and were kept out",
+        "  2 dev rows appeared in it and were kept out",
+        "  3 dev rows nearly appeared in it and were kept out",
     ]
 
 
@@ -67,7 +67,7 @@ def test_rows_that_are_only_reported_are_a_warning(reporter: "RememberingReporte
 
     (line,) = notes(reporter, quality, overlap="report")[1:]
 
-    assert "[yellow]warning[/yellow]: 3 dev rows nearly stand in it" in line
+    assert "warning: 3 dev rows nearly appear in it" in line
 
 
 def test_the_steps_taken_are_told_with_what_called_for_them(
@@ -97,4 +97,4 @@ def test_text_of_another_domain_is_a_warning(reporter: "RememberingReporter", qu
 
     (line,) = notes(reporter, quality)[1:]
 
-    assert "only 49% of its running words stand in train (of dev's 95% do)" in line
+    assert "only 49% of its running words appear in train (of dev's 95% do)" in line

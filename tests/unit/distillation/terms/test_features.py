@@ -46,7 +46,8 @@ class Notes(SilentReporter):
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, *, style: str = "") -> None:
+        del style
         self.told.append(text)
 
 

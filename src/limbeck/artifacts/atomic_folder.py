@@ -37,7 +37,7 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
     except ArtifactMissing as error:
         return f"damaged: {error.reason}"
     except ArtifactError as error:
-        return str(error).splitlines()[0]
+        return error.what
     if manifest.format != FORMATS[kind]:
         return f"written in the older format {manifest.format}"
     if manifest.key.digest() != key.digest():

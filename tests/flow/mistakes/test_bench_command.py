@@ -80,4 +80,4 @@ def test_a_teacher_that_does_not_load_is_told_with_the_reason(model: Path, tmp_p
 
     answer = limbeck("bench", model, "--teacher", tmp_path, *QUICK)
 
-    assert answer.refused_with(f"times '{tmp_path.name}' ended", "its last words:", "Check that the folder")
+    assert answer.refused_with(f"times '{tmp_path.name}' ended", "its last line of output:", "Check that the folder")

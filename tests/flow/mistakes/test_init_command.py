@@ -85,7 +85,7 @@ def test_a_place_that_cannot_be_written_is_refused(limbeck: Command) -> None:
             "id,stars\n1,2\n2,2\n3,4\n",
             ("cannot tell which column of 'more.csv' is the text", "stars: 2", "'text'"),
         ),
-        ("mine.csv", GOOD, ("'mine.csv' cannot be the unlabelled text", "own train file", "leave --transfer out")),
+        ("mine.csv", GOOD, ("'mine.csv' cannot be the unlabelled text", "own train file", "omit --transfer")),
     ],
 )
 def test_unlabelled_text_that_is_no_use_is_refused_and_nothing_is_written(

@@ -76,7 +76,7 @@ def test_another_file_in_the_recipes_place_is_left_alone(limbeck: Command, recip
 
     answer = limbeck("run", "mine.csv")
 
-    assert answer.refused_with("'mine.toml' is there already", reason, "limbeck run mine.toml", "--out NAME.toml")
+    assert answer.refused_with("'mine.toml' already exists", reason, "limbeck run mine.toml", "--out NAME.toml")
     assert Path("mine.toml").read_text(encoding="utf-8") == recipe
 
 
@@ -108,7 +108,7 @@ def test_transfer_beside_a_recipe_names_the_key_for_it(limbeck: Command, recipe:
 
     answer = limbeck("run", recipe, "--transfer", "more.txt")
 
-    assert answer.refused_with(f"'{recipe}' is none", 'files = ["more.txt"]', "transfer.files")
+    assert answer.refused_with(f"'{recipe}' is not one", 'files = ["more.txt"]', "transfer.files")
 
 
 def test_doctor_looks_at_a_data_file_and_writes_nothing(here: Path, limbeck: Command) -> None:

@@ -101,9 +101,7 @@ def test_a_call_that_would_take_too_long_is_left_out() -> None:
 def test_a_model_that_cannot_be_run_is_told_with_its_last_words() -> None:
     command = [sys.executable, "-c", "raise SystemExit('the weights are gone')"]
 
-    with pytest.raises(
-        ModelNotTimed, match=r"times 'first' ended with status 1\n  its last words: the weights are gone"
-    ):
+    with pytest.raises(ModelNotTimed, match=r"times 'first' ended with status 1\n.*: the weights are gone\n"):
         time_contestants(
             [FIRST],
             rows=["a"],

@@ -1,6 +1,5 @@
 """The class that every user-facing error is a kind of, and how names are written in messages."""
 
-import copyreg
 import shlex
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -41,4 +40,8 @@ class LimbeckError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: its facts are already in its attributes, so it is rebuilt without calling `__init__` again."""
-        return copyreg.__newobj__, (type(self), *self.args), self.__dict__
+        return _rebuilt, (type(self), self.args), self.__dict__
+
+
+def _rebuilt(kind: type[LimbeckError], args: tuple[Any, ...]) -> LimbeckError:
+    return kind.__new__(kind, *args)

@@ -37,7 +37,7 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
     except ArtifactMissing as error:
         return f"damaged: {error.reason}"
     except ArtifactError as error:
-        return str(error).splitlines()[0]
+        return error.what
     if manifest.key.digest() != key.digest():
         return _difference(manifest.key, key)
     faults = faults_of(folder, manifest)

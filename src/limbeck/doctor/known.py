@@ -174,7 +174,7 @@ class Collected:
 
 
 def refusal(check: str, error: LimbeckError) -> Finding:
-    """An error's message as a finding: it begins with what is wrong, and ends with what to do."""
-    what, *lines = str(error).splitlines()
-    *evidence, advice = lines or [""]
-    return Finding(check, "error", what, " ".join(line.strip() for line in evidence), advice)
+    """An error as a finding, with what was found as its evidence."""
+    return Finding(
+        check, "error", error.what, " ".join(line.strip() for line in error.found.splitlines()), error.advice
+    )

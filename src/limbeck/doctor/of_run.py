@@ -94,9 +94,9 @@ def _look(found: Artifacts, place: str) -> None:
         found.older.append(place)
         return
     except ArtifactError as error:
-        first, *_, advice = str(error).splitlines()
+        what = f"{place} is of a newer version of Limbeck"
         found.broken[place] = "of a newer version"
-        found.findings.append(Finding(CHECK, "error", f"{place} is of a newer version of Limbeck", first, advice))
+        found.findings.append(Finding(CHECK, "error", what, error.what, error.advice))
         return
     if faults := faults_of(path, manifest):
         found.broken[place] = f"damaged: {some(faults)}"

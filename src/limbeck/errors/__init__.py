@@ -69,6 +69,7 @@ from limbeck.errors.data import (
     TransferTextUnclear,
     WeightedClassUnknown,
 )
+from limbeck.errors.labeling import NothingCovered, RowsUncovered
 from limbeck.errors.machine import (
     DependencyMissing,
     DiskFull,
@@ -121,9 +122,7 @@ from limbeck.errors.teacher import (
     LayersUnreadable,
     MemberUnjudged,
     NeverFineTuned,
-    NothingCovered,
     PretrainingImpossible,
-    RowsUncovered,
     StudentUnfit,
     TaskDiffers,
     TeacherError,

@@ -15,7 +15,7 @@ class ArtifactMissing(ArtifactError):
 
     def __init__(self, *, folder: Path, kind: str, advice: str, reason: str = "it has no manifest.json") -> None:
         self.reason = reason
-        super().__init__(f"'{folder}' is not a {kind}: {reason}\n{advice}")
+        super().__init__(f"'{folder}' is not a {kind}: {reason}", advice=advice)
 
 
 class ArtifactDamaged(ArtifactError):
@@ -24,8 +24,9 @@ class ArtifactDamaged(ArtifactError):
     def __init__(self, *, folder: Path, faults: Sequence[str]) -> None:
         self.faults = tuple(faults)
         super().__init__(
-            f"'{folder}' is damaged\n  {some(faults)}\n"
-            f"Run the recipe again (it redoes what is damaged), or copy the folder again from where it was whole."
+            f"'{folder}' is damaged",
+            found=some(faults),
+            advice="Run the recipe again (it redoes what is damaged), or copy the folder again from an intact one.",
         )
 
 
@@ -34,8 +35,8 @@ class FormatTooNew(ArtifactError):
 
     def __init__(self, *, folder: Path, kind: str, found: int, known: int) -> None:
         super().__init__(
-            f"'{folder}' is a {kind} in format {found}; this Limbeck reads formats up to {known}\n"
-            f"Install a newer version: pip install --upgrade limbeck"
+            f"'{folder}' is a {kind} in format {found}; this Limbeck reads formats up to {known}",
+            advice="Install a newer version: pip install --upgrade limbeck",
         )
 
 
@@ -45,9 +46,9 @@ class LabelsDoNotCover(ArtifactError):
     def __init__(self, *, labels: Path, missing: Sequence[str], total: int) -> None:
         self.missing = tuple(missing)
         super().__init__(
-            f"{len(missing):,} of {total:,} rows have no teacher logits in '{labels}'\n"
-            f"  first missing row ids: {some(missing)}\n"
-            f"The data changed after it was labelled. Run `limbeck run` again."
+            f"{len(missing):,} of {total:,} rows have no teacher logits in '{labels}'",
+            found=f"first missing row ids: {some(missing)}",
+            advice="The data changed after it was labelled. Run `limbeck run` again.",
         )
 
 
@@ -56,7 +57,8 @@ class RunBusy(ArtifactError):
 
     def __init__(self, *, folder: Path) -> None:
         super().__init__(
-            f"another limbeck is working in '{folder}'\nWait for it to end, or give this run a folder with --out."
+            f"another limbeck is working in '{folder}'",
+            advice="Wait for it to end, or give this run a folder with --out.",
         )
 
 
@@ -65,20 +67,20 @@ class NothingToCompare(ArtifactError):
 
     def __init__(self, *, runs: Sequence[Path]) -> None:
         self.runs = tuple(runs)
-        given = f"'{runs[0]}' alone cannot be compared" if runs else "nothing was given to compare"
+        given = f"'{runs[0]}' alone cannot be compared" if runs else "no runs were given to compare"
         super().__init__(
-            f"{given}: a comparison takes two runs or more\n"
-            f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER"
+            f"{given}: a comparison takes two runs or more",
+            advice=f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER",
         )
 
 
 class ModelsNotAlike(ArtifactError):
-    """Models that read one text a row and models that read two cannot be asked the same rows."""
+    """Models that read one text a row and models that read two cannot be given the same rows."""
 
     def __init__(self, *, of_pairs: Sequence[str], of_single_texts: Sequence[str]) -> None:
         self.of_pairs, self.of_single_texts = tuple(of_pairs), tuple(of_single_texts)
         super().__init__(
-            f"models of single texts and models of pairs cannot be timed on the same rows\n"
-            f"  single texts: {some(of_single_texts)}; pairs: {some(of_pairs)}\n"
-            f"Time them in two calls."
+            "models of single texts and models of pairs cannot be timed on the same rows",
+            found=f"single texts: {some(of_single_texts)}; pairs: {some(of_pairs)}",
+            advice="Time them in two calls.",
         )

@@ -12,20 +12,24 @@ class DataError(LimbeckError):
 
 
 class FileMissing(DataError):
-    """A file that the recipe or the command line names is not there."""
+    """A file that the recipe or the command line names does not exist."""
 
     def __init__(self, *, path: str, looked_in: Sequence[Path], beside: Sequence[str] = ()) -> None:
         self.path = path
-        looked = "\n".join(f"    {folder}" for folder in looked_in)
-        hint = did_you_mean(Path(path).name, beside)
-        super().__init__(f"no file '{path}'{hint}\n  looked in:\n{looked}\nCorrect the path, or put the file there.")
+        super().__init__(
+            f"no file '{path}'{did_you_mean(Path(path).name, beside)}",
+            found="\n".join(["looked in:", *(f"  {folder}" for folder in looked_in)]),
+            advice="Correct the path, or put the file there.",
+        )
 
 
 class FileEmpty(DataError):
     """A data file holds no rows."""
 
     def __init__(self, *, path: Path) -> None:
-        super().__init__(f"'{path}' holds no rows\nGive a file with at least one row of data below its header.")
+        super().__init__(
+            f"'{path}' holds no rows", advice="Give a file with at least one row of data below its header."
+        )
 
 
 class FileUnreadable(DataError):
@@ -33,7 +37,7 @@ class FileUnreadable(DataError):
 
     def __init__(self, *, path: Path, kind: str, reason: str, advice: str = "") -> None:
         advice = advice or "Check the file, or name its kind with `format` in the recipe."
-        super().__init__(f"cannot read '{path}' as {kind}\n  {reason}\n{advice}")
+        super().__init__(f"cannot read '{path}' as {kind}", found=reason, advice=advice)
 
 
 class BytesUndecodable(DataError):
@@ -41,8 +45,11 @@ class BytesUndecodable(DataError):
 
     def __init__(self, *, path: Path, row: int, encoding: str, found: bytes, advice: str = "") -> None:
         self.row = row
-        advice = advice or 'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".'
-        super().__init__(f"'{path}', row {row:,}: not valid {encoding}\n  found the bytes {found.hex(' ')}\n{advice}")
+        super().__init__(
+            f"'{path}', row {row:,}: not valid {encoding}",
+            found=f"found the bytes {found.hex(' ')}",
+            advice=advice or 'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".',
+        )
 
 
 class ColumnMissing(DataError):
@@ -52,13 +59,13 @@ class ColumnMissing(DataError):
         self, *, path: Path, column: str, key: str, columns: Sequence[str], finds_header: bool = False
     ) -> None:
         self.column, self.columns = column, tuple(columns)
-        hint = did_you_mean(column, columns)
-        no_header = "add --no-header" if key.startswith("--") else "say header = false"  # an option, or a recipe's key
+        no_header = "add --no-header" if key.startswith("--") else "set header = false"  # an option, or a recipe's key
         by_number = f"; for a file without a header {no_header} and give the column's number."
         by_number = ", by its name or its number from 0." if finds_header else by_number
         super().__init__(
-            f"'{path}' has no column '{column}'{hint}\n  its columns: {', '.join(columns)}\n"
-            f"Set `{key}` to one of them{by_number}"
+            f"'{path}' has no column '{column}'{did_you_mean(column, columns)}",
+            found=f"its columns: {', '.join(columns)}",
+            advice=f"Set `{key}` to one of them{by_number}",
         )
 
 
@@ -67,7 +74,7 @@ class RowMalformed(DataError):
 
     def __init__(self, *, path: Path, row: int, reason: str, advice: str) -> None:
         self.row = row
-        super().__init__(f"'{path}', row {row:,}: {reason}\n{advice}")
+        super().__init__(f"'{path}', row {row:,}: {reason}", advice=advice)
 
 
 class OneClassOnly(DataError):
@@ -75,8 +82,8 @@ class OneClassOnly(DataError):
 
     def __init__(self, *, path: str, label: str, rows: int) -> None:
         super().__init__(
-            f"all {rows:,} training rows of '{path}' carry the label '{label}'\n"
-            f"A classifier needs at least two classes; check the `label` column of the recipe."
+            f"all {rows:,} training rows of '{path}' carry the label '{label}'",
+            advice="A classifier needs at least two classes; check the `label` column of the recipe.",
         )
 
 
@@ -85,8 +92,9 @@ class LabelsAllEmpty(DataError):
 
     def __init__(self, *, path: str, rows: int) -> None:
         super().__init__(
-            f"none of the {rows:,} training rows of '{path}' has a label\n"
-            f"A row without labels is fine with multi_label, but not every row; check the `label` column of the recipe."
+            f"none of the {rows:,} training rows of '{path}' has a label",
+            advice="With multi_label, some rows may have no label, but not every row; check the `label` column of the "
+            "recipe.",
         )
 
 
@@ -95,10 +103,11 @@ class LabelUnknown(DataError):
 
     def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], row: str) -> None:
         self.unknown = tuple(unknown)
+        labels = some([repr(name) for name in known], most=12)
         super().__init__(
-            f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}\n"
-            f"  train's labels: {some([repr(name) for name in known], most=12)}; first such row: {row}\n"
-            f"Correct the labels, or give training rows for them."
+            f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}",
+            found=f"train's labels: {labels}; first such row: {row}",
+            advice="Correct the labels, or give training rows for them.",
         )
 
 
@@ -107,11 +116,11 @@ class OnlyLabelsUnknown(DataError):
 
     def __init__(self, *, unknown: Sequence[str], known: Sequence[str]) -> None:
         self.unknown, self.known = tuple(unknown), tuple(known)
-        hint = did_you_mean(unknown[0], known)
+        names = some([repr(name) for name in unknown])
         super().__init__(
-            f"only_labels names classes that train does not have: {some([repr(name) for name in unknown])}{hint}\n"
-            f"  train's classes: {some([repr(name) for name in known], most=12)}\n"
-            f"Use the names of the classes; where label_names gives a name, that one."
+            f"only_labels names classes that train does not have: {names}{did_you_mean(unknown[0], known)}",
+            found=f"train's classes: {some([repr(name) for name in known], most=12)}",
+            advice="Use the names of the classes; where label_names gives a name, that one.",
         )
 
 
@@ -120,11 +129,11 @@ class WeightedClassUnknown(DataError):
 
     def __init__(self, *, unknown: Sequence[str], classes: Sequence[str]) -> None:
         self.unknown, self.classes = tuple(unknown), tuple(classes)
-        hint = did_you_mean(unknown[0], classes)
+        names = some([repr(name) for name in unknown])
         super().__init__(
-            f"class_weights names classes that are not there: {some([repr(name) for name in unknown])}{hint}\n"
-            f"  the classes: {some([repr(name) for name in classes], most=12)}\n"
-            f"Use the names of the classes; where label_names gives a name, that one."
+            f"class_weights names classes that the corpus does not have: {names}{did_you_mean(unknown[0], classes)}",
+            found=f"the classes: {some([repr(name) for name in classes], most=12)}",
+            advice="Use the names of the classes; where label_names gives a name, that one.",
         )
 
 
@@ -132,19 +141,21 @@ class TooFewRows(DataError):
     """There are not enough rows to cut a split off."""
 
     def __init__(self, *, what: str, rows: int, needed: int) -> None:
-        super().__init__(f"{what}: {rows:,} rows, at least {needed:,} are needed\nGive more rows, or a file for dev.")
+        super().__init__(
+            f"{what}: {rows:,} rows, at least {needed:,} are needed", advice="Give more rows, or a file for dev."
+        )
 
 
 class HubUnreachable(DataError):
-    """A data set of the hub cannot be had."""
+    """A data set cannot be fetched from the hub."""
 
     def __init__(self, *, name: str, tried: Sequence[str], reason: str) -> None:
         self.name, self.tried = name, tuple(tried)
         super().__init__(
-            f"cannot get the data set '{name}' from the Hugging Face hub\n"
-            f"  no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}\n"
-            f"Check the name and the connection; or fetch it where there is one with datasets.load_dataset(…)"
-            f'.save_to_disk(FOLDER) and say hub = "FOLDER"; or give files instead.'
+            f"cannot get the data set '{name}' from the Hugging Face hub",
+            found=f"no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}",
+            advice="Check the name and the connection; or fetch it on a connected machine with "
+            'datasets.load_dataset(…).save_to_disk(FOLDER) and set hub = "FOLDER"; or give files instead.',
         )
 
 
@@ -153,10 +164,10 @@ class NothingGathered(DataError):
 
     def __init__(self, *, files: Sequence[str], counts: Mapping[str, int]) -> None:
         self.counts = dict(counts)
-        numbers = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
         super().__init__(
-            f"no transfer text is left of {some(files)}\n  {numbers}\n"
-            f"Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files."
+            f"no transfer text is left of {some(files)}",
+            found=", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()),
+            advice="Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files.",
         )
 
 
@@ -165,22 +176,22 @@ class NothingAugmented(DataError):
 
     def __init__(self, *, methods: Sequence[str], counts: Mapping[str, int]) -> None:
         self.counts = dict(counts)
-        numbers = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items())
         super().__init__(
-            f"no copy is left of those that {some(methods)} made\n  {numbers}\n"
-            f"Raise `fraction` or `probability`, add a method, or leave [augmentation] out."
+            f"no copy is left of those that {some(methods)} made",
+            found=", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()),
+            advice="Raise `fraction` or `probability`, add a method, or remove [augmentation].",
         )
 
 
 class ColumnGivenTwice(DataError):
-    """`limbeck init` was told to read one column as two things."""
+    """`limbeck init` was given one column for two purposes."""
 
     def __init__(self, *, path: Path, column: str, keys: Sequence[str], columns: Sequence[str]) -> None:
         self.column, self.keys = column, tuple(keys)
-        named = " and ".join(f"--{key}" for key in keys)
         super().__init__(
-            f"{named} name the same column of '{path}', '{column}'\n  its columns: {some(columns)}\n"
-            f"Give each a column of its own, or leave one out: it is guessed then."
+            f"{' and '.join(f'--{key}' for key in keys)} name the same column of '{path}', '{column}'",
+            found=f"its columns: {some(columns)}",
+            advice="Give each a column of its own, or omit one: it is then guessed.",
         )
 
 
@@ -188,25 +199,27 @@ class LabelUnclear(DataError):
     """`limbeck init` cannot tell which column holds the label, or the text."""
 
     def __init__(self, *, path: Path, what: str, columns: Mapping[str, str]) -> None:
-        self.what, self.columns = what, dict(columns)
-        lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
+        self.role, self.columns = what, dict(columns)
+        examples = [f"  {name}: {example}" for name, example in columns.items()]
         super().__init__(
-            f"cannot tell which column of '{path}' is the {what}\n  its columns, with an example of each:\n{lines}\n"
-            f"Name them: limbeck init {in_shell(path.name)} --text COLUMN --label COLUMN [--pair COLUMN]"
+            f"cannot tell which column of '{path}' is the {what}",
+            found="\n".join(["its columns, with an example of each:", *examples]),
+            advice=f"Name them: limbeck init {in_shell(path.name)} --text COLUMN --label COLUMN [--pair COLUMN]",
         )
 
 
 class TransferTextUnclear(DataError):
-    """A file of unlabelled text has no column that can be told to be the text, or the two texts of a pair."""
+    """A file of unlabelled text has no column that is recognisably the text, or the two texts of a pair."""
 
     def __init__(self, *, path: Path, wanted: Sequence[str], columns: Mapping[str, str]) -> None:
         self.wanted, self.columns = tuple(wanted), dict(columns)
         which, what = ("columns", "are the two texts") if len(wanted) > 1 else ("column", "is the text")
-        lines = "\n".join(f"    {name}: {example}" for name, example in columns.items())
+        examples = [f"  {name}: {example}" for name, example in columns.items()]
         names = " and ".join(f"'{name}'" for name in wanted)
         super().__init__(
-            f"cannot tell which {which} of '{path}' {what}\n  its columns, with an example of each:\n{lines}\n"
-            f"Name and place them as the corpus does ({names}), or write [transfer] yourself: docs/transfer.md"
+            f"cannot tell which {which} of '{path}' {what}",
+            found="\n".join(["its columns, with an example of each:", *examples]),
+            advice=f"Name and place them as the corpus does ({names}), or write [transfer] yourself: docs/transfer.md",
         )
 
 
@@ -215,10 +228,11 @@ class TransferIsCorpus(DataError):
 
     def __init__(self, *, path: Path, split: str) -> None:
         self.split = split
-        why = "the student learns from its rows anyway" if split == "train" else "its rows are kept out of other text"
+        trained_on = split == "train"
         super().__init__(
-            f"'{path}' cannot be the unlabelled text: it is the corpus's own {split} file\n  {why}\n"
-            f"Give text that is not in the corpus, or leave --transfer out."
+            f"'{path}' cannot be the unlabelled text: it is the corpus's own {split} file",
+            found="the student learns from its rows anyway" if trained_on else "its rows are kept out of other text",
+            advice="Give text that is not in the corpus, or omit --transfer.",
         )
 
 
@@ -227,10 +241,11 @@ class TransferFilesDiffer(DataError):
 
     def __init__(self, *, settings: Mapping[str, str]) -> None:
         self.settings = dict(settings)
-        lines = "\n".join(f"    {path}: {keys}" for path, keys in settings.items())
+        sections = [f"  {path}: {keys}" for path, keys in settings.items()]
         super().__init__(
-            f"{len(settings)} files of unlabelled text are not laid out alike\n  [transfer] would say:\n{lines}\n"
-            f"Bring them into one form, e.g. .txt with a text a line, or give those that are alike."
+            f"{len(settings)} files of unlabelled text have different layouts",
+            found="\n".join(["[transfer] would be:", *sections]),
+            advice="Convert them to one layout, e.g. .txt with a text a line, or give only those that share one.",
         )
 
 
@@ -240,22 +255,23 @@ class TransferForRecipe(DataError):
     def __init__(self, *, recipe: str, files: Sequence[str]) -> None:
         names = ", ".join(json.dumps(file, ensure_ascii=False) for file in files)
         super().__init__(
-            f"--transfer goes with a file of labelled rows, and '{recipe}' is none\n"
-            f"A recipe names its text itself, under [transfer]: files = [{names}]\n"
-            f"Write it there, or for one run: --set 'transfer.files=[{names}]'"
+            f"--transfer goes with a file of labelled rows, and '{recipe}' is not one",
+            found=f"a recipe names its text itself, under [transfer]: files = [{names}]",
+            advice=f"Write it there, or for one run: --set 'transfer.files=[{names}]'",
         )
 
 
 class RecipeInTheWay(DataError):
-    """Where the recipe of a data file would be written stands another file."""
+    """Another file is already where the recipe of a data file would be written."""
 
     def __init__(self, *, recipe: str, data: str, reason: str, transfer: Sequence[str] = ()) -> None:
         self.reason = reason
         options = "".join(f" --transfer {in_shell(file)}" for file in transfer)
         super().__init__(
-            f"'{recipe}' is there already, and is not the recipe of this run\n  {reason}\n"
-            f"Run it as it is: limbeck run {in_shell(recipe)}; or move it away;\n"
-            f"or keep both: limbeck init {in_shell(data)}{options} --out NAME.toml, then limbeck run NAME.toml"
+            f"'{recipe}' already exists, and is not the recipe of this run",
+            found=reason,
+            advice=f"Run it as it is: limbeck run {in_shell(recipe)}; or move it away;\n"
+            f"or keep both: limbeck init {in_shell(data)}{options} --out NAME.toml, then limbeck run NAME.toml",
         )
 
 
@@ -263,15 +279,15 @@ class NothingToPredict(DataError):
     """Input rows of `predict` are not what the model takes."""
 
     def __init__(self, *, reason: str, advice: str) -> None:
-        super().__init__(f"{reason}\n{advice}")
+        super().__init__(reason, advice=advice)
 
 
 class NothingChosen(DataError):
-    """Of the transfer text, no row is left that the teacher has spoken about with enough confidence."""
+    """No row of the transfer text has a teacher's answer of enough confidence."""
 
     def __init__(self, *, rows: int, covered: int) -> None:
         super().__init__(
-            f"no row of the transfer text is left to learn from\n"
-            f"  {rows:,} rows were gathered, the teacher has said something of {covered:,}\n"
-            f"Lower least_confidence in [transfer], or give other text."
+            "no row of the transfer text is left to learn from",
+            found=f"{rows:,} rows were gathered, {covered:,} of them have an answer of the teacher",
+            advice="Lower least_confidence in [transfer], or give other text.",
         )

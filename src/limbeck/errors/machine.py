@@ -1,4 +1,4 @@
-"""Errors about the machine: packages, disks, paths."""
+"""Errors about the machine: packages, disks, paths, processes."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ class DependencyMissing(LimbeckError):
 
     def __init__(self, *, package: str, purpose: str, extra: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"{purpose} needs the package '{package}'\nRun: pip install 'limbeck[{extra}]'")
+        super().__init__(f"{purpose} needs the package '{package}'", advice=f"Run: pip install 'limbeck[{extra}]'")
 
 
 class DiskFull(LimbeckError):
@@ -18,8 +18,8 @@ class DiskFull(LimbeckError):
 
     def __init__(self, *, path: str) -> None:
         super().__init__(
-            f"no space left on the disk while writing '{path}'\n"
-            f"Free some space, then give the same command again; a run goes on where it stopped."
+            f"no space left on the disk while writing '{path}'",
+            advice="Free some space, then give the same command again; a run goes on where it stopped.",
         )
 
 
@@ -27,7 +27,7 @@ class PathUnusable(LimbeckError):
     """A file or folder that is not what is needed there, or that this user may not use."""
 
     def __init__(self, *, path: str, reason: str, advice: str) -> None:
-        super().__init__(f"cannot use '{path}': {reason}\n{advice}")
+        super().__init__(f"cannot use '{path}': {reason}", advice=advice)
 
 
 class ProcessLost(LimbeckError):
@@ -35,18 +35,18 @@ class ProcessLost(LimbeckError):
 
     def __init__(self, *, processes: int) -> None:
         super().__init__(
-            f"one of {processes:,} processes was ended by the system, most often because memory ran out\n"
-            f"Run again with fewer: processes = 1 in [augmentation], or --set augmentation.processes=1."
+            f"one of {processes:,} processes was ended by the system, most often because memory ran out",
+            advice="Run again with fewer: processes = 1 in [augmentation], or --set augmentation.processes=1.",
         )
 
 
 class TrainingLost(LimbeckError):
-    """The system ended the process of a training that had no other beside it."""
+    """The system ended the process of a training while no other one was running."""
 
     def __init__(self, *, what: str) -> None:
         super().__init__(
-            f"the process that trained '{what}' was ended by the system, most often because memory ran out\n"
-            f"Free some memory, or lower distillation.batch_size; the same command goes on where it stopped."
+            f"the process that trained '{what}' was ended by the system, most often because memory ran out",
+            advice="Free some memory, or lower distillation.batch_size; the same command goes on where it stopped.",
         )
 
 
@@ -55,10 +55,11 @@ class ModelNotTimed(LimbeckError):
 
     def __init__(self, *, last_words: str) -> None:
         first, *rest = last_words.splitlines()
-        said = f"\n  its last words: {rest[-1].strip()}" if rest else ""
         super().__init__(
-            f"{first.rstrip(':')}{said}\n"
-            f"Check that the folder holds a whole classifier, and that memory is enough for all models at once."
+            first.rstrip(":"),
+            found=f"its last line of output: {rest[-1].strip()}" if rest else "",
+            advice="Check that the folder holds a complete classifier, and that memory is enough for all models at "
+            "once.",
         )
 
 
@@ -68,8 +69,9 @@ class EngineUnusable(LimbeckError):
     def __init__(self, *, engine: str, model: str, reason: str) -> None:
         self.engine = engine
         super().__init__(
-            f"the {engine} engine cannot run the model '{model}'\n  {reason}\n"
-            f"Take the engine `onnx`, which runs every model, or `auto`, which takes the quicker one that can."
+            f"the {engine} engine cannot run the model '{model}'",
+            found=reason,
+            advice="Use the engine `onnx`, which runs every model, or `auto`, which takes the quicker one that can.",
         )
 
 
@@ -83,5 +85,8 @@ class TrackerUnusable(LimbeckError):
         else:
             reason = f"there is no such tracker{did_you_mean(name, known)}; known: {', '.join(known)}"
             advice = "Correct tracking.trackers in the recipe."
-        installed = f"  installed here: {', '.join(available) or 'none'}"
-        super().__init__(f"cannot track with '{name}': {reason}\n{installed}\n{advice}")
+        super().__init__(
+            f"cannot track with '{name}': {reason}",
+            found=f"installed here: {', '.join(available) or 'none'}",
+            advice=advice,
+        )

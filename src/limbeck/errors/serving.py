@@ -13,8 +13,8 @@ class PortTaken(ServingError):
     def __init__(self, *, host: str, port: int) -> None:
         self.host, self.port = host, port
         super().__init__(
-            f"port {port} of {host} is taken by another process\n"
-            f"Stop that process, or choose another port with --port; --port 0 takes any free one."
+            f"port {port} of {host} is taken by another process",
+            advice="Stop that process, or choose another port with --port; --port 0 takes any free one.",
         )
 
 
@@ -24,7 +24,8 @@ class AddressUnusable(ServingError):
     def __init__(self, *, host: str, port: int, reason: str) -> None:
         self.host, self.port = host, port
         super().__init__(
-            f"cannot listen on port {port} of '{host}'\n  the system says: {reason}\n"
-            f"Give an address of this machine with --host (127.0.0.1: this machine alone; 0.0.0.0: every network), "
-            f"and a port from 1024 on with --port."
+            f"cannot listen on port {port} of '{host}'",
+            found=f"the system says: {reason}",
+            advice="Give an address of this machine with --host (127.0.0.1: this machine alone; 0.0.0.0: every "
+            "network), and a port from 1024 on with --port.",
         )

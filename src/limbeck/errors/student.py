@@ -15,8 +15,8 @@ class VectorsMalformed(StudentError):
 
     def __init__(self, *, path: Path, line: int, reason: str) -> None:
         super().__init__(
-            f"'{path}', line {line:,}: {reason}\n"
-            f"Word vectors are read as GloVe or word2vec text, or as word2vec binary (.bin), each also gzipped."
+            f"'{path}', line {line:,}: {reason}",
+            advice="Word vectors are read as GloVe or word2vec text, or as word2vec binary (.bin), each also gzipped.",
         )
 
 
@@ -24,11 +24,11 @@ class TokenizerUnsupported(StudentError):
     """The teacher's tokenizer is of a kind that cannot be cut down for a student."""
 
     def __init__(self, *, found: str, known: Sequence[str]) -> None:
-        self.found = found
+        self.model = found
         super().__init__(
-            f"the teacher's tokenizer cannot be cut down to a student's vocabulary\n"
-            f"  its model: {found}; known: {', '.join(known)}\n"
-            f'Set student.vocabulary.kind = "words".'
+            "the teacher's tokenizer cannot be cut down to a student's vocabulary",
+            found=f"its model: {found}; known: {', '.join(known)}",
+            advice='Set student.vocabulary.kind = "words".',
         )
 
 
@@ -37,8 +37,8 @@ class BudgetTooSmall(StudentError):
 
     def __init__(self, *, without_words: int, budget: int) -> None:
         super().__init__(
-            f"the student has {without_words:,} parameters before its first word; its teacher has {budget:,}\n"
-            f"A student may not be larger than its teacher: lower student.hidden_size or student.embedding_size."
+            f"the student has {without_words:,} parameters before its first word; its teacher has {budget:,}",
+            advice="A student may not be larger than its teacher: lower student.hidden_size or student.embedding_size.",
         )
 
 
@@ -59,10 +59,10 @@ class SizeLimitTooSmall(StudentError):
         keys = ", ".join(f"student.{key}" for key in to_lower)
         int8 = "" if precision == "int8" else ", or add int8 to export.precisions"
         super().__init__(
-            f"the student does not fit into student.max_size_mb = {max_size_mb:g}\n"
-            f"  as {precision} with {tokens:,} tokens: {needed_mb:.3g} MB; before its first token: "
-            f"{without_tokens_mb:.3g} MB\n"
-            f"Raise student.max_size_mb, or lower one of {keys}{int8}."
+            f"the student does not fit into student.max_size_mb = {max_size_mb:g}",
+            found=f"as {precision} with {tokens:,} tokens: {needed_mb:.3g} MB; "
+            f"before its first token: {without_tokens_mb:.3g} MB",
+            advice=f"Raise student.max_size_mb, or lower one of {keys}{int8}.",
         )
 
 
@@ -72,9 +72,9 @@ class StudentFamilyUnsupported(StudentError):
     def __init__(self, *, family: str, known: Sequence[str]) -> None:
         self.family = family
         super().__init__(
-            f"a transformer student cannot be of its teacher's family: {family}\n"
-            f"  known: {', '.join(known)}\n"
-            f'Set student.family = "bert", or "distilbert".'
+            f"a transformer student cannot be of its teacher's family: {family}",
+            found=f"known: {', '.join(known)}",
+            advice='Set student.family = "bert", or "distilbert".',
         )
 
 
@@ -83,9 +83,9 @@ class TeacherReadsApart(StudentError):
 
     def __init__(self, *, checkpoint: str) -> None:
         super().__init__(
-            f"a transformer student reads both texts of a pair at once, and its teacher each by itself\n"
-            f"  teacher.checkpoint: {checkpoint}\n"
-            f'Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".'
+            "a transformer student reads both texts of a pair at once, and its teacher reads each by itself",
+            found=f"teacher.checkpoint: {checkpoint}",
+            advice='Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".',
         )
 
 
@@ -95,8 +95,8 @@ class TeacherTokensUnsupported(StudentError):
     def __init__(self, *, reason: str, other_kind: str) -> None:
         self.reason = reason
         super().__init__(
-            f"the student cannot take over the teacher's tokens: {reason}\n"
-            f'Set student.vocabulary.kind = "{other_kind}".'
+            f"the student cannot use the teacher's tokens: {reason}",
+            advice=f'Set student.vocabulary.kind = "{other_kind}".',
         )
 
 
@@ -106,19 +106,20 @@ class TeacherLayersMissing(StudentError):
     def __init__(self, *, asked: str, missing: Sequence[int], teacher_layers: int) -> None:
         self.missing = tuple(missing)
         super().__init__(
-            f"the student cannot start from these layers of its teacher: student.teacher_layers = {asked}\n"
-            f"  not there: {some(missing)}; the teacher has {teacher_layers}, from 0 to {teacher_layers - 1}\n"
-            f'Set student.teacher_layers = "uniform", name layers that are there, or lower student.layers.'
+            f"the student cannot start from these layers of its teacher: student.teacher_layers = {asked}",
+            found=f"missing: {some(missing)}; the teacher has {teacher_layers}, from 0 to {teacher_layers - 1}",
+            advice='Set student.teacher_layers = "uniform", name layers that exist, or lower student.layers.',
         )
 
 
 class HeadsUnfit(StudentError):
-    """The width of a transformer cannot be shared out among its heads."""
+    """The width of a transformer is not divisible by its number of heads."""
 
     def __init__(self, *, width: int, heads: int) -> None:
+        divisors = ", ".join(str(number) for number in range(1, 33) if width % number == 0)
         super().__init__(
-            f"a transformer student of width {width} cannot have {heads} heads: they must divide the width\n"
-            f"Set student.heads to one of {', '.join(str(n) for n in range(1, 33) if width % n == 0)}, or leave it out."
+            f"a transformer student of width {width} cannot have {heads} heads: they must divide the width",
+            advice=f"Set student.heads to one of {divisors}, or remove it.",
         )
 
 
@@ -128,8 +129,9 @@ class ClassesUnlearned(StudentError):
     def __init__(self, *, losses: Sequence[str], reason: str) -> None:
         self.losses = tuple(losses)
         super().__init__(
-            f"{', '.join(losses)} alone teaches no classes, and the student's classifier starts at random: {reason}\n"
-            f"Add logit_mse, soft_targets or hard_labels to distillation.losses, or a last stage with one of them."
+            f"{', '.join(losses)} alone teaches no classes, and the student's classifier starts at random: {reason}",
+            advice="Add logit_mse, soft_targets or hard_labels to distillation.losses, or a last stage with one of "
+            "them.",
         )
 
 
@@ -140,32 +142,32 @@ class LayerMapImpossible(StudentError):
         self.asked, self.reason = asked, reason
         self.student_layers, self.teacher_layers = student_layers, teacher_layers
         super().__init__(
-            f"layers of student and teacher cannot be paired by {asked}: {reason}\n"
-            f"  layers of the student: {student_layers}; of the teacher: {teacher_layers}\n"
-            f"{to_do}"
+            f"layers of student and teacher cannot be paired by {asked}: {reason}",
+            found=f"layers of the student: {student_layers}; of the teacher: {teacher_layers}",
+            advice=to_do,
         )
 
 
 class HeadsDiffer(StudentError):
-    """Attention is to be compared head by head, and the two models have other numbers of them."""
+    """Attention is to be compared head by head, and the two models have different numbers of heads."""
 
     def __init__(self, *, loss: str, student: int, teacher: int) -> None:
         self.loss = loss
         super().__init__(
-            f"{loss} compares attention head by head, and the student has {student} heads, the teacher {teacher}\n"
-            f"Set student.heads = {teacher}, or take minilm_v2, which splits both into heads of its own."
+            f"{loss} compares attention head by head, and the student has {student} heads, the teacher {teacher}",
+            advice=f"Set student.heads = {teacher}, or use minilm_v2, which splits both into heads of its own.",
         )
 
 
 class RelationHeadsImpossible(StudentError):
-    """The vectors of a layer cannot be split into so many equal heads."""
+    """The vectors of a layer cannot be split into this number of equal heads."""
 
     def __init__(self, *, heads: int, student_width: int, teacher_width: int) -> None:
         both = [number for number in range(1, 97) if student_width % number == 0 and teacher_width % number == 0]
         super().__init__(
-            f"minilm_v2 cannot split layers into {heads} relation heads\n"
-            f"  width of the student: {student_width}; of the teacher: {teacher_width}\n"
-            f"Set its relation_heads to a number that divides both: {', '.join(map(str, both[-6:]))}."
+            f"minilm_v2 cannot split layers into {heads} relation heads",
+            found=f"width of the student: {student_width}; of the teacher: {teacher_width}",
+            advice=f"Set its relation_heads to a number that divides both: {', '.join(map(str, both[-6:]))}.",
         )
 
 
@@ -175,32 +177,32 @@ class CustomLossUnusable(StudentError):
     def __init__(self, *, call: str, reason: str) -> None:
         self.call = call
         super().__init__(
-            f"the loss '{call}' cannot be used: {reason}\n"
-            f"It must be importable from here (PYTHONPATH, or an installed package), take student_logits, "
-            f"teacher_logits and labels, and give back one number as a tensor."
+            f"the loss '{call}' cannot be used: {reason}",
+            advice="It must be importable from here (PYTHONPATH, or an installed package), take student_logits, "
+            "teacher_logits and labels, and return one number as a tensor.",
         )
 
 
 class TrainingDiverged(LimbeckError):
-    """The loss is infinite or no number any more, so nothing is left to learn from."""
+    """The loss is infinite or not a number, so nothing is left to learn from."""
 
     def __init__(self, *, what: str, epoch: int, learning_rate: float) -> None:
-        self.what, self.epoch = what, epoch
+        self.model, self.epoch = what, epoch
         super().__init__(
-            f"{what}: the loss is no number any more, in epoch {epoch}\n"
-            f"  the learning rate rises to {learning_rate:g}\n"
-            f'Lower learning_rate (a third is a good next try), or set precision = "fp32".'
+            f"{what}: the loss is not a finite number any more, in epoch {epoch}",
+            found=f"the learning rate rises to {learning_rate:g}",
+            advice='Lower learning_rate (a third is a good next try), or set precision = "fp32".',
         )
 
 
 class ExportRefused(LimbeckError):
-    """The exported file does not say what the trained student says."""
+    """The exported file does not give the answers of the trained student."""
 
     def __init__(self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int) -> None:
-        self.measure, self.found = measure, found
+        self.measure, self.measured = measure, found
         limit = "fp32_tolerance" if precision == "fp32" else "int8_agreement"
         super().__init__(
-            f"export of '{student}' as {precision} refused: it does not match the trained student\n"
-            f"  {measure} on {rows:,} rows: {found}; allowed: {allowed}\n"
-            f"Leave {precision} out of export.precisions, or loosen export.{limit} if you can accept that."
+            f"export of '{student}' as {precision} refused: it does not match the trained student",
+            found=f"{measure} on {rows:,} rows: {found}; allowed: {allowed}",
+            advice=f"Remove {precision} from export.precisions, or loosen export.{limit} if you can accept that.",
         )

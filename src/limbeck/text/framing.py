@@ -94,7 +94,7 @@ def count_framed_pieces(
     try:
         cut = count_pieces(tokenizer_json, texts, min_count=min_count, form=form)
     except TokenizerUnsupported as error:
-        reason = f"they cannot be cut down, their model is {error.found}"
+        reason = f"they cannot be cut down, their model is {error.model}"
         raise TeacherTokensUnsupported(reason=reason, other_kind="teacher") from None
     theirs = {**Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=True), **special_ids}
 

@@ -119,7 +119,8 @@ def time_for_report(
 def report_plans(section: Evaluation, rows: Sequence[Row], *, cores: int) -> list[CasePlan]:
     """Latency, and rows per second with all texts in one call; in a block after them the table of throughput.
 
-    Its thousands of rows would warm up a model far beyond its warm-up: behind them, single calls are up to a third faster.
+    Its thousands of rows would warm up a model far beyond its warm-up: after them, single calls are up to a third
+    faster.
     """
     rounds, alone = section.latency_rounds, Case(section.threads, 1)
     together = Case(section.threads, section.throughput_rows, shrinks=True)

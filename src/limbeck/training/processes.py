@@ -1,9 +1,11 @@
 """Several processes that train one model together, one on each GPU."""
 
+import base64
 import ctypes
 import importlib
 import json
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -16,7 +18,6 @@ from typing import Any
 
 import torch
 
-from limbeck import errors
 from limbeck.errors import LimbeckError
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 
@@ -47,7 +48,7 @@ def run_together(work: str, job: Mapping[str, Any], *, processes: int) -> None:
                 member.kill()
                 member.wait()
         if message.is_file():
-            raise error_told(json.loads(message.read_text(encoding="utf-8")))
+            raise unpacked_error(json.loads(message.read_text(encoding="utf-8")))
         if status:
             raise RuntimeError(f"a process of the group ended with status {status}; what it said stands above")
 
@@ -86,12 +87,24 @@ def _wait(members: "Sequence[subprocess.Popen[str]]") -> int:
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def error_told(told: Mapping[str, Any]) -> LimbeckError:
-    """The error of a member, with its class and message: it was built from facts that only the member had."""
-    kind = getattr(errors, told["kind"], LimbeckError)
-    error: LimbeckError = kind.__new__(kind)
-    error.args = (told["message"],)
-    return error
+def packed_error(error: LimbeckError) -> dict[str, str]:
+    """An error as plain JSON, for another process of this run; `unpacked_error` rebuilds it."""
+    try:
+        pickled = base64.b64encode(pickle.dumps(error)).decode()
+    except Exception:  # a class or a fact of the user's own that pickle refuses, each with another exception
+        pickled = ""
+    return {"pickle": pickled, "what": error.what, "found": error.found, "advice": error.advice}
+
+
+def unpacked_error(packed: Mapping[str, str]) -> LimbeckError:
+    """The error with its class, its message and its facts; with its message alone if its class is not found here."""
+    try:
+        error = pickle.loads(base64.b64decode(packed["pickle"]))
+    except Exception:  # whatever importing the module of its class raises
+        error = None
+    if isinstance(error, LimbeckError):
+        return error
+    return LimbeckError(packed["what"], found=packed["found"], advice=packed["advice"])
 
 
 def _member() -> None:
@@ -104,8 +117,9 @@ def _member() -> None:
     try:
         getattr(importlib.import_module(module), name)(request["job"])
     except LimbeckError as error:
-        told = {"kind": type(error).__name__, "message": str(error)}
-        Path(request["error"]).write_text(json.dumps(told), encoding="utf-8")
+        own = Path(f"{request['error']}.{os.environ['RANK']}")
+        own.write_text(json.dumps(packed_error(error)), encoding="utf-8")
+        own.replace(request["error"])  # whole or not at all: the first one to end has the others killed
         os._exit(2)  # at once: the group would wait for the others, who wait for this one
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import torch
 
 from limbeck.errors import LimbeckError, TrainingLost
-from limbeck.training.processes import SECONDS_BETWEEN_LOOKS, end_with_parent, error_told
+from limbeck.training.processes import SECONDS_BETWEEN_LOOKS, end_with_parent, packed_error, unpacked_error
 
 MEMBER = ("-P", "-X", "faulthandler", "-m", "limbeck.training.side_by_side")  # one that crashes says where
 PIPE_BYTES = 1 << 16
@@ -154,8 +154,8 @@ class _Member:
         if failed is None:
             said = RuntimeError(f"the process of {name} ended with status {status}; what it said stands above")
             return TrainingLost(what=name) if status == -signal.SIGKILL else said
-        if failed["kind"]:
-            return error_told(failed)
+        if failed["error"]:
+            return unpacked_error(failed["error"])
         if failed["module"]:  # the command line knows which extra brings it
             return ModuleNotFoundError(failed["message"], name=failed["module"])
         return RuntimeError(f"the process of {name} failed\n\n{failed['traceback']}")
@@ -223,7 +223,7 @@ def _member() -> None:
 
 def _last_words(error: BaseException) -> dict[str, Any]:
     return {
-        "kind": type(error).__name__ if isinstance(error, LimbeckError) else None,
+        "error": packed_error(error) if isinstance(error, LimbeckError) else None,
         "message": str(error),
         "traceback": traceback.format_exc(),
         "module": error.name if isinstance(error, ModuleNotFoundError) else None,

@@ -214,7 +214,7 @@ def test_without_a_label_column_the_columns_are_listed_with_examples(tmp_path: P
     with pytest.raises(LabelUnclear, match="--label") as caught:
         look(tmp_path / "a.tsv", [["question1", "question2"], *columns(TEXTS, OTHERS)])
 
-    assert caught.value.what == "label"
+    assert caught.value.role == "label"
     assert caught.value.columns == {"question1": TEXTS[0], "question2": OTHERS[0]}
 
 

@@ -85,7 +85,7 @@ def test_a_few_rows_that_are_no_probabilities_among_many_that_are_are_mistakes()
     with pytest.raises(AnswerMalformed, match=r"sum to 0\.5 and not to 1, although 30 of 31 rows are") as raised:
         _ = judge.meaning
 
-    assert (raised.value.row, raised.value.column, raised.value.found) == (40, "p_no, p_yes", "0.25, 0.25")
+    assert (raised.value.row, raised.value.column, raised.value.value) == (40, "p_no, p_yes", "0.25, 0.25")
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_columns_called_probabilities_must_be_probabilities(read: Read, tmp_path
     with pytest.raises(AnswerMalformed) as raised:
         read(write_csv(tmp_path / "said.csv", rows))
 
-    assert (raised.value.row, raised.value.column, raised.value.found) == (2, "probability_negative", "-2")
+    assert (raised.value.row, raised.value.column, raised.value.value) == (2, "probability_negative", "-2")
 
 
 @pytest.mark.parametrize("write", [write_jsonl, write_parquet])
@@ -235,7 +235,7 @@ def test_a_few_rows_that_are_no_probabilities_do_not_make_the_others_logits(read
         read(path)
 
     assert (raised.value.row, raised.value.column) == (32, "negative, positive")
-    assert raised.value.found == "0.25, 0.25"
+    assert raised.value.value == "0.25, 0.25"
 
 
 def test_a_file_of_logits_may_have_a_row_that_looks_like_probabilities(read: Read, tmp_path: Path) -> None:
@@ -402,7 +402,7 @@ def test_a_cell_that_is_no_number_is_an_error_that_shows_it(
     with pytest.raises(AnswerMalformed, match=f"row 3, positive: {reason}\n") as raised:
         read(path)
 
-    assert (raised.value.row, raised.value.column, raised.value.found) == (3, "positive", found)
+    assert (raised.value.row, raised.value.column, raised.value.value) == (3, "positive", found)
     assert not list(tmp_path.glob("teacher*"))  # nothing half-written stays
 
 

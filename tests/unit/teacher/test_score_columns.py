@@ -194,7 +194,7 @@ def test_a_cell_that_is_no_number_is_an_error_that_shows_it(tmp_path: Path, cell
     with pytest.raises(AnswerMalformed, match=f"row 3, positive: {reason}\n") as raised:
         numbers(path)
 
-    assert (raised.value.row, raised.value.column, raised.value.found) == (3, "positive", shown)
+    assert (raised.value.row, raised.value.column, raised.value.value) == (3, "positive", shown)
 
 
 @pytest.mark.parametrize(

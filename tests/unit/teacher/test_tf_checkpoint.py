@@ -35,7 +35,7 @@ def test_of_several_checkpoints_one_has_to_be_named(folder: Path) -> None:
     with pytest.raises(TensorFlowCheckpointNotFound, match="the folder holds 2") as caught:
         find_tf_checkpoint(folder)
 
-    assert caught.value.found == (str(folder / "model.ckpt-60"), str(folder / "model.ckpt-90"))
+    assert caught.value.checkpoints == (str(folder / "model.ckpt-60"), str(folder / "model.ckpt-90"))
     assert find_tf_checkpoint(folder / "model.ckpt-90") == folder / "model.ckpt-90"
 
 

@@ -174,7 +174,7 @@ def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(
     with pytest.raises(TrainingDiverged, match="epoch 1") as raised:
         learn(model, tmp_path / "work")
 
-    assert raised.value.what == "training"
+    assert raised.value.model == "training"
     assert not list((tmp_path / "work").iterdir())  # nothing that a next run would go on from
 
 

@@ -1,11 +1,13 @@
 """How many processes train together."""
 
+import base64
+
 import pytest
 import torch
 
-from limbeck.errors import RecipeNotFound
+from limbeck.errors import LimbeckError, RecipeNotFound
 from limbeck.progress import SilentReporter, TerminalReporter
-from limbeck.training.processes import process_count, reporter_of_member, run_together
+from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
 
 
 def test_one_process_for_each_gpu_and_one_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,8 +30,32 @@ def test_of_a_group_only_the_first_speaks(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_what_a_user_can_put_right_is_raised_as_what_it_was() -> None:
     """One of the group fails while the other would wait for ever."""
-    with pytest.raises(RecipeNotFound, match="no recipe 'nowhere"):
+    with pytest.raises(RecipeNotFound) as raised:
         run_together("limbeck.recipe.load:recipe_source", "nowhere.toml", processes=2)  # type: ignore[arg-type]
+
+    assert raised.value.name == "nowhere.toml"
+    assert raised.value.what == "no recipe 'nowhere.toml'"
+    assert "built-in recipes" in raised.value.found
+    assert "limbeck recipes" in raised.value.advice
+
+
+def test_an_error_that_cannot_be_rebuilt_keeps_its_message() -> None:
+    class OwnError(LimbeckError):
+        """Defined inside a function: no other process can import it."""
+
+    error = unpacked_error(packed_error(OwnError("it is broken", found="a hole", advice="Mend it.")))
+
+    assert type(error) is LimbeckError
+    assert (error.what, error.found, error.advice) == ("it is broken", "a hole", "Mend it.")
+
+
+def test_an_error_of_a_module_that_is_not_found_here_keeps_its_message() -> None:
+    packed = packed_error(RecipeNotFound(name="mine", builtin=["demo"]))
+    packed["pickle"] = base64.b64encode(b"cno_such_module\nNoSuchError\n.").decode()
+
+    error = unpacked_error(packed)
+
+    assert error.what == "no recipe 'mine'"
 
 
 def test_a_member_that_breaks_down_ends_the_group() -> None:

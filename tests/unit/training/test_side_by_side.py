@@ -185,6 +185,16 @@ def test_one_that_fails_ends_the_others_and_says_why(
 
 
 @pytest.mark.usefixtures("folder")
+def test_the_error_of_a_training_keeps_its_facts() -> None:
+    with pytest.raises(TrainingDiverged) as raised:
+        run_side_by_side("toy_side_work:fail", {"bad": {"how": "diverge"}}, at_once=1, listener=Notes())
+
+    assert (raised.value.model, raised.value.epoch) == ("the student", 3)
+    assert "0.1" in raised.value.found
+    assert "learning_rate" in raised.value.advice
+
+
+@pytest.mark.usefixtures("folder")
 def test_one_that_crashes_says_where(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match="ended with status -11; what it said stands above"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "crash"}}, at_once=1, listener=Notes())

@@ -16,12 +16,11 @@ from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import FeaturesMissing
 from limbeck.pipeline import run
 from limbeck.pipeline.labels import check_labels
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
-from limbeck.teacher.student_asking import open_student
+from limbeck.teacher.student_asking import FeaturesMissing, open_student
 
 WriteRecipe = Callable[[Path], Path]
 Go = Callable[..., Run]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.manifest import read_manifest
-from limbeck.errors import CustomLossUnusable
+from limbeck.distillation.terms.custom import CustomLossUnusable
 from limbeck.pipeline import run
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.stages import Stage

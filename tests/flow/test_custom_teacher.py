@@ -12,10 +12,12 @@ import limbeck
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.doctor.run import examine
-from limbeck.errors import CustomTeacherUnusable, RecipeInvalid, TeacherNearChance
+from limbeck.errors import RecipeInvalid
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
+from limbeck.teacher.chance import TeacherNearChance
+from limbeck.teacher.custom import CustomTeacherUnusable
 
 MODULE = """
 from pathlib import Path

@@ -13,11 +13,12 @@ import limbeck
 from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import ArtifactMissing, LabelsDoNotCover, LimbeckError, TeacherNearChance
+from limbeck.errors import ArtifactMissing, LabelsDoNotCover, LimbeckError
 from limbeck.pipeline import run
 from limbeck.pipeline.labels import labelled_run
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
+from limbeck.teacher.chance import TeacherNearChance
 
 WriteRecipe = Callable[[Path], Path]
 Go = Callable[..., Run]

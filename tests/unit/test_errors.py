@@ -13,17 +13,9 @@ import pytest
 
 import limbeck
 from limbeck import errors
-from limbeck.errors import (
-    FileMissing,
-    LabelsDoNotCover,
-    LimbeckError,
-    RecipeInTheWay,
-    RecipeInvalid,
-    RecipeNotFound,
-    did_you_mean,
-    in_shell,
-    some,
-)
+from limbeck.drafting.run import RecipeInTheWay
+from limbeck.errors import FileMissing, LabelsDoNotCover, LimbeckError, RecipeInvalid, did_you_mean, in_shell, some
+from limbeck.recipe.load import RecipeNotFound
 
 SRC = Path(str(limbeck.__file__)).parent
 SAMPLES: dict[object, Any] = {

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from limbeck.errors import ArtifactError, ArtifactMissing, FormatTooNew
+from limbeck.errors import ArtifactError, ArtifactMissing
 
 MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
@@ -28,6 +28,16 @@ FORMATS = {  # raise a number when files change in a way that their reader would
     "model": 3,
     "report": 1,
 }
+
+
+class FormatTooNew(ArtifactError):
+    """A folder was written by a newer version of Limbeck."""
+
+    def __init__(self, *, folder: Path, kind: str, found: int, known: int) -> None:
+        super().__init__(
+            f"'{folder}' is a {kind} in format {found}; this Limbeck reads formats up to {known}",
+            advice="Install a newer version: pip install --upgrade limbeck",
+        )
 
 
 class FormatTooOld(ArtifactError):

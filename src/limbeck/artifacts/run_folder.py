@@ -14,11 +14,21 @@ from typing import Any, TypeVar
 from limbeck.artifacts.atomic_folder import why_redo
 from limbeck.artifacts.manifest import MANIFEST, Key
 from limbeck.artifacts.report import Report, made_after_report, open_report
-from limbeck.errors import ArtifactMissing, PathUnusable, RunBusy, in_shell, some
+from limbeck.errors import ArtifactError, ArtifactMissing, PathUnusable, in_shell, some
 from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
 LOCK = ".lock"
+
+
+class RunBusy(ArtifactError):
+    """Another process is working in the run folder."""
+
+    def __init__(self, *, folder: Path) -> None:
+        super().__init__(
+            f"another limbeck is working in '{folder}'",
+            advice="Wait for it to end, or give this run a folder with --out.",
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import torch
 from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForMaskedLM
 
 from limbeck.augmentation.piece_words import PieceWords, vocabulary_of
-from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, some
+from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
@@ -17,6 +17,18 @@ from limbeck.training.device import Arithmetic, choose_arithmetic, training_devi
 from limbeck.training.modes import quiet_transformers
 
 WHAT = "language model"
+
+
+class LanguageModelUnfit(TeacherError):
+    """A checkpoint that is to fill in masked words has never learned to, or cannot be used for it."""
+
+    def __init__(self, *, checkpoint: str, reason: str) -> None:
+        super().__init__(
+            f"'{checkpoint}' cannot predict masked words",
+            found=reason,
+            advice="Set `checkpoint` of masked_lm in [augmentation] to a model with a trained masked-language-model "
+            "head, such as bert-base-uncased or bert-base-chinese.",
+        )
 
 
 @dataclass(frozen=True)

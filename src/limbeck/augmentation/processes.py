@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, TypeVar
 
-from limbeck.errors import ProcessLost
+from limbeck.errors import LimbeckError
 
 Equipment = TypeVar("Equipment")
 Task = TypeVar("Task")
@@ -23,6 +23,16 @@ SECONDS_WORTH_PROCESSES = 4.0  # work that one process does in less than this is
 TASKS_AHEAD = 3  # for each process; bounds the tasks and results that are in memory
 
 _ready: tuple[Callable[[Any, Any], Any], Any]  # in a process that works for another: its work and its equipment
+
+
+class ProcessLost(LimbeckError):
+    """The system ended one of the processes that shared a piece of work."""
+
+    def __init__(self, *, processes: int) -> None:
+        super().__init__(
+            f"one of {processes:,} processes was ended by the system, most often because memory ran out",
+            advice="Run again with fewer: processes = 1 in [augmentation], or --set augmentation.processes=1.",
+        )
 
 
 def available_cores() -> int:

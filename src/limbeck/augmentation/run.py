@@ -1,5 +1,6 @@
 """Room 3: make copies of training rows and transfer text, drop what repeats, and write down what was done."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from time import perf_counter
@@ -28,7 +29,7 @@ from limbeck.augmentation.processes import available_cores, spread, worthwhile
 from limbeck.augmentation.quality import quality_of
 from limbeck.augmentation.word_vectors import word_vectors
 from limbeck.augmentation.words import load_words
-from limbeck.errors import NothingAugmented
+from limbeck.errors import DataError, some
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import (
     Augmentation,
@@ -44,6 +45,18 @@ from limbeck.recipe.augmentation import (
 )
 
 CHARACTERS_PER_SECOND = 3_000_000  # of copies, made by one process; about
+
+
+class NothingAugmented(DataError):
+    """No copy of a training row is left once those that repeat a row or a copy are dropped."""
+
+    def __init__(self, *, methods: Sequence[str], counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        super().__init__(
+            f"no copy is left of those that {some(methods)} made",
+            found=", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()),
+            advice="Raise `fraction` or `probability`, add a method, or remove [augmentation].",
+        )
 
 
 def augment(

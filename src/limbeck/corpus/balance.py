@@ -1,11 +1,24 @@
 """How even the classes are, and how their labels were told apart: the lines that a person sees about it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from limbeck.errors import WeightedClassUnknown, some
+from limbeck.errors import DataError, did_you_mean, some
 
 UNEVEN = 10  # times as many rows of the most frequent class as of the rarest
+
+
+class WeightedClassUnknown(DataError):
+    """`class_weights` gives a weight to a class that the corpus does not have."""
+
+    def __init__(self, *, unknown: Sequence[str], classes: Sequence[str]) -> None:
+        self.unknown, self.classes = tuple(unknown), tuple(classes)
+        names = some([repr(name) for name in unknown])
+        super().__init__(
+            f"class_weights names classes that the corpus does not have: {names}{did_you_mean(unknown[0], classes)}",
+            found=f"the classes: {some([repr(name) for name in classes], most=12)}",
+            advice="Use the names of the classes; where label_names gives a name, that one.",
+        )
 
 
 def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, str] | None:

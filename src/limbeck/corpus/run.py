@@ -1,5 +1,6 @@
 """The stage `read_corpus`: read the labelled rows, check them, cut dev and test, compare the splits, save."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -9,11 +10,35 @@ from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, f
 from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
 from limbeck.corpus.source import CorpusSource, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
-from limbeck.errors import LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows
+from limbeck.errors import DataError, OneClassOnly, TooFewRows, some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import CorpusSection
 
 CUT_SPLITS = ("dev", "test")
+
+
+class LabelsAllEmpty(DataError):
+    """A row may have several labels, and no training row has any."""
+
+    def __init__(self, *, path: str, rows: int) -> None:
+        super().__init__(
+            f"none of the {rows:,} training rows of '{path}' has a label",
+            advice="With multi_label, some rows may have no label, but not every row; check the `label` column of the "
+            "recipe.",
+        )
+
+
+class LabelUnknown(DataError):
+    """Rows of dev or test carry labels that no training row has."""
+
+    def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], row: str) -> None:
+        self.unknown = tuple(unknown)
+        labels = some([repr(name) for name in known], most=12)
+        super().__init__(
+            f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}",
+            found=f"train's labels: {labels}; first such row: {row}",
+            advice="Correct the labels, or give training rows for them.",
+        )
 
 
 def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Reporter, name: str) -> Corpus:

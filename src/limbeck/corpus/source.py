@@ -1,6 +1,6 @@
 """The splits as the recipe's files or data set give them, before anything is cut, chosen or removed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,9 +8,22 @@ from limbeck.artifacts.corpus import SPLITS
 from limbeck.corpus.file_rows import read_file
 from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
-from limbeck.errors import FileEmpty, OnlyLabelsUnknown, TooFewRows
+from limbeck.errors import DataError, FileEmpty, TooFewRows, did_you_mean, some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import CorpusSection
+
+
+class OnlyLabelsUnknown(DataError):
+    """`only_labels` names classes that no training row has."""
+
+    def __init__(self, *, unknown: Sequence[str], known: Sequence[str]) -> None:
+        self.unknown, self.known = tuple(unknown), tuple(known)
+        names = some([repr(name) for name in unknown])
+        super().__init__(
+            f"only_labels names classes that train does not have: {names}{did_you_mean(unknown[0], known)}",
+            found=f"train's classes: {some([repr(name) for name in known], most=12)}",
+            advice="Use the names of the classes; where label_names gives a name, that one.",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """What a student cannot be taught is said before anything runs: the shapes of both models are enough to know it."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.term import LayerShape, Shapes
 from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
 from limbeck.distillation.vectors import width_of
-from limbeck.errors import ClassesUnlearned, LayersUnreadable, TeacherReadsApart
+from limbeck.errors import LayersUnreadable, StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint
 from limbeck.models.layer_parts import FAMILIES
 from limbeck.models.students import word_student
@@ -28,6 +29,29 @@ from limbeck.training.modes import quiet_transformers
 
 ANY_WIDTH = 8  # of features: no loss on them depends on it
 CLASSES = ["no", "yes"]  # the fewest there can be
+
+
+class TeacherReadsApart(StudentError):
+    """A transformer student is to start from a teacher that reads the two texts of a pair one by one."""
+
+    def __init__(self, *, checkpoint: str) -> None:
+        super().__init__(
+            "a transformer student reads both texts of a pair at once, and its teacher reads each by itself",
+            found=f"teacher.checkpoint: {checkpoint}",
+            advice='Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".',
+        )
+
+
+class ClassesUnlearned(StudentError):
+    """A transformer student neither starts with its teacher's classifier nor learns one."""
+
+    def __init__(self, *, losses: Sequence[str], reason: str) -> None:
+        self.losses = tuple(losses)
+        super().__init__(
+            f"{', '.join(losses)} alone teaches no classes, and the student's classifier starts at random: {reason}",
+            advice="Add logit_mse, soft_targets or hard_labels to distillation.losses, or a last stage with one of "
+            "them.",
+        )
 
 
 def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from limbeck.errors import SizeLimitTooSmall
+from limbeck.errors import StudentError
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import Reporter
 from limbeck.recipe.student import AnyStudent
@@ -14,6 +14,30 @@ FEWEST_TOKENS = 100  # with fewer, a student is of no use: better said than trai
 FEW = 8  # tokens of the student whose graph is weighed
 CARDS = 4_096  # bytes of model.json and manifest.json, names of classes aside
 ROUNDING = 64  # numbers inside a graph's file take a few bytes more once they are large
+
+
+class SizeLimitTooSmall(StudentError):
+    """The exported student takes more megabytes than it may, with hardly a word in it."""
+
+    def __init__(
+        self,
+        *,
+        max_size_mb: float,
+        precision: str,
+        tokens: int,
+        needed_mb: float,
+        without_tokens_mb: float,
+        to_lower: Sequence[str],
+    ) -> None:
+        self.needed_mb = needed_mb
+        keys = ", ".join(f"student.{key}" for key in to_lower)
+        int8 = "" if precision == "int8" else ", or add int8 to export.precisions"
+        super().__init__(
+            f"the student does not fit into student.max_size_mb = {max_size_mb:g}",
+            found=f"as {precision} with {tokens:,} tokens: {needed_mb:.3g} MB; "
+            f"before its first token: {without_tokens_mb:.3g} MB",
+            advice=f"Raise student.max_size_mb, or lower one of {keys}{int8}.",
+        )
 
 
 class CountingTokenizer(Protocol):

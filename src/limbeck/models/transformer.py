@@ -14,7 +14,7 @@ from transformers import (
     PreTrainedModel,
 )
 
-from limbeck.errors import HeadsUnfit, StudentFamilyUnsupported
+from limbeck.errors import StudentError
 from limbeck.models.size import position_count
 from limbeck.models.transformer_start import start_from_teacher
 from limbeck.models.word_student import MULTI_LABEL
@@ -30,6 +30,29 @@ DROPOUTS = (
     *("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"),
     *("dropout", "attention_dropout", "seq_classif_dropout"),  # DistilBERT's
 )
+
+
+class StudentFamilyUnsupported(StudentError):
+    """A transformer student cannot have the layers of its teacher's family."""
+
+    def __init__(self, *, family: str, known: Sequence[str]) -> None:
+        self.family = family
+        super().__init__(
+            f"a transformer student cannot be of its teacher's family: {family}",
+            found=f"known: {', '.join(known)}",
+            advice='Set student.family = "bert", or "distilbert".',
+        )
+
+
+class HeadsUnfit(StudentError):
+    """The width of a transformer is not divisible by its number of heads."""
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        divisors = ", ".join(str(number) for number in range(1, 33) if width % number == 0)
+        super().__init__(
+            f"a transformer student of width {width} cannot have {heads} heads: they must divide the width",
+            advice=f"Set student.heads to one of {divisors}, or remove it.",
+        )
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,24 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from limbeck.errors import TeacherLayersMissing
+from limbeck.errors import StudentError, some
 from limbeck.models.embedding_start import start_embeddings
 from limbeck.models.layer_parts import FAMILIES, POSITIONS, TYPES, WORDS, layers_of, module_at
 
 LayerChoice = Literal["uniform", "first", "last"] | list[int]
 Parts = Iterator[tuple[nn.Module | None, nn.Module | None]]  # one of the student's, and the teacher's it starts from
+
+
+class TeacherLayersMissing(StudentError):
+    """A student is to start from layers that its teacher does not have."""
+
+    def __init__(self, *, asked: str, missing: Sequence[int], teacher_layers: int) -> None:
+        self.missing = tuple(missing)
+        super().__init__(
+            f"the student cannot start from these layers of its teacher: student.teacher_layers = {asked}",
+            found=f"missing: {some(missing)}; the teacher has {teacher_layers}, from 0 to {teacher_layers - 1}",
+            advice='Set student.teacher_layers = "uniform", name layers that exist, or lower student.layers.',
+        )
 
 
 def layer_sources(how: LayerChoice, *, student_layers: int, teacher_layers: int) -> list[int]:

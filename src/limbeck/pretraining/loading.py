@@ -14,13 +14,20 @@ from transformers import (
     AutoModelForSequenceClassification,
 )
 
-from limbeck.errors import CheckpointDamaged, PretrainingImpossible, some
+from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.modes import quiet_transformers
 
 ADVICE = "Take the table `pretraining` out of [teacher], or name another checkpoint: one that has guessed masked words."
+
+
+class PretrainingImpossible(TeacherError):
+    """An encoder that is to go on guessing masked words cannot, or finds none to guess."""
+
+    def __init__(self, *, checkpoint: str, reason: str, advice: str) -> None:
+        super().__init__(f"cannot pretrain '{checkpoint}'", found=reason, advice=advice)
 
 
 @dataclass(frozen=True)

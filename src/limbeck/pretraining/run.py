@@ -12,10 +12,9 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import PretrainingImpossible
 from limbeck.models.checkpoint import find_checkpoint
 from limbeck.pretraining.guessing import TRAINING, guessing_loss, judge_guesses, masked_texts
-from limbeck.pretraining.loading import Guesser, guessing_tokenizer, load_guesser
+from limbeck.pretraining.loading import Guesser, PretrainingImpossible, guessing_tokenizer, load_guesser
 from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.pretraining.texts import Places, TextRows, chosen_texts, token_rows
 from limbeck.progress import Reporter

@@ -7,13 +7,25 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from limbeck.errors import RecipeInvalid, RecipeNotFound, did_you_mean
+from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import merged, read_recipe
 from limbeck.recipe.files import at_home, find_file, search_roots
 from limbeck.recipe.problems import problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides
+
+
+class RecipeNotFound(RecipeError):
+    """No recipe file and no built-in recipe has this name."""
+
+    def __init__(self, *, name: str, builtin: Sequence[str], beside: Sequence[str] = ()) -> None:
+        self.name = name
+        super().__init__(
+            f"no recipe '{name}'{did_you_mean(name, [*beside, *builtin])}",
+            found=f"looked for a file of that name and among the built-in recipes: {', '.join(builtin)}",
+            advice="Give a path to a .toml file, or run `limbeck recipes` for the list.",
+        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.artifacts.model_folder import ModelFacts, open_model
-from limbeck.errors import AddressUnusable, PortTaken, some
+from limbeck.errors import ServingError, some
 from limbeck.progress import plain_console
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
@@ -22,6 +22,30 @@ from limbeck.serving.app import create_app
 
 SECONDS_TO_FINISH = 8  # what is under way may end; docker kills ten seconds after it asked
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class PortTaken(ServingError):
+    """Another process listens on the port."""
+
+    def __init__(self, *, host: str, port: int) -> None:
+        self.host, self.port = host, port
+        super().__init__(
+            f"port {port} of {host} is taken by another process",
+            advice="Stop that process, or choose another port with --port; --port 0 takes any free one.",
+        )
+
+
+class AddressUnusable(ServingError):
+    """The system does not let us listen on this host and port."""
+
+    def __init__(self, *, host: str, port: int, reason: str) -> None:
+        self.host, self.port = host, port
+        super().__init__(
+            f"cannot listen on port {port} of '{host}'",
+            found=f"the system says: {reason}",
+            advice="Give an address of this machine with --host (127.0.0.1: this machine alone; 0.0.0.0: every "
+            "network), and a port from 1024 on with --port.",
+        )
 
 
 def serve(

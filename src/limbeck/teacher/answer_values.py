@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.errors import AnswerMalformed, some
-from limbeck.teacher.score_columns import Meaning, Values
+from limbeck.errors import some
+from limbeck.teacher.score_columns import AnswerMalformed, Meaning, Values
 
 SUM_TOLERANCE = 1e-2  # files round their numbers, and language models give the likeliest tokens alone
 ROUNDING = 1e-6  # what 32-bit arithmetic may leave over at 0, at 1 and in a sum

@@ -1,7 +1,7 @@
 """Refusing a teacher that guesses: its student would learn nothing but noise."""
 
 from limbeck.artifacts.teacher_folder import TeacherFacts
-from limbeck.errors import TeacherNearChance
+from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import NearChance
 from limbeck.teacher.kinds import kind_of
@@ -11,6 +11,21 @@ SWAPPED = -0.3  # a skill below this is no bad luck: something is learned, under
 
 TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
+
+
+class TeacherNearChance(TeacherError):
+    """A teacher that does hardly better on dev than guessing, or worse."""
+
+    def __init__(
+        self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str, table: str = "[teacher]"
+    ) -> None:
+        self.name, self.accuracy, self.skill = name, accuracy, skill
+        right = f"{accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, all right: 1)"
+        super().__init__(
+            f"the teacher {name} does hardly better on dev than guessing: a student would learn nothing from it",
+            found=f"{right}\n{reason}",
+            advice=f'{advice} Or set near_chance = "warn" in {table} to go on with it.',
+        )
 
 
 def refuse_guessing(

@@ -13,7 +13,7 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import file_digest
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, fingerprint_of_teacher, save_teacher_facts
-from limbeck.errors import CustomTeacherUnusable, some
+from limbeck.errors import TeacherError, some
 from limbeck.progress import Bar
 from limbeck.recipe.calls import CallUnusable, files_of_call, refuse_arguments, resolve_call
 from limbeck.recipe.teacher import CustomTeacher
@@ -25,6 +25,15 @@ BUILT = "It is called once with labels, the class names, and with `options`, and
 FAILED = "What was answered before is in the label store. Put right what failed, and run the same command again."
 
 Answer = Callable[[list[Any]], Any]
+
+
+class CustomTeacherUnusable(TeacherError):
+    """A teacher that is a function of the user's own cannot be found, fails, or does not answer as it must."""
+
+    def __init__(self, *, call: str, reason: str, advice: str = "") -> None:
+        self.call, self.reason = call, reason
+        advice = advice or "Python must find it: install its package, or put PYTHONPATH=. before the command."
+        super().__init__(f"the teacher '{call}' cannot be used\n  {reason}\n{advice}")
 
 
 class CustomAnswers:

@@ -11,9 +11,19 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import MemberUnjudged
+from limbeck.errors import TeacherError
 from limbeck.recipe.teacher import EnsembleTeacher
 from limbeck.teacher.preparation import Preparation, dev_facts
+
+
+class MemberUnjudged(TeacherError):
+    """A member of an ensemble that is weighted by accuracy on dev, and has no accuracy there."""
+
+    def __init__(self, *, name: str) -> None:
+        super().__init__(
+            f"cannot weight '{name}' by its accuracy on dev: it answers no dev row, or none correctly",
+            advice='Complete its file with the dev rows, or combine the members with "mean_probabilities".',
+        )
 
 
 def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder:

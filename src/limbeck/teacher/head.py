@@ -1,18 +1,66 @@
 """A checkpoint's classification head: its classes against those of the corpus, by name and in order."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from itertools import zip_longest
 from typing import Any
 
 import torch
 from torch import nn
 
-from limbeck.errors import ClassesDiffer, LabelNamesUnfit, did_you_mean
+from limbeck.errors import TeacherError, did_you_mean, some
 
 UNKNOWN = "?"
 SAYS_NOTHING = re.compile(r"label[\s_-]*\d+", re.IGNORECASE)  # what transformers calls classes that nobody named
 SHORTEST_BEGINNING = 3  # letters: "pos" may stand for "positive"
+
+
+class ClassesDiffer(TeacherError):
+    """The classes of a checkpoint that is to be used as it is are not those of the corpus, in their order."""
+
+    def __init__(
+        self, *, checkpoint: str, difference: str, theirs: Sequence[str], ours: Sequence[str], guess: Mapping[str, str]
+    ) -> None:
+        self.theirs, self.ours, self.guess = tuple(theirs), tuple(ours), dict(guess)
+        advice = f'Set teacher.train = "all": a checkpoint of {len(theirs)} classes cannot be used as it is here.'
+        if len(theirs) == len(ours):
+            unsure = "with a class of the corpus for each ?" if "?" in guess.values() else "if this is what they mean"
+            advice = f"Put this line into [teacher], {unsure}: label_names = {_inline_table(guess)}"
+        super().__init__(
+            f"the classes of '{checkpoint}' are not those of the corpus: {difference}",
+            found=numbered_lists(theirs, ours),
+            advice=advice,
+        )
+
+
+class LabelNamesUnfit(TeacherError):
+    """`label_names` in the recipe does not give each class of the checkpoint one class of the corpus."""
+
+    def __init__(self, *, checkpoint: str, problems: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            f"teacher.label_names does not fit '{checkpoint}': {some(problems)}",
+            found=numbered_lists(theirs, ours),
+            advice="Name each class of the checkpoint once, and give each a class of the corpus of its own.",
+        )
+
+
+def numbered_lists(theirs: Sequence[str], ours: Sequence[str], *, whose: str = "the checkpoint", most: int = 40) -> str:
+    """The classes of a model and of the corpus side by side, numbered, for a message."""
+    left = [whose, *(f"{number}  {name}" for number, name in enumerate(theirs))]
+    right = ["the corpus", *(f"{number}  {name}" for number, name in enumerate(ours))]
+    width = max(len(line) for line in left)
+    lines = [f"{one.ljust(width)}    {two}".rstrip() for one, two in zip_longest(left, right, fillvalue="")]
+    more = len(lines) - 1 - most
+    return "\n".join(lines if more <= 0 else [*lines[: most + 1], f"… and {more:,} more"])
+
+
+def _inline_table(names: Mapping[str, str]) -> str:
+    """As TOML writes it; its strings are those of JSON."""
+    entries = (f"{json.dumps(a, ensure_ascii=False)} = {json.dumps(b, ensure_ascii=False)}" for a, b in names.items())
+    return "{ " + ", ".join(entries) + " }"
 
 
 def classes_of(config: Any) -> list[str]:

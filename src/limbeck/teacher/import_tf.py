@@ -17,7 +17,7 @@ from transformers import (
     BertModel,
 )
 
-from limbeck.errors import ClassNamesUnfit, PathUnusable, some
+from limbeck.errors import PathUnusable, TeacherError, some
 from limbeck.teacher.tf_config import (
     TensorFlowBertConfig,
     bert_tokenizer,
@@ -28,6 +28,17 @@ from limbeck.teacher.tf_config import (
 )
 from limbeck.teacher.tf_weights import TensorFlowCheckpoint, TfNetwork, find_tf_checkpoint, lay_out, open_tf_checkpoint
 from limbeck.training.modes import quiet_transformers
+
+
+class ClassNamesUnfit(TeacherError):
+    """Names for the classes of a checkpoint that do not fit them."""
+
+    def __init__(self, *, labels: Sequence[str], reason: str) -> None:
+        super().__init__(
+            f"cannot name the classes {', '.join(labels)}",
+            found=reason,
+            advice="Give one name for each row of output_weights, in that order: --labels negative,positive",
+        )
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CheckpointDamaged, NeverFineTuned, TaskDiffers, TextsNotApart, some
+from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
@@ -21,6 +21,41 @@ from limbeck.training.device import Arithmetic, choose_arithmetic, training_devi
 from limbeck.training.modes import quiet_transformers
 
 ONE_LABEL, SEVERAL_LABELS = "single_label_classification", "multi_label_classification"  # as transformers says it
+
+
+class NeverFineTuned(TeacherError):
+    """A checkpoint without a trained classification head is to be used as it is."""
+
+    def __init__(self, *, checkpoint: str, missing: Sequence[str]) -> None:
+        self.missing = tuple(missing)
+        super().__init__(
+            f"'{checkpoint}' has never been fine-tuned as a classifier: its head would be random",
+            found=f"not in its files: {some(missing, most=4)}",
+            advice='Set teacher.train = "all" to fine-tune it on the corpus, or name a checkpoint that is a '
+            "classifier.",
+        )
+
+
+class TextsNotApart(TeacherError):
+    """A checkpoint that is to read the two texts of a pair one by one cannot."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(
+            f"'{path}' cannot read the texts of a pair one by one",
+            found=reason,
+            advice="Remove teacher.pairs, or use another checkpoint.",
+        )
+
+
+class TaskDiffers(TeacherError):
+    """A checkpoint that is used as it is gives one label a row and the corpus has several, or the other way round."""
+
+    def __init__(self, *, checkpoint: str, found: str, needed: str) -> None:
+        super().__init__(
+            f"'{checkpoint}' was trained for another task than the corpus's",
+            found=f"problem_type in its config.json: {found}; the corpus needs: {needed}",
+            advice='Set teacher.train = "all", or correct problem_type in config.json if it is wrong.',
+        )
 
 
 def load_encoder(

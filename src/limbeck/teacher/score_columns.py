@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.errors import AnswerMalformed, ClassColumnsMissing, ClassUnknown, FileEmpty
+from limbeck.errors import FileEmpty, TeacherError, did_you_mean, some
 from limbeck.recipe.corpus import Column
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables import TableForm
@@ -28,6 +29,50 @@ WAYS: dict[str, Meaning | None] = {
     "probabilities.": "probabilities",
     "logits.": "logits",
 }
+
+
+class ClassColumnsMissing(TeacherError):
+    """A file of answers has no number for some classes of the corpus."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str], classes: Sequence[str], columns: Sequence[str]) -> None:
+        self.missing, self.columns = tuple(missing), tuple(columns)
+        entries = [f'"{name}" = "{_likely_column(name, columns)}"' for name in classes[:12]]
+        table = ", ".join(entries if len(classes) <= 12 else [*entries, "…"])
+        quoted = [f"'{name}'{did_you_mean(name, columns)}" for name in missing]
+        super().__init__(
+            f"'{path}' has no column for {len(missing):,} of {len(classes):,} classes: {some(quoted)}",
+            found=f"classes of the corpus: {some(classes, most=12)}\n"
+            f"columns of the file: {some(columns, most=20) or 'without names'}",
+            advice="Name the column of every class in [teacher], by its name or its number from 0: "
+            f"columns = {{{table}}}",
+        )
+
+
+def _likely_column(name: str, columns: Sequence[str]) -> str:
+    """The column that may be meant for a class: one that ends like it, or is close to it; else an ellipsis."""
+    endings = [column for column in columns if column.casefold().endswith(name.casefold())]
+    return (endings or get_close_matches(name, columns, n=1, cutoff=0.6) or ["…"])[0]
+
+
+class ClassUnknown(TeacherError):
+    """A key of the recipe names classes that the corpus does not have."""
+
+    def __init__(self, *, key: str, unknown: Sequence[str], classes: Sequence[str]) -> None:
+        self.unknown = tuple(unknown)
+        quoted = [f"'{name}'{did_you_mean(name, classes)}" for name in unknown]
+        super().__init__(
+            f"`{key}` names classes that the corpus does not have: {some(quoted)}",
+            found=f"classes of the corpus: {some(classes, most=12)}",
+            advice="Correct the names; they are those of the labels after corpus.label_names.",
+        )
+
+
+class AnswerMalformed(TeacherError):
+    """One row of a file of answers holds something else than a number, or numbers that cannot be what they should."""
+
+    def __init__(self, *, path: Path, row: int, column: str, found: str, reason: str, advice: str) -> None:
+        self.row, self.column, self.value = row, column, found
+        super().__init__(f"'{path}', row {row:,}, {column}: {reason}", found=f"found: {found}", advice=advice)
 
 
 class Place(NamedTuple):

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CheckpointDamaged, FeaturesMissing, some
+from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import Classifier
@@ -28,6 +28,17 @@ ROWS_PER_CALL = 2048  # of an exported model, so that the bar moves
 
 Logits = npt.NDArray[np.float32]
 Features = npt.NDArray[np.float16]
+
+
+class FeaturesMissing(TeacherError):
+    """Features are asked for, and the teacher is an exported model, which gives nothing but logits."""
+
+    def __init__(self, *, model: str) -> None:
+        super().__init__(
+            f"'{model}' is an exported model and gives logits alone; labeling.features, or a loss, asks for features",
+            advice='Name the trained student that it was exported from as the teacher: path = "runs/NAME/students/'
+            'bilstm"',
+        )
 
 
 class TorchStudent:

@@ -1,6 +1,8 @@
 """A student of another run as the teacher: checked against the corpus, judged on dev, and copied with all its files."""
 
 import shutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -8,12 +10,27 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.errors import StudentUnfit
+from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import StudentTeacher
+from limbeck.teacher.head import numbered_lists
 from limbeck.teacher.preparation import NOT_JUDGED, BeforeRun, Preparation, ReadyTeacher, dev_facts, labelled
 from limbeck.teacher.student_asking import ExportedStudent, TorchStudent, open_student
 from limbeck.teacher.student_source import FoundStudent, find_student
+
+
+class StudentUnfit(TeacherError):
+    """A student that is to be the teacher was trained for another task than the corpus's."""
+
+    def __init__(self, *, path: Path, differences: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> None:
+        self.differences = tuple(differences)
+        names = [] if set(theirs) == set(ours) else [numbered_lists(theirs, ours, whose="the student")]
+        super().__init__(
+            f"the student '{path}' cannot be the teacher: it was trained for another task than the corpus's",
+            found="\n".join([*differences, *names]),
+            advice="Name a student that was trained on such rows; where only names differ, corpus.label_names changes "
+            "them.",
+        )
 
 
 def prepare_student_teacher(section: StudentTeacher, given: Preparation) -> TeacherFolder:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from transformers import AlbertConfig, BertConfig, BertTokenizer
 
-from limbeck.errors import BertConfigInvalid, CheckpointIncomplete, VocabularyUnfit, some
+from limbeck.errors import TeacherError, some
 from limbeck.recipe.problems import problems_of
 
 # "gelu" alone does not say which: transformers and bert4keras compute it by erf, Google's modeling.py by tanh.
@@ -23,6 +23,40 @@ ACTIVATIONS = {
     "tanh": "tanh",
     "linear": "linear",
 }
+
+
+class CheckpointIncomplete(TeacherError):
+    """A file that belongs to a TensorFlow checkpoint does not lie beside it."""
+
+    def __init__(self, *, path: Path, missing: str, beside: Sequence[str]) -> None:
+        self.missing = missing
+        super().__init__(
+            f"no '{missing}' beside the TensorFlow checkpoint '{path}'",
+            found=f"found there: {some(beside, most=5) or 'no .json or .txt file'}",
+            advice="Put it there under this name; for a fine-tuned checkpoint, the one of the model it was fine-tuned "
+            "from.",
+        )
+
+
+class BertConfigInvalid(TeacherError):
+    """A bert_config.json that does not describe a network."""
+
+    def __init__(self, *, path: Path, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(
+            f"'{path}' does not describe a BERT",
+            found="\n".join(problems),
+            advice="Correct it, or use the one that came with the model.",
+        )
+
+
+class VocabularyUnfit(TeacherError):
+    """A vocab.txt that is not the vocabulary of its checkpoint."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(
+            f"'{path}' is not the checkpoint's vocabulary", found=reason, advice="Put there the one that came with it."
+        )
 
 
 class TensorFlowBertConfig(BaseModel):

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,48 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from limbeck.errors import CheckpointDamaged, CheckpointUnfit, CheckpointUnsupported, TensorFlowCheckpointNotFound
+from limbeck.errors import CheckpointDamaged, TeacherError, did_you_mean, some
 from limbeck.teacher.tf_config import TensorFlowBertConfig
 
 ONE_OF_ITS_FILES = re.compile(r"\.(index|meta|data-\d+-of-\d+)$")
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # TensorFlow 2 keeps the tree of Python objects under this name
+
+
+class TensorFlowCheckpointNotFound(TeacherError):
+    """There is no TensorFlow checkpoint at the given place, or more than one."""
+
+    def __init__(self, *, path: Path, reason: str, found: Sequence[str]) -> None:
+        self.checkpoints = tuple(found)
+        super().__init__(
+            f"cannot tell the TensorFlow checkpoint at '{path}': {reason}{did_you_mean(str(path), found)}",
+            found=f"found there: {some(found, most=5) or 'no file that ends in .index'}",
+            advice="Give the name that its files share, without .index or .data-00000-of-00001 at its end.",
+        )
+
+
+class CheckpointUnsupported(TeacherError):
+    """A TensorFlow checkpoint of a kind that is not read."""
+
+    def __init__(self, *, path: Path, reason: str) -> None:
+        super().__init__(
+            f"cannot import the TensorFlow checkpoint '{path}'",
+            found=reason,
+            advice="Give one with variables like bert/embeddings/word_embeddings, as Google's BERT and bert4keras "
+            "save them.",
+        )
+
+
+class CheckpointUnfit(TeacherError):
+    """A TensorFlow checkpoint whose variables are not those of the BERT that its bert_config.json describes."""
+
+    def __init__(self, *, path: Path, missing: Sequence[str], misshapen: Sequence[str], unknown: Sequence[str]) -> None:
+        self.missing, self.misshapen, self.unknown = tuple(missing), tuple(misshapen), tuple(unknown)
+        groups = {"missing variables": missing, "of another shape": misshapen, "unknown variables": unknown}
+        super().__init__(
+            f"the TensorFlow checkpoint '{path}' is not the BERT that its bert_config.json describes",
+            found="\n".join(f"{len(names):,} {what}: {some(names, most=8)}" for what, names in groups.items() if names),
+            advice="Check that bert_config.json is the checkpoint's own; another network than BERT cannot be imported.",
+        )
 
 
 @dataclass(frozen=True)

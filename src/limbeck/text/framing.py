@@ -7,11 +7,11 @@ from typing import Literal
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from limbeck.errors import TeacherTokensUnsupported, TokenizerUnsupported
+from limbeck.errors import TeacherTokensUnsupported
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
 from limbeck.text.piece_models import PIECE_MODELS, Json
-from limbeck.text.piece_tokenizer import count_pieces
+from limbeck.text.piece_tokenizer import TokenizerUnsupported, count_pieces
 from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK, StudentTokenizer
 
 CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")

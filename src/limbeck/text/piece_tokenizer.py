@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 from tokenizers.normalizers import Sequence as Normalizers
 
-from limbeck.errors import TokenizerUnsupported
+from limbeck.errors import StudentError
 from limbeck.text.forms import FormStep, as_normalizer
 from limbeck.text.piece_models import PIECE_MODELS, Json, PieceModel
 from limbeck.text.plain_ids import TEXTS_AT_ONCE
@@ -25,6 +25,18 @@ MASK_TOKEN: Json = {
     "normalized": False,
     "special": True,
 }
+
+
+class TokenizerUnsupported(StudentError):
+    """The teacher's tokenizer is of a kind that cannot be cut down for a student."""
+
+    def __init__(self, *, found: str, known: Sequence[str]) -> None:
+        self.model = found
+        super().__init__(
+            "the teacher's tokenizer cannot be cut down to a student's vocabulary",
+            found=f"its model: {found}; known: {', '.join(known)}",
+            advice='Set student.vocabulary.kind = "words".',
+        )
 
 
 def cut_down_pieces(

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.errors import VectorsMalformed
+from limbeck.errors import StudentError
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -24,6 +24,16 @@ BYTES_OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 HEADER = re.compile(rb"(\d{1,12})[ \t](\d{1,5})[ \t]*\r?\n?")
 NUMBER = re.compile(rb"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+class VectorsMalformed(StudentError):
+    """A file of word vectors cannot be read."""
+
+    def __init__(self, *, path: Path, line: int, reason: str) -> None:
+        super().__init__(
+            f"'{path}', line {line:,}: {reason}",
+            advice="Word vectors are read as GloVe or word2vec text, or as word2vec binary (.bin), each also gzipped.",
+        )
 
 
 class VectorRecord(NamedTuple):

@@ -17,7 +17,7 @@ from limbeck.artifacts.model_folder import CARD, GRAPH, ModelFolder, open_model
 from limbeck.artifacts.report import made_after_report
 from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import ArtifactMissing, DependencyMissing, EngineUnusable, ModelsNotAlike, in_shell, some
+from limbeck.errors import ArtifactError, ArtifactMissing, DependencyMissing, EngineUnusable, in_shell, some
 from limbeck.progress import Reporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
@@ -37,6 +37,18 @@ EVERY_ENGINE: tuple[EngineChoice, ...] = ("onnx", "native")
 TEACHER_ADVICE = (
     "Give a Hugging Face folder with config.json and weights, the teacher of a run (runs/NAME/teacher), or a model."
 )
+
+
+class ModelsNotAlike(ArtifactError):
+    """Models that read one text a row and models that read two cannot be given the same rows."""
+
+    def __init__(self, *, of_pairs: Sequence[str], of_single_texts: Sequence[str]) -> None:
+        self.of_pairs, self.of_single_texts = tuple(of_pairs), tuple(of_single_texts)
+        super().__init__(
+            "models of single texts and models of pairs cannot be timed on the same rows",
+            found=f"single texts: {some(of_single_texts)}; pairs: {some(of_pairs)}",
+            advice="Time them in two calls.",
+        )
 
 
 def bench(

@@ -8,12 +8,25 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any, Self
 
-from limbeck.errors import ModelNotTimed
+from limbeck.errors import LimbeckError
 
 WORKER = (sys.executable, "-m", "limbeck.timing.worker")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 SECONDS_TO_LEAVE = 5.0
 STDERR_TAIL_CHARACTERS = 2000
+
+
+class ModelNotTimed(LimbeckError):
+    """The process that held a model while it was timed has ended."""
+
+    def __init__(self, *, last_words: str) -> None:
+        first, *rest = last_words.splitlines()
+        super().__init__(
+            first.rstrip(":"),
+            found=f"its last line of output: {rest[-1].strip()}" if rest else "",
+            advice="Check that the folder holds a complete classifier, and that memory is enough for all models at "
+            "once.",
+        )
 
 
 class WorkerProcess:

@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor, nn
 
-from limbeck.errors import TrainingDiverged
+from limbeck.errors import LimbeckError
 from limbeck.progress import Bar, Reporter
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
@@ -32,6 +32,18 @@ Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
 Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # of places, or of slots where steps are captured
 Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best "dev_accuracy", maybe "dev_score"
+
+
+class TrainingDiverged(LimbeckError):
+    """The loss is infinite or not a number, so nothing is left to learn from."""
+
+    def __init__(self, *, what: str, epoch: int, learning_rate: float) -> None:
+        self.model, self.epoch = what, epoch
+        super().__init__(
+            f"{what}: the loss is not a finite number any more, in epoch {epoch}",
+            found=f"the learning rate rises to {learning_rate:g}",
+            advice='Lower learning_rate (a third is a good next try), or set precision = "fp32".',
+        )
 
 
 class Hyperparameters(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from limbeck.errors import LimbeckError, TrainingLost
+from limbeck.errors import LimbeckError
 from limbeck.training.processes import SECONDS_BETWEEN_LOOKS, end_with_parent, packed_error, unpacked_error
 
 MEMBER = ("-P", "-X", "faulthandler", "-m", "limbeck.training.side_by_side")  # one that crashes says where
@@ -33,6 +33,16 @@ LACKS_MEMORY = (
 OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 Tell = Callable[[Any], None]
+
+
+class TrainingLost(LimbeckError):
+    """The system ended the process of a training while no other one was running."""
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(
+            f"the process that trained '{what}' was ended by the system, most often because memory ran out",
+            advice="Free some memory, or lower distillation.batch_size; the same command goes on where it stopped.",
+        )
 
 
 class Listener(Protocol):

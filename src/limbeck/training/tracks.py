@@ -8,9 +8,26 @@ from typing import Any
 from accelerate import Accelerator
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
-from limbeck.errors import TrackerUnusable
+from limbeck.errors import LimbeckError, did_you_mean
 
 RUN_NAME = {"wandb": "name", "mlflow": "run_name", "swanlab": "experiment_name", "trackio": "name"}  # each has its own
+
+
+class TrackerUnusable(LimbeckError):
+    """A tracker of the recipe that accelerate does not know, or whose package is not installed."""
+
+    def __init__(self, *, name: str, known: Sequence[str], available: Sequence[str]) -> None:
+        if name in known:
+            extra = "pip install 'limbeck[track]'" if name == "tensorboard" else f"pip install {name}"
+            reason, advice = "its package is not installed", f"Run: {extra}"
+        else:
+            reason = f"there is no such tracker{did_you_mean(name, known)}; known: {', '.join(known)}"
+            advice = "Correct tracking.trackers in the recipe."
+        super().__init__(
+            f"cannot track with '{name}': {reason}",
+            found=f"installed here: {', '.join(available) or 'none'}",
+            advice=advice,
+        )
 
 
 @dataclass(frozen=True)

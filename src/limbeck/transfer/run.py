@@ -1,7 +1,7 @@
 """The stage `gather_transfer`: read unlabelled text, cut it, and keep what is new, of fit length and not held out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,7 +11,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
-from limbeck.errors import NothingGathered, some
+from limbeck.errors import DataError, some
 from limbeck.progress import Reporter
 from limbeck.recipe.transfer import Transfer
 from limbeck.recipe.transfer import Transfer as TransferSection
@@ -23,6 +23,18 @@ from limbeck.transfer.text_sources import TextSource, sample_of, text_sources
 
 TEXTS_BETWEEN_NOTES = 2000
 MOST_NAMED = 100  # sources whose rows are given one by one
+
+
+class NothingGathered(DataError):
+    """No transfer text is left after cutting, filtering and removing duplicates."""
+
+    def __init__(self, *, files: Sequence[str], counts: Mapping[str, int]) -> None:
+        self.counts = dict(counts)
+        super().__init__(
+            f"no transfer text is left of {some(files)}",
+            found=", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()),
+            advice="Loosen min_words, max_words or where in [transfer], check its `text` column, or give other files.",
+        )
 
 
 def gather_transfer(

@@ -8,6 +8,7 @@ import pytest
 from limbeck.artifacts.manifest import (
     FORMATS,
     MANIFEST,
+    FormatTooNew,
     FormatTooOld,
     Key,
     faults_of,
@@ -15,7 +16,7 @@ from limbeck.artifacts.manifest import (
     read_manifest,
     write_manifest,
 )
-from limbeck.errors import ArtifactMissing, FormatTooNew
+from limbeck.errors import ArtifactMissing
 
 KEY = Key(section={"epochs": 3}, inputs={"corpus": "c1"})
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.atomic_folder import written_atomically
-from limbeck.artifacts.manifest import MANIFEST, Key
+from limbeck.artifacts.manifest import MANIFEST, FormatTooNew, Key
 from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFacts, ModelFolder, open_model, save_facts
-from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew
+from limbeck.errors import ArtifactDamaged, ArtifactMissing
 
 FACTS = ModelFacts(
     name="bilstm",

@@ -10,8 +10,8 @@ import pytest
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.run_folder import Run, RunFolder, open_run
-from limbeck.errors import PathUnusable, RunBusy
+from limbeck.artifacts.run_folder import Run, RunBusy, RunFolder, open_run
+from limbeck.errors import PathUnusable
 from limbeck.progress import SilentReporter
 
 FACTS = {"name": "toy", "seeds": [0]}

@@ -9,8 +9,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertModel, BertTokenizer, GPT2Config
 
-from limbeck.augmentation.language_model import LanguageModel, load_language_model
-from limbeck.errors import CheckpointDamaged, LanguageModelUnfit, TokenizerTooLarge
+from limbeck.augmentation.language_model import LanguageModel, LanguageModelUnfit, load_language_model
+from limbeck.errors import CheckpointDamaged
+from limbeck.models.tokenizer import TokenizerTooLarge
 
 PIECES = ["film", "story", "##s", "a"]
 

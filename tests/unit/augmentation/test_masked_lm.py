@@ -11,9 +11,9 @@ import pytest
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation import augment, portions, processes
+from limbeck.augmentation.language_model import LanguageModelUnfit
 from limbeck.augmentation.masked_lm import FillInWords, masked_lm
 from limbeck.augmentation.words import cut_words
-from limbeck.errors import LanguageModelUnfit
 from limbeck.progress import SilentReporter
 from limbeck.recipe.augmentation import Augmentation, MaskedLm
 from limbeck.text.jieba_words import jieba_dictionary

@@ -7,7 +7,7 @@ from limbeck.artifacts.rows import content_key
 from limbeck.augmentation import masked_predictions, prediction_store
 from limbeck.augmentation.masked_predictions import answers_about
 from limbeck.augmentation.prediction_store import TextPredictions, answers_to_texts
-from limbeck.errors import CheckpointNotFound
+from limbeck.models.checkpoint import CheckpointNotFound
 from limbeck.recipe.augmentation import MaskedLm
 
 PIECES = ["film", "story", "actor", "a", "good"]

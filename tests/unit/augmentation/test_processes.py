@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.augmentation import processes
-from limbeck.augmentation.processes import available_cores, spread, worthwhile
-from limbeck.errors import ProcessLost
+from limbeck.augmentation.processes import ProcessLost, available_cores, spread, worthwhile
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -8,7 +8,8 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.augmentation import augment, portions, processes
-from limbeck.errors import DependencyMissing, NothingAugmented
+from limbeck.augmentation.run import NothingAugmented
+from limbeck.errors import DependencyMissing
 from limbeck.progress import SilentReporter
 from limbeck.recipe.augmentation import Augmentation
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import ValidationError
 
-from limbeck.errors import OnlyLabelsUnknown, TooFewRows
+from limbeck.corpus.source import OnlyLabelsUnknown
+from limbeck.errors import TooFewRows
 from limbeck.recipe.corpus import CorpusSection
 
 if TYPE_CHECKING:

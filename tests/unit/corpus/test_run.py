@@ -9,7 +9,9 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
-from limbeck.errors import FileEmpty, LabelsAllEmpty, LabelUnknown, OneClassOnly, TooFewRows, WeightedClassUnknown
+from limbeck.corpus.balance import WeightedClassUnknown
+from limbeck.corpus.run import LabelsAllEmpty, LabelUnknown
+from limbeck.errors import FileEmpty, OneClassOnly, TooFewRows
 from limbeck.recipe.corpus import CorpusSection
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from limbeck.corpus.balance import LARGEST_WEIGHT, weigh_classes
-from limbeck.errors import WeightedClassUnknown
+from limbeck.corpus.balance import LARGEST_WEIGHT, WeightedClassUnknown, weigh_classes
 
 COUNTS = {"rare": 2, "often": 6, "never": 0}
 

@@ -4,8 +4,7 @@ from typing import get_args
 
 import pytest
 
-from limbeck.distillation.terms.layers import Pairs, Rule, layer_pairs
-from limbeck.errors import LayerMapImpossible
+from limbeck.distillation.terms.layers import LayerMapImpossible, Pairs, Rule, layer_pairs
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,11 @@ from typing import Any
 
 import pytest
 
-from limbeck.distillation.refuse_impossible import refuse_the_impossible
-from limbeck.errors import (
-    ClassesUnlearned,
-    CustomLossUnusable,
-    HeadsDiffer,
-    LayerMapImpossible,
-    LimbeckError,
-    RelationHeadsImpossible,
-    TeacherLayersMissing,
-    TeacherReadsApart,
-    TeacherTokensUnsupported,
-)
+from limbeck.distillation.refuse_impossible import ClassesUnlearned, TeacherReadsApart, refuse_the_impossible
+from limbeck.distillation.terms.custom import CustomLossUnusable
+from limbeck.distillation.terms.layers import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
+from limbeck.errors import LimbeckError, TeacherTokensUnsupported
+from limbeck.models.transformer_start import TeacherLayersMissing
 from limbeck.recipe.load import parse_recipe
 from limbeck.teacher.loading import load_encoder
 

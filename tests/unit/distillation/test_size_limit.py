@@ -5,8 +5,16 @@ from typing import Any, Literal
 
 import pytest
 
-from limbeck.distillation.size_limit import CARDS, ROUNDING, Room, SizeLimit, cut_facts, levers_of, tell_cut
-from limbeck.errors import SizeLimitTooSmall
+from limbeck.distillation.size_limit import (
+    CARDS,
+    ROUNDING,
+    Room,
+    SizeLimit,
+    SizeLimitTooSmall,
+    cut_facts,
+    levers_of,
+    tell_cut,
+)
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import SilentReporter
 from limbeck.recipe.student import BiLstm

@@ -17,8 +17,8 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
-from limbeck.errors import StudentFamilyUnsupported, TeacherTokensUnsupported
-from limbeck.models.transformer import transformer_student
+from limbeck.errors import TeacherTokensUnsupported
+from limbeck.models.transformer import StudentFamilyUnsupported, transformer_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.student import Transformer
 from limbeck.text.framed_tokenizer import FramedTokenizer

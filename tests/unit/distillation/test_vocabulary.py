@@ -14,8 +14,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
-from limbeck.distillation.vocabulary import build_vocabulary
-from limbeck.errors import BudgetTooSmall
+from limbeck.distillation.vocabulary import BudgetTooSmall, build_vocabulary
 from limbeck.models.bilstm import bilstm
 from limbeck.models.size import parameter_count
 from limbeck.progress import SilentReporter

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from limbeck.doctor.run import CHECKS, doctor, examine, examined
-from limbeck.errors import ArtifactMissing, RecipeNotFound
+from limbeck.errors import ArtifactMissing
 from limbeck.progress import SilentReporter
+from limbeck.recipe.load import RecipeNotFound
 
 Make = Callable[..., Any]
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "doctor.md"

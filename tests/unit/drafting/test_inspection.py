@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.drafting.inspection import Inspection, inspect_file
-from limbeck.errors import ColumnGivenTwice, ColumnMissing, LabelUnclear, RowMalformed
+from limbeck.drafting.roles import ColumnGivenTwice, LabelUnclear
+from limbeck.errors import ColumnMissing, RowMalformed
 
 NOUNS = ["soup", "room", "lamp", "garden", "letter", "train", "window", "market", "river", "coat"]
 TEXTS = [f"the {noun} by the {other} was quite something today" for noun in NOUNS for other in NOUNS]

@@ -6,8 +6,7 @@ import pytest
 
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.layout import find_layout
-from limbeck.drafting.unlabelled import find_texts
-from limbeck.errors import TransferTextUnclear
+from limbeck.drafting.unlabelled import TransferTextUnclear, find_texts
 
 NOUNS = ["soup", "room", "lamp", "garden", "letter", "train", "window", "market", "river", "coat"]
 

@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from limbeck.drafting.inspection import Inspection, inspect_file
-from limbeck.drafting.unlabelled import Unlabelled, is_data_file, look_at_text, text_beside
-from limbeck.errors import FileEmpty, FileMissing, TransferFilesDiffer, TransferIsCorpus, TransferTextUnclear
+from limbeck.drafting.unlabelled import (
+    TransferFilesDiffer,
+    TransferIsCorpus,
+    TransferTextUnclear,
+    Unlabelled,
+    is_data_file,
+    look_at_text,
+    text_beside,
+)
+from limbeck.errors import FileEmpty, FileMissing
 from limbeck.recipe.transfer import Transfer
 from limbeck.transfer.text_sources import text_sources
 

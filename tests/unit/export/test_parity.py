@@ -10,9 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import ExportRefused
 from limbeck.export import parity as module
-from limbeck.export.parity import Exported, Parity, measure_parity, refuse_unless_alike
+from limbeck.export.parity import Exported, ExportRefused, Parity, measure_parity, refuse_unless_alike
 from limbeck.export.run import student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier

@@ -8,8 +8,9 @@ from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.errors import CheckpointDamaged, ExportRefused
+from limbeck.errors import CheckpointDamaged
 from limbeck.export import bilstm_graph, export_student, transformer_graph
+from limbeck.export.parity import ExportRefused
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 

@@ -15,8 +15,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import SOURCES, TransferText, save_transfer_text
-from limbeck.errors import NothingChosen
-from limbeck.labeling.choice import choose_rows
+from limbeck.labeling.choice import NothingChosen, choose_rows
 from limbeck.progress import SilentReporter
 from limbeck.recipe.transfer import Transfer
 

@@ -14,9 +14,10 @@ from limbeck.artifacts.answers import Features, Logits
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.errors import LabelsDoNotCover, NothingCovered, RowsUncovered
+from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling import label
 from limbeck.labeling import run as module
+from limbeck.labeling.run import NothingCovered, RowsUncovered
 from limbeck.labeling.source import Pooling, TeacherSource
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling

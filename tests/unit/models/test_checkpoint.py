@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import CheckpointDamaged, CheckpointMistaken, CheckpointNotFound, WeightsNotSafe
+from limbeck.errors import CheckpointDamaged
 from limbeck.models import checkpoint as checkpoints
-from limbeck.models.checkpoint import OFFLINE_PACKAGES, find_checkpoint
+from limbeck.models.checkpoint import (
+    OFFLINE_PACKAGES,
+    CheckpointMistaken,
+    CheckpointNotFound,
+    WeightsNotSafe,
+    find_checkpoint,
+)
 
 
 def test_a_folder_is_taken_as_it_is(tiny_teacher_folder: Path) -> None:

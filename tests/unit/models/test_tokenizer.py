@@ -10,9 +10,15 @@ from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoConfig, AutoTokenizer, CanineConfig, RobertaConfig
 
-from limbeck.errors import TokenizerMissing, TokenizerNeedsPackages, TokenizerTooLarge
 from limbeck.models import tokenizer as tokenizers
-from limbeck.models.tokenizer import load_tokenizer, reads_last_token, refuse_tokens_without_rows
+from limbeck.models.tokenizer import (
+    TokenizerMissing,
+    TokenizerNeedsPackages,
+    TokenizerTooLarge,
+    load_tokenizer,
+    reads_last_token,
+    refuse_tokens_without_rows,
+)
 
 
 def changed(path: Path, **values: Any) -> None:

@@ -8,9 +8,8 @@ import pytest
 import torch
 import transformers
 
-from limbeck.errors import HeadsUnfit, StudentFamilyUnsupported
 from limbeck.models.size import position_count
-from limbeck.models.transformer import transformer_student
+from limbeck.models.transformer import HeadsUnfit, StudentFamilyUnsupported, transformer_student
 from limbeck.recipe.student import Transformer
 
 FAMILIES = ["bert", "roberta", "xlm-roberta", "electra", "electra-projected", "distilbert", "mpnet"]

@@ -8,10 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from limbeck.errors import TeacherLayersMissing
 from limbeck.models.layer_states import LayerReader, LayerStates
 from limbeck.models.transformer import transformer_student
-from limbeck.models.transformer_start import layer_sources
+from limbeck.models.transformer_start import TeacherLayersMissing, layer_sources
 from limbeck.recipe.student import Transformer
 
 FAMILIES = ["bert", "roberta", "xlm-roberta", "electra", "electra-projected", "distilbert", "mpnet"]

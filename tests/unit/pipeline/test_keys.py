@@ -15,7 +15,7 @@ from limbeck import pipeline
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
-from limbeck.errors import CustomLossUnusable
+from limbeck.distillation.terms.custom import CustomLossUnusable
 from limbeck.labeling.store import LabelStore
 from limbeck.pipeline import flow
 from limbeck.progress import SilentReporter

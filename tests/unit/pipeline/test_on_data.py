@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import limbeck
-from limbeck.errors import TransferForRecipe
+from limbeck.drafting.run import TransferForRecipe
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
 

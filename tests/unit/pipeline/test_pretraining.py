@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from limbeck import pipeline
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import PretrainingImpossible
+from limbeck.pretraining.loading import PretrainingImpossible
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
 

@@ -18,9 +18,9 @@ from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation import size_limit
 from limbeck.distillation.new_student import new_student
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
+from limbeck.distillation.size_limit import SizeLimitTooSmall
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
 from limbeck.distillation.vocabulary import build_vocabulary
-from limbeck.errors import SizeLimitTooSmall
 from limbeck.export.run import export_student
 from limbeck.models.folding import folded
 from limbeck.pipeline.students import size_limit_of

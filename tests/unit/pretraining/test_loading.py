@@ -8,8 +8,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from limbeck.errors import CheckpointDamaged, PretrainingImpossible
-from limbeck.pretraining.loading import Guesser, load_guesser
+from limbeck.errors import CheckpointDamaged
+from limbeck.pretraining.loading import Guesser, PretrainingImpossible, load_guesser
 
 # DeBERTa's own module compiles a function in a way that torch is about to give up.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")

@@ -13,8 +13,8 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.errors import PretrainingImpossible
 from limbeck.pretraining import pretrain
+from limbeck.pretraining.loading import PretrainingImpossible
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import Pretraining
 from limbeck.training import loop

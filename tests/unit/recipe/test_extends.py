@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import RecipeInvalid, RecipeNotFound
+from limbeck.errors import RecipeInvalid
 from limbeck.recipe.builtin import builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import merged, read_recipe
-from limbeck.recipe.load import load_recipe
+from limbeck.recipe.load import RecipeNotFound, load_recipe
 from limbeck.recipe.student import BiLstm, Transformer
 from limbeck.recipe.teacher import EncoderTeacher
 

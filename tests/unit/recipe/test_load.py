@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import RecipeInvalid, RecipeNotFound
+from limbeck.errors import RecipeInvalid
 from limbeck.recipe import load
 from limbeck.recipe.builtin import BuiltinRecipe
-from limbeck.recipe.load import load_recipe, parse_recipe, recipe_source
+from limbeck.recipe.load import RecipeNotFound, load_recipe, parse_recipe, recipe_source
 from limbeck.recipe.student import BiLstm
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.recipe.toml import to_toml

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from limbeck.artifacts.manifest import FormatTooNew
 from limbeck.artifacts.model_folder import ModelFolder, save_facts
-from limbeck.errors import ArtifactDamaged, ArtifactMissing, FormatTooNew, NothingToPredict
+from limbeck.errors import ArtifactDamaged, ArtifactMissing, NothingToPredict
 from limbeck.runtime import batches
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice

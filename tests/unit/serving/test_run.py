@@ -17,11 +17,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from limbeck.cli import app
-from limbeck.errors import AddressUnusable, PortTaken
 from limbeck.runtime import engine
 from limbeck.runtime.classifier import load
 from limbeck.runtime.native_engine import NativeImpossible
-from limbeck.serving.run import _say_where, listening
+from limbeck.serving.run import AddressUnusable, PortTaken, _say_where, listening
 
 PATIENCE = 60  # seconds, where a failing test would otherwise wait for ever
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from limbeck.errors import AnswerMalformed
 from limbeck.teacher.answer_values import AnswerScale, are_probabilities, logits_of
-from limbeck.teacher.score_columns import Meaning
+from limbeck.teacher.score_columns import AnswerMalformed, Meaning
 
 
 def numbers(*rows: tuple[float, ...]) -> npt.NDArray[np.float32]:

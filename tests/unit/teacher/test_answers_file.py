@@ -20,7 +20,7 @@ from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import NO_LABEL, Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import AnswerMalformed, FileEmpty, RowMalformed
+from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.runtime.answers import PredictionWriter
@@ -28,6 +28,7 @@ from limbeck.runtime.entries import Entry
 from limbeck.teacher import answers_file
 from limbeck.teacher.answers_file import open_answers
 from limbeck.teacher.run import prepare_teacher
+from limbeck.teacher.score_columns import AnswerMalformed
 
 KEY = Key(section={}, inputs={})
 LABELS = ["negative", "positive"]

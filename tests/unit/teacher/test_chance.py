@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from limbeck.artifacts.teacher_folder import TeacherFacts
-from limbeck.errors import TeacherNearChance
 from limbeck.progress import SilentReporter
-from limbeck.teacher.chance import refuse_guessing
+from limbeck.teacher.chance import TeacherNearChance, refuse_guessing
 from limbeck.training.skill import NEAR_CHANCE
 
 GUESSING = TeacherFacts(name="bert-base", labels=["no", "yes"], dev_accuracy=0.52, dev_skill=0.04, dev_rows=1200)

@@ -13,14 +13,14 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import CustomTeacherUnusable, RecipeInvalid
+from limbeck.errors import RecipeInvalid
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
 from limbeck.progress import SilentReporter
 from limbeck.recipe.decisions import settings
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.teacher import AnyTeacher, CustomTeacher, EnsembleTeacher
-from limbeck.teacher.custom import custom_inputs, ready_custom
+from limbeck.teacher.custom import CustomTeacherUnusable, custom_inputs, ready_custom
 from limbeck.teacher.preparation import BeforeRun
 from limbeck.teacher.run import member_names, opened, prepare_teacher, refuse_unusable
 

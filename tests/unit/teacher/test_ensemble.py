@@ -13,10 +13,9 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
-from limbeck.errors import MemberUnjudged
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Pretraining, StudentTeacher
-from limbeck.teacher.ensemble import guessing_of_labels
+from limbeck.teacher.ensemble import MemberUnjudged, guessing_of_labels
 from limbeck.teacher.run import member_names, prepare_teacher
 
 KEY = Key(section={}, inputs={})

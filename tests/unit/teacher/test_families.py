@@ -16,11 +16,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import TextsNotApart
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.encoder import Encoder
-from limbeck.teacher.loading import load_encoder, load_ready, open_teacher
+from limbeck.teacher.loading import TextsNotApart, load_encoder, load_ready, open_teacher
 from limbeck.teacher.run import prepare_teacher
 
 # DeBERTa's own module compiles a function in a way that torch is about to give up.

@@ -7,8 +7,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
-from limbeck.errors import ClassesDiffer, LabelNamesUnfit
 from limbeck.teacher.head import (
+    ClassesDiffer,
+    LabelNamesUnfit,
     class_order,
     classes_of,
     final_layer,

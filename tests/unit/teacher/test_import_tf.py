@@ -16,18 +16,13 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoModelForSequenceCl
 from typer.testing import CliRunner
 
 from limbeck.cli import app
-from limbeck.errors import (
-    CheckpointDamaged,
-    CheckpointIncomplete,
-    CheckpointUnfit,
-    CheckpointUnsupported,
-    ClassNamesUnfit,
-    PathUnusable,
-)
+from limbeck.errors import CheckpointDamaged, PathUnusable
 from limbeck.pretraining.loading import load_guesser
 from limbeck.teacher import import_tf as import_tf_file
-from limbeck.teacher.import_tf import import_tf
+from limbeck.teacher.import_tf import ClassNamesUnfit, import_tf
 from limbeck.teacher.loading import load_encoder
+from limbeck.teacher.tf_config import CheckpointIncomplete
+from limbeck.teacher.tf_weights import CheckpointUnfit, CheckpointUnsupported
 
 Variables = dict[str, npt.NDArray[Any]]
 Write = Callable[..., Path]

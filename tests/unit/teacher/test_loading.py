@@ -12,17 +12,12 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
 
 from limbeck.artifacts.teacher_folder import TeacherFolder, save_teacher_facts
-from limbeck.errors import (
-    CheckpointDamaged,
-    ClassesDiffer,
-    LabelNamesUnfit,
-    NeverFineTuned,
-    TaskDiffers,
-    TokenizerTooLarge,
-)
+from limbeck.errors import CheckpointDamaged
+from limbeck.models.tokenizer import TokenizerTooLarge
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.encoder import Encoder
-from limbeck.teacher.loading import load_encoder, load_ready, open_teacher
+from limbeck.teacher.head import ClassesDiffer, LabelNamesUnfit
+from limbeck.teacher.loading import NeverFineTuned, TaskDiffers, load_encoder, load_ready, open_teacher
 
 TEXTS = ["the film is gorgeous", "a dreadful story"]
 SEVERAL = "multi_label_classification"

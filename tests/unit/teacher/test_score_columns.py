@@ -7,10 +7,18 @@ from typing import Any
 
 import pytest
 
-from limbeck.errors import AnswerMalformed, ClassColumnsMissing, ClassUnknown, ColumnMissing, FileEmpty, LimbeckError
+from limbeck.errors import ColumnMissing, FileEmpty, LimbeckError
 from limbeck.recipe.teacher import FileTeacher
 from limbeck.tables.table import open_table
-from limbeck.teacher.score_columns import ScoreColumns, find_score_columns, form_of, read_numbers
+from limbeck.teacher.score_columns import (
+    AnswerMalformed,
+    ClassColumnsMissing,
+    ClassUnknown,
+    ScoreColumns,
+    find_score_columns,
+    form_of,
+    read_numbers,
+)
 
 CLASSES = ["negative", "positive"]
 

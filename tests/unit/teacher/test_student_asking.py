@@ -13,11 +13,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-from limbeck.errors import CheckpointDamaged, FeaturesMissing
+from limbeck.errors import CheckpointDamaged
 from limbeck.export import export_student
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.export import Export, Precision
-from limbeck.teacher.student_asking import open_student
+from limbeck.teacher.student_asking import FeaturesMissing, open_student
 from limbeck.text.framing import framed_teacher_tokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
 

@@ -11,12 +11,12 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.errors import StudentUnfit
 from limbeck.progress import SilentReporter
 from limbeck.recipe.teacher import StudentTeacher
 from limbeck.teacher.run import opened, prepare_teacher
 from limbeck.teacher.student_asking import open_student
 from limbeck.teacher.student_source import find_student
+from limbeck.teacher.student_teacher import StudentUnfit
 from limbeck.training.skill import judged, skill
 
 KEY = Key(section={}, inputs={})

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.errors import TensorFlowCheckpointNotFound
-from limbeck.teacher.tf_weights import find_tf_checkpoint
+from limbeck.teacher.tf_weights import TensorFlowCheckpointNotFound, find_tf_checkpoint
 
 
 @pytest.fixture

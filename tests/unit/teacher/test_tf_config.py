@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.errors import BertConfigInvalid
-from limbeck.teacher.tf_config import TensorFlowBertConfig, read_bert_config, transformers_config
+from limbeck.teacher.tf_config import BertConfigInvalid, TensorFlowBertConfig, read_bert_config, transformers_config
 
 GOOD: dict[str, Any] = {
     "vocab_size": 14,

@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
-from limbeck.errors import VocabularyUnfit
-from limbeck.teacher.tf_config import TensorFlowBertConfig, bert_tokenizer, lowers_case, read_vocabulary
+from limbeck.teacher.tf_config import (
+    TensorFlowBertConfig,
+    VocabularyUnfit,
+    bert_tokenizer,
+    lowers_case,
+    read_vocabulary,
+)
 
 SPECIAL = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 UNCASED = [*SPECIAL, "<S>", "the", "film", "##s", "cafe", ",", "电", "影"]

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from limbeck.errors import CheckpointUnfit
 from limbeck.teacher.tf_config import TensorFlowBertConfig
-from limbeck.teacher.tf_weights import TensorFlowCheckpoint, TfNetwork, lay_out
+from limbeck.teacher.tf_weights import CheckpointUnfit, TensorFlowCheckpoint, TfNetwork, lay_out
 
 CONFIG = {
     "vocab_size": 14,

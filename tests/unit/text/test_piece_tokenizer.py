@@ -8,8 +8,8 @@ from tokenizers.pre_tokenizers import BertPreTokenizer, ByteLevel, Metaspace
 from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import BpeTrainer
 
-from limbeck.errors import StudentError, TokenizerUnsupported
-from limbeck.text.piece_tokenizer import count_pieces, cut_down_pieces
+from limbeck.errors import StudentError
+from limbeck.text.piece_tokenizer import TokenizerUnsupported, count_pieces, cut_down_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 TEXTS = [

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from limbeck.errors import VectorsMalformed
-from limbeck.text.word_vectors import first_words, read_word_vectors, vector_width
+from limbeck.text.word_vectors import VectorsMalformed, first_words, read_word_vectors, vector_width
 
 ENTRIES = {"good": [1.0, 2.5, -3.0], "Film": [0.25, 0.0, 4.0], "film": [7.0, 8.0, 9.0], "电影": [5.0, 10.0, -1.0]}
 

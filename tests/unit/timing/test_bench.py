@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from limbeck.errors import ArtifactMissing, DependencyMissing, ModelsNotAlike
+from limbeck.errors import ArtifactMissing, DependencyMissing
 from limbeck.progress import SilentReporter
 from limbeck.timing import bench as bench_module
-from limbeck.timing.bench import MOST_SECONDS_PER_CALL, bench, bench_plans, compared, line_up
+from limbeck.timing.bench import MOST_SECONDS_PER_CALL, ModelsNotAlike, bench, bench_plans, compared, line_up
 from limbeck.timing.protocol import Case, Subject, TimedModel, Timing
 from limbeck.timing.texts import TextFile
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.errors import ModelNotTimed
-from limbeck.timing.process import WORKER, WorkerProcess, pinned_environment
+from limbeck.timing.process import WORKER, ModelNotTimed, WorkerProcess, pinned_environment
 
 CHATTY_WORKER = """
 import os

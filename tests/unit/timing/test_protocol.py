@@ -8,9 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from limbeck.errors import ModelNotTimed
 from limbeck.progress import SilentReporter
-from limbeck.timing.process import WorkerProcess
+from limbeck.timing.process import ModelNotTimed, WorkerProcess
 from limbeck.timing.protocol import Case, CasePlan, Subject, TimedModel, Timing, _Runner, rows_for, time_models
 
 FakeWorker = tuple[list[str], Callable[[], list[list[str]]]]

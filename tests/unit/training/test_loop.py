@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from limbeck.errors import TrainingDiverged
 from limbeck.progress import SilentReporter
 from limbeck.training import loop
 from limbeck.training.batches import length_batches
 from limbeck.training.checkpoints import save_checkpoint
-from limbeck.training.loop import Progress, train
+from limbeck.training.loop import Progress, TrainingDiverged, train
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 SETTINGS = SimpleNamespace(

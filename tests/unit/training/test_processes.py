@@ -5,8 +5,9 @@ import base64
 import pytest
 import torch
 
-from limbeck.errors import LimbeckError, RecipeNotFound
+from limbeck.errors import LimbeckError
 from limbeck.progress import SilentReporter, TerminalReporter
+from limbeck.recipe.load import RecipeNotFound
 from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 import torch
 
-from limbeck.errors import TrainingDiverged, TrainingLost
 from limbeck.training import side_by_side
-from limbeck.training.side_by_side import run_side_by_side
+from limbeck.training.loop import TrainingDiverged
+from limbeck.training.side_by_side import TrainingLost, run_side_by_side
 
 # What the processes do, in a module that they find only if they look where this one looks.
 WORK = """
 import ctypes, os, signal, sys
 from pathlib import Path
 import torch
-from limbeck.errors import TrainingDiverged
+from limbeck.training.loop import TrainingDiverged
 
 def tell_twice(job, tell):
     tell({"number": job["number"]})

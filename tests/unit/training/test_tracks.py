@@ -2,9 +2,8 @@
 
 import pytest
 
-from limbeck.errors import TrackerUnusable
 from limbeck.training import tracks
-from limbeck.training.tracks import refuse_unknown_trackers
+from limbeck.training.tracks import TrackerUnusable, refuse_unknown_trackers
 
 
 def test_a_misspelt_tracker_is_refused_with_what_was_meant() -> None:

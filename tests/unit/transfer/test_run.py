@@ -11,9 +11,10 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.errors import ColumnMissing, NothingGathered
+from limbeck.errors import ColumnMissing
 from limbeck.recipe.transfer import Transfer
 from limbeck.transfer import gather_transfer
+from limbeck.transfer.run import NothingGathered
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ReadCorpus, RememberingReporter

@@ -8,9 +8,21 @@ from typing import Any
 from torch import Tensor
 
 from limbeck.distillation.terms.term import Batch, Shapes, Term
-from limbeck.errors import CustomLossUnusable
+from limbeck.errors import StudentError
 from limbeck.recipe.calls import CallUnusable, resolve_call
 from limbeck.recipe.losses import AnyLoss, Custom
+
+
+class CustomLossUnusable(StudentError):
+    """A loss function of the user's own cannot be found, or does not do what a loss must."""
+
+    def __init__(self, *, call: str, reason: str) -> None:
+        self.call = call
+        super().__init__(
+            f"the loss '{call}' cannot be used: {reason}",
+            advice="It must be importable from here (PYTHONPATH, or an installed package), take student_logits, "
+            "teacher_logits and labels, and return one number as a tensor.",
+        )
 
 
 class CustomTerm(Term):

@@ -16,7 +16,7 @@ from limbeck.distillation.losses.layers import (
     pkd,
 )
 from limbeck.distillation.terms.term import Batch, LayerShape, Shapes, Term, formula_of, projection
-from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
+from limbeck.errors import StudentError
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (
     AttentionKl,
@@ -31,6 +31,42 @@ from limbeck.recipe.losses import (
     Nst,
     Pkd,
 )
+
+
+class LayerMapImpossible(StudentError):
+    """The layers of student and teacher cannot be paired as asked."""
+
+    def __init__(self, *, asked: str, reason: str, student_layers: int, teacher_layers: int, to_do: str) -> None:
+        self.asked, self.reason = asked, reason
+        self.student_layers, self.teacher_layers = student_layers, teacher_layers
+        super().__init__(
+            f"layers of student and teacher cannot be paired by {asked}: {reason}",
+            found=f"layers of the student: {student_layers}; of the teacher: {teacher_layers}",
+            advice=to_do,
+        )
+
+
+class HeadsDiffer(StudentError):
+    """Attention is to be compared head by head, and the two models have different numbers of heads."""
+
+    def __init__(self, *, loss: str, student: int, teacher: int) -> None:
+        self.loss = loss
+        super().__init__(
+            f"{loss} compares attention head by head, and the student has {student} heads, the teacher {teacher}",
+            advice=f"Set student.heads = {teacher}, or use minilm_v2, which splits both into heads of its own.",
+        )
+
+
+class RelationHeadsImpossible(StudentError):
+    """The vectors of a layer cannot be split into this number of equal heads."""
+
+    def __init__(self, *, heads: int, student_width: int, teacher_width: int) -> None:
+        both = [number for number in range(1, 97) if student_width % number == 0 and teacher_width % number == 0]
+        super().__init__(
+            f"minilm_v2 cannot split layers into {heads} relation heads",
+            found=f"width of the student: {student_width}; of the teacher: {teacher_width}",
+            advice=f"Set its relation_heads to a number that divides both: {', '.join(map(str, both[-6:]))}.",
+        )
 
 
 def layers_compared(shapes: Shapes) -> tuple[LayerShape, LayerShape]:

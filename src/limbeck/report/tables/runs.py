@@ -9,11 +9,23 @@ from typing import Any
 from limbeck.artifacts.manifest import read_manifest
 from limbeck.artifacts.report import open_report
 from limbeck.artifacts.run_folder import report_of
-from limbeck.errors import ArtifactError, ArtifactMissing, NothingToCompare
+from limbeck.errors import ArtifactError, ArtifactMissing
 from limbeck.report import findings
 
 ADVICE = "Give folders of finished runs (runs/NAME), or their report.json files."
 NEEDED = {"run": str, "corpus": dict, "machine": dict, "models": list}
+
+
+class NothingToCompare(ArtifactError):
+    """A comparison was asked for, and fewer than two runs were given."""
+
+    def __init__(self, *, runs: Sequence[Path]) -> None:
+        self.runs = tuple(runs)
+        given = f"'{runs[0]}' alone cannot be compared" if runs else "no runs were given to compare"
+        super().__init__(
+            f"{given}: a comparison takes two runs or more",
+            advice=f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER",
+        )
 
 
 @dataclass(frozen=True)

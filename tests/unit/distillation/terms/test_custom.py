@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.custom import CustomTerm, custom_files
+from limbeck.distillation.terms.custom import CustomLossUnusable, CustomTerm, custom_files
 from limbeck.distillation.terms.term import Batch, Said, Shapes
-from limbeck.errors import CustomLossUnusable
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import Custom, LogitMse
 

@@ -21,8 +21,8 @@ from limbeck.distillation.losses.layers import (
     pkd,
 )
 from limbeck.distillation.objective import term_of
+from limbeck.distillation.terms.layers import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
 from limbeck.distillation.terms.term import Batch, LayerShape, Shapes
-from limbeck.errors import HeadsDiffer, LayerMapImpossible, RelationHeadsImpossible
 from limbeck.models.layer_states import LayerStates
 from limbeck.recipe.losses import (
     AttentionKl,

@@ -10,8 +10,8 @@ import pytest
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.report import save_report
-from limbeck.errors import ArtifactDamaged, ArtifactMissing, NothingToCompare
-from limbeck.report.tables.runs import obstacles, read_runs
+from limbeck.errors import ArtifactDamaged, ArtifactMissing
+from limbeck.report.tables.runs import NothingToCompare, obstacles, read_runs
 
 KEY = Key(section={}, inputs={})
 MakeRun = Callable[..., Path]

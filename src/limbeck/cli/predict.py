@@ -109,7 +109,8 @@ def _as_in_training(model: Path) -> "Trained":
     said = corpus if isinstance(corpus, dict) else {}
     columns = {role: said[role] for role in ("text", "pair") if type(said.get(role)) in (str, int)}
     switches = {key: said[key] for key in ("header", "quoting") if isinstance(said.get(key), bool)}
-    return Trained(**columns, **switches)
+    has_tabs = said.get("format", "auto") in ("auto", "tsv") and ".txt" in Path(str(said.get("train"))).suffixes
+    return Trained(**columns, **switches, had_tabs=has_tabs)
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":

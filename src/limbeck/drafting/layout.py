@@ -70,8 +70,8 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
     kind = "parquet" if starts_as_parquet(path) else named
     encoding = "utf-8" if kind == "parquet" else _encoding(path)
     if kind is None:
-        head = TextInput(path, form=TableForm(encoding=encoding)).head()
-        kind = format_by_content(head, is_table=True)
+        text = TextInput(path, form=TableForm(encoding=encoding))
+        kind = format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None
     for form in _forms(kind, by_ending=kind == named, encoding=encoding):
         try:

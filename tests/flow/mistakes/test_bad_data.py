@@ -41,7 +41,7 @@ def test_a_label_that_only_dev_has_is_named_with_its_row(toy: Any, limbeck: Comm
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.dev=dev.csv")
 
     assert answer.refused_with(
-        "dev has labels that train lacks: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
+        "dev has labels that train does not have: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
     )
 
 

@@ -1,4 +1,4 @@
-"""The stage `gather_transfer`: read unlabelled text, split it, keep what is new, of suitable length and not held out."""
+"""The stage `gather_transfer`: read unlabelled text, split it, keep what is new, not held out, of suitable length."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

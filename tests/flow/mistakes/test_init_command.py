@@ -105,7 +105,7 @@ def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbec
 
     answer = limbeck("init", "mine.csv", "--transfer", "one.csv", "--transfer", "two.csv")
 
-    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "into one form")
+    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "to one layout")
 
 
 def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command) -> None:

@@ -1,4 +1,4 @@
-"""What the tests of this room share: a bench, corpora of any texts, workshops, and the bound on random counts."""
+"""What the tests of this room share: a context, corpora of any texts, copy makers, and the bound on random counts."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.copies import Copy, Tally, Workshop
-from limbeck.augmentation.method import Bench, Prepared
+from limbeck.augmentation.copies import Copy, CopyMaker, Tally
+from limbeck.augmentation.method import PreparationContext, Prepared
 from limbeck.progress import SilentReporter
 
-MakeBench = Callable[..., Bench]
+MakeBench = Callable[..., PreparationContext]
 MakeCorpus = Callable[..., Corpus]
 MakeCopies = Callable[..., list[Copy]]
 Within = Callable[..., bool]
@@ -26,11 +26,11 @@ def key() -> Key:
 
 
 @pytest.fixture
-def make_bench(tmp_path: Path) -> MakeBench:
-    """make_bench(language="en", processes=1)."""
+def make_context(tmp_path: Path) -> MakeBench:
+    """make_context(language="en", processes=1)."""
 
-    def make(*, language: str = "en", processes: int = 1) -> Bench:
-        return Bench(language, processes, tmp_path / "store", SilentReporter())
+    def make(*, language: str = "en", processes: int = 1) -> PreparationContext:
+        return PreparationContext(language, processes, tmp_path / "store", SilentReporter())
 
     return make
 
@@ -77,8 +77,8 @@ def make_copies() -> MakeCopies:
 
     def make(methods: Sequence[Prepared], *texts: str, copies: int = 1, seed: int = 0, language: str = "en",
              sides: str = "one_or_both", row_id: str = "train-0") -> list[Copy]:  # fmt: skip
-        workshop = Workshop(tuple(methods), language, seed, "both" if sides == "both" else "one_or_both")
-        return list(workshop.copies_of(row_id, texts, Tally.of(workshop.methods), copies=copies))
+        copy_maker = CopyMaker(tuple(methods), language, seed, "both" if sides == "both" else "one_or_both")
+        return list(copy_maker.copies_of(row_id, texts, Tally.of(copy_maker.methods), copies=copies))
 
     return make
 

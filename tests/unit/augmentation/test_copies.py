@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.copies import CopyMaker, Tally
 from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
-from limbeck.augmentation.method import Dice, SourceText, WordMethod
+from limbeck.augmentation.method import Rng, SourceText, WordMethod
 from limbeck.augmentation.pos_swap import pos_swap
 from limbeck.recipe.augmentation import PosSwap
 
@@ -22,8 +22,8 @@ class Shout(WordMethod):
     fraction: float
     kind: str = "shout"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        del dice
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        del rng
         return source.cut.words[position].upper() + "!"
 
 
@@ -34,8 +34,8 @@ class Refuse(WordMethod):
     fraction: float
     kind: str = "refuse"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        del source, position, dice
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        del source, position, rng
         return None
 
 
@@ -70,10 +70,10 @@ def test_shares_that_fill_the_whole_draw_change_every_word(make_copies: Any) -> 
 
 
 def test_the_three_methods_of_tang_together(
-    make_bench: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
+    make_context: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
     text = "a quiet story about an old man who sells music in the city ."
-    swap = pos_swap(PosSwap(kind="pos_swap"), make_rows([text, "the new garden of a dreadful actor"]), make_bench())
+    swap = pos_swap(PosSwap(kind="pos_swap"), make_rows([text, "the new garden of a dreadful actor"]), make_context())
     length = len(text.split())
 
     copies = make_copies([MaskWords(0.1), swap, KeepNgram(0.25, 1, 5)], text, copies=4_000)
@@ -140,10 +140,10 @@ def test_more_copies_begin_with_the_same_ones(make_copies: Any) -> None:
 
 
 def test_words_are_counted_where_they_could_be_changed() -> None:
-    workshop = Workshop((MaskWords(1.0),), "en", 0)
-    tally = Tally.of(workshop.methods)
+    copy_maker = CopyMaker((MaskWords(1.0),), "en", 0)
+    tally = Tally.of(copy_maker.methods)
 
-    copies = list(workshop.copies_of("train-0", ["one", "two words"], tally, copies=300))
+    copies = list(copy_maker.copies_of("train-0", ["one", "two words"], tally, copies=300))
 
     assert tally.asked == len(copies) == 300
     assert tally.words == tally.words_changed[0] == sum(sum(copy.changes) for copy in copies)

@@ -23,12 +23,12 @@ PIECES = [*WORDS, "the", "a", "is", ",", ".", "##s", "##ful", "won", "##der", "w
 
 
 @pytest.fixture
-def prepare(make_bench: Any, make_rows: Any) -> Any:
+def prepare(make_context: Any, make_rows: Any) -> Any:
     """prepare(folder, *texts, language="en", fraction=1.0, **section): the method, ready for these texts."""
 
     def prepare(folder: Path, *texts: str, language: str = "en", fraction: float = 1.0, **options: Any) -> FillInWords:
         section = MaskedLm(kind="masked_lm", checkpoint=str(folder), fraction=fraction, **options)
-        return masked_lm(section, make_rows(list(texts)), make_bench(language=language))
+        return masked_lm(section, make_rows(list(texts)), make_context(language=language))
 
     return prepare
 

@@ -27,14 +27,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def ask(make_bench: Any, make_language_model: Any) -> Any:
+def ask(make_context: Any, make_language_model: Any) -> Any:
     """ask(*texts, language="en", checkpoint=…, **section): the answers, by text."""
     toy = make_language_model(PIECES)
 
     def ask(*texts: str, language: str = "en", checkpoint: Path = toy, **options: Any) -> dict[str, TextPredictions]:
         keyed = {content_key(text): text for text in texts}
         section = MaskedLm(kind="masked_lm", checkpoint=str(checkpoint), **options)
-        return {keyed[key]: answer for key, answer in answers_to_texts(keyed, section, make_bench(language=language))}
+        return {keyed[key]: answer for key, answer in answers_to_texts(keyed, section, make_context(language=language))}
 
     return ask
 

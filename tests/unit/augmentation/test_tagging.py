@@ -58,7 +58,7 @@ def test_tags_are_kept_by_what_they_depend_on() -> None:
 
 @pytest.mark.parametrize(("tagger", "extra"), [("hanta", "augment"), ("jieba", "zh")])
 def test_a_missing_tagger_is_told_with_its_extra(
-    tagger: Tagger, extra: str, make_bench: Any, monkeypatch: pytest.MonkeyPatch
+    tagger: Tagger, extra: str, make_context: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
@@ -66,4 +66,4 @@ def test_a_missing_tagger_is_told_with_its_extra(
     monkeypatch.setattr(tagging, "version", version)
 
     with pytest.raises(DependencyMissing, match=rf"limbeck\[{extra}\]"):
-        tags_of_texts({b"key": "a text"}, tagger, make_bench())
+        tags_of_texts({b"key": "a text"}, tagger, make_context())

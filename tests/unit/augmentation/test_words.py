@@ -32,9 +32,9 @@ def test_unchanged_words_give_the_text_back(text: str, language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_random_characters_give_the_text_back(language: str) -> None:
-    dice = random.Random(0)
+    rng = random.Random(0)
     alphabet = "aB9 '’.,-_*[]()MASK\n\t\u0301中文好的。，！①é😀\ufe0f"
-    texts = ["".join(dice.choices(alphabet, k=dice.randint(0, 30))) for _ in range(2_000)]
+    texts = ["".join(rng.choices(alphabet, k=rng.randint(0, 30))) for _ in range(2_000)]
 
     assert [cut_words(text, language=language).text for text in texts] == texts
 

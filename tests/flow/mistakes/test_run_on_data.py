@@ -155,7 +155,9 @@ def test_a_name_that_is_not_utf_8_is_refused_and_no_recipe_is_begun(here: Path, 
 def test_a_recipes_place_that_is_a_link_to_nowhere_is_told(limbeck: Command) -> None:
     Path("mine.toml").symlink_to("gone/mine.toml")
 
-    assert limbeck("run", "mine.csv").refused_with("cannot use 'mine.toml'", "it cannot be created", "Remove what is there")
+    assert limbeck("run", "mine.csv").refused_with(
+        "cannot use 'mine.toml'", "it cannot be created", "Remove what is there"
+    )
 
 
 def test_the_home_of_a_user_who_is_not_there_is_told_as_a_path_that_is_not_there(limbeck: Command) -> None:

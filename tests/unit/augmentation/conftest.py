@@ -1,4 +1,4 @@
-"""What the tests of this room share: a context, corpora of any texts, copy makers, and the bound on random counts."""
+"""Shared by the tests of this room: a context, corpora of any texts, copy makers, and a bound on random counts."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -85,8 +85,8 @@ def make_copies() -> MakeCopies:
 
 @pytest.fixture
 def within_four_sigma() -> Within:
-    """within_four_sigma(found, trials=…, chance=…): whether a binomial count is as near as it is 15,786 in 15,787
-    times. Draws are seeded, so a test that passes once passes always."""
+    """within_four_sigma(found, trials=…, chance=…): whether a binomial count is within the bound that holds 15,786 in
+    15,787 times. Draws are seeded, so a test that passes once always passes."""
 
     def within(found: int, *, trials: int, chance: float) -> bool:
         sigma = float((trials * chance * (1 - chance)) ** 0.5)
@@ -125,7 +125,7 @@ def make_language_model(tmp_path: Path) -> MakeLanguageModel:
         if liked is not None:
             head = model.cls.predictions
             with torch.no_grad():
-                head.transform.LayerNorm.weight.zero_()  # nothing of the text reaches the logits
+                head.transform.LayerNorm.weight.zero_()  # the logits do not depend on the text
                 for number, piece in enumerate(liked):
                     head.bias[vocabulary[piece]] = len(liked) - number
         model.save_pretrained(tmp_path / name)

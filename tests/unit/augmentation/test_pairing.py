@@ -1,4 +1,4 @@
-"""New pairs of the texts that train has."""
+"""New pairs of texts of train."""
 
 from random import Random
 from typing import Any
@@ -35,13 +35,13 @@ def test_the_nearest_texts_share_the_rarer_words() -> None:
     assert near[2] == [6, 3], "the two others about verbs, the one with more words in common first"
 
 
-def test_a_text_is_not_its_own_neighbour_and_one_of_its_own_words_has_none() -> None:
+def test_a_text_is_not_its_own_neighbour_and_one_that_shares_no_word_has_none() -> None:
     near = nearest_texts([{"a", "b"}, {"a", "b"}, {"c"}], most=5)
 
     assert near == [[1], [0], []]
 
 
-def test_a_word_of_nearly_all_texts_finds_nothing() -> None:
+def test_a_word_of_nearly_all_texts_is_not_searched_for() -> None:
     texts = [{"the", f"word{number}"} for number in range(200)] + [{"the", "rare"}, {"rare", "other"}]
 
     near = nearest_texts(texts, most=5)
@@ -86,7 +86,7 @@ def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_contex
     assert partner is None
 
 
-def test_texts_that_differ_in_case_alone_are_no_neighbours(make_rows: Any, make_context: Any) -> None:
+def test_texts_that_differ_only_in_case_are_not_neighbours(make_rows: Any, make_context: Any) -> None:
     rows = make_rows(["Lose weight", "lose weight"], ["lose weight now", "something"])
 
     new_pairs = method(rows, context=make_context)
@@ -96,13 +96,13 @@ def test_texts_that_differ_in_case_alone_are_no_neighbours(make_rows: Any, make_
 
 
 def test_without_new_pairs_the_copies_are_what_they_were(make_copies: Any) -> None:
-    """Rng that were thrown for a method that is not there would give others."""
+    """A random number drawn for an absent method would change them."""
     [copy] = make_copies([MaskWords(0.5)], "one two three four", "five six seven eight")
 
     assert copy.sides == ["[MASK] two [MASK] four", "[MASK] [MASK] [MASK] eight"]
 
 
-def test_pairing_is_refused_where_there_are_no_pairs() -> None:
+def test_pairing_is_refused_without_pairs() -> None:
     methods = {"methods": [{"kind": "pairing"}]}
 
     with pytest.raises(ValidationError, match="the corpus has none"):

@@ -17,7 +17,7 @@ TEXTS = [
 ]
 
 
-def test_a_word_becomes_one_of_its_own_tag(make_context: Any, make_rows: Any, make_copies: Any) -> None:
+def test_a_word_is_replaced_by_one_with_the_same_tag(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     rows = make_rows(TEXTS)
     method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_context())
     tag = open_tagger("hanta")
@@ -31,7 +31,7 @@ def test_a_word_becomes_one_of_its_own_tag(make_context: Any, make_rows: Any, ma
     assert {tuple(tag(words)) for words in seen} == {tuple(tag(TEXTS[0].split()))}
 
 
-def test_words_are_drawn_as_often_as_they_occur(make_context: Any, make_rows: Any, make_copies: Any) -> None:
+def test_words_are_drawn_in_proportion_to_their_counts(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     """Chi-square of three counts, two degrees of freedom: above 18.4 once in 10,000 times."""
     method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS), make_context())
     draws = 10_000
@@ -43,10 +43,10 @@ def test_words_are_drawn_as_often_as_they_occur(make_context: Any, make_rows: An
     assert sum((drawn[noun] - count) ** 2 / count for noun, count in expected.items()) < -2 * math.log(1 / 10_000)
 
 
-def test_a_tenth_of_the_words_is_drawn_anew(
+def test_a_tenth_of_the_words_is_drawn_again(
     make_context: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
-    """A word of its tag's half of all occurrences is drawn again half the time, and then stays."""
+    """A word with half of its tag's occurrences is replaced by itself half the time."""
     text = " ".join(["long", "short"] * 5_000)
     method = pos_swap(PosSwap(kind="pos_swap", fraction=0.1, tagger="jieba"), make_rows([text]), make_context())
 
@@ -79,7 +79,7 @@ def test_chinese_words_become_whole_words_of_their_tag(make_context: Any, make_r
     assert {words[2] for words in found} == {"酒店", "早餐", "房间"}
 
 
-def test_an_unknown_text_is_left_alone(make_context: Any, make_rows: Any, make_copies: Any) -> None:
+def test_an_unknown_text_does_not_change(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS[:4]), make_context())
 
     [copy] = make_copies([method], "another text")

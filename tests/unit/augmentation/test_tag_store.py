@@ -39,14 +39,14 @@ def test_a_text_is_tagged_once(make_context: Any, tagged: list[str]) -> None:
     assert first[content_key("a good film")] == "AT0 AJ0 NN1"
 
 
-def test_another_tagger_tags_anew(make_context: Any, tagged: list[str]) -> None:
+def test_another_tagger_tags_again(make_context: Any, tagged: list[str]) -> None:
     tags_of_texts(keyed("film"), "hanta", make_context())
     tags_of_texts(keyed("film"), "jieba", make_context())
 
     assert tagged == ["film", "film"]
 
 
-def test_a_damaged_file_counts_as_not_there(make_context: Any, tagged: list[str]) -> None:
+def test_a_damaged_file_is_skipped(make_context: Any, tagged: list[str]) -> None:
     context = make_context()
     tags_of_texts(keyed("film"), "hanta", context)
     [file] = files(context.store)
@@ -59,7 +59,7 @@ def test_a_damaged_file_counts_as_not_there(make_context: Any, tagged: list[str]
     assert tagged == ["film", "film"]
 
 
-def test_what_was_tagged_is_kept_while_the_rest_is_still_to_do(
+def test_tags_are_stored_before_all_are_complete(
     make_context: Any, tagged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pos_swap, "TEXTS_AT_ONCE", 1)

@@ -30,7 +30,9 @@ def section(file: str, *, neighbours: int = 1, fraction: float = 1.0) -> WordVec
     return WordVectors(kind="word_vectors", path=file, neighbours=neighbours, fraction=fraction)
 
 
-def test_a_word_becomes_one_of_its_neighbours(file: str, make_context: Any, make_rows: Any, make_copies: Any) -> None:
+def test_a_word_is_replaced_by_one_of_its_neighbours(
+    file: str, make_context: Any, make_rows: Any, make_copies: Any
+) -> None:
     method = word_vectors(section(file, neighbours=2), make_rows(["good bad"]), make_context())
 
     copies = make_copies([method], "good bad", copies=200)
@@ -39,7 +41,7 @@ def test_a_word_becomes_one_of_its_neighbours(file: str, make_context: Any, make
     assert {copy.sides[0].split()[1] for copy in copies} == {"awful", "Paris"}
 
 
-def test_words_that_the_file_does_not_know_stay(file: str, make_context: Any, make_rows: Any, make_copies: Any) -> None:
+def test_words_that_are_not_in_the_file_stay(file: str, make_context: Any, make_rows: Any, make_copies: Any) -> None:
     text = "a good film, nothing"
     method = word_vectors(section(file), make_rows([text]), make_context())
 
@@ -48,7 +50,7 @@ def test_words_that_the_file_does_not_know_stay(file: str, make_context: Any, ma
     assert copy.sides == ["a great film, nothing"]
 
 
-def test_a_word_is_known_by_its_lower_case_and_is_no_neighbour_of_its_own(
+def test_a_word_is_known_by_its_lower_case_and_is_not_its_own_neighbour(
     file: str, make_context: Any, make_rows: Any, make_copies: Any
 ) -> None:
     text = "Good GOOD good"
@@ -71,7 +73,7 @@ def test_a_fraction_of_the_known_words_is_replaced(
     assert within_four_sigma(copy.sides[0].count("great"), trials=10_000, chance=0.1)
 
 
-def test_neighbours_are_every_blocks_nearest(
+def test_neighbours_are_the_nearest_in_all_blocks(
     tmp_path: Path, make_context: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "WORDS_AT_ONCE", 7)
@@ -103,7 +105,7 @@ def test_only_frequent_words_of_the_file_and_words_of_train_are_neighbours(
     assert method.neighbours.shape == (2, 3)
 
 
-def test_a_file_that_knows_none_of_the_words_changes_nothing(
+def test_a_file_without_any_of_the_words_changes_nothing(
     file: str, make_context: Any, make_rows: Any, make_copies: Any
 ) -> None:
     method = word_vectors(section(file), make_rows(["unknown words"]), make_context())

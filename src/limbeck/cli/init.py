@@ -37,5 +37,5 @@ def init(
         raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
     console = plain_console(soft_wrap=True)
     draft.write()
-    console.print(draft.told)
+    console.print(draft.summary)
     console.print(Text.assemble("\nWrote ", (str(recipe), "bold"), f". Read it, then: limbeck run {in_shell(recipe)}"))

@@ -40,7 +40,7 @@ def run(
 
     if draft is not None:
         draft.write()
-        plain_console(stderr=True, soft_wrap=True).print(draft.told)
+        plain_console(stderr=True, soft_wrap=True).print(draft.summary)
         recipe = str(draft.recipe)
     finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
     if until in (None, Stage.EVALUATION):

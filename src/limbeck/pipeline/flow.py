@@ -55,7 +55,7 @@ def run(
     reporter = reporter or TerminalReporter()
     if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
         draft.write()
-        reporter.note(draft.told)
+        reporter.note(draft.summary)
         recipe = draft.recipe
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)

@@ -105,7 +105,7 @@ def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbec
 
     answer = limbeck("init", "mine.csv", "--transfer", "one.csv", "--transfer", "two.csv")
 
-    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "into one form")
+    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "to one layout")
 
 
 def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
@@ -114,8 +114,8 @@ def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command
     offered = limbeck("init", "mine.csv", "--out", "offered.toml")
     given = limbeck("init", "mine.csv", "--transfer", "unlabelled.csv", "--out", "given.toml")
 
-    assert "unlabelled.csv lies beside it: --transfer unlabelled.csv would let the student learn from it" in offered.out
+    assert "unlabelled.csv is in the same folder: with --transfer unlabelled.csv the student also learns" in offered.out
     assert "transfer" not in tomllib.loads(Path("offered.toml").read_text(encoding="utf-8"))
     assert "unlabelled: unlabelled.csv, text: review" in given.out
-    assert "lies beside" not in given.out
+    assert "is in the same folder" not in given.out
     assert tomllib.loads(Path("given.toml").read_text(encoding="utf-8"))["transfer"]["text"] == "review"

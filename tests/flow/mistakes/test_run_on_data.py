@@ -55,7 +55,7 @@ def test_a_recipe_that_is_there_is_used_with_its_edits(limbeck: Command) -> None
 
     again = limbeck("run", "mine.csv", "--until", "corpus", "--out", "out")
 
-    assert "mine.toml is there already, for mine.csv: it is used as it stands" in again.err
+    assert "mine.toml already exists, for mine.csv: it is used as it is" in again.err
     assert list(again.steps("▸")) == ["corpus"]
     assert Path("mine.toml").read_text(encoding="utf-8") == edited
 
@@ -94,7 +94,7 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_anew_only_if_nobody_has
     touched = limbeck(*command)
 
     assert "Wrote mine.toml" in anew.err
-    assert "it is used as it stands" in named.err
+    assert "it is used as it is" in named.err
     assert "Wrote mine.toml" in both.err
     assert touched.refused_with(
         "its transfer.files do not name 'more.txt'", "limbeck init mine.csv --transfer more.txt"
@@ -135,7 +135,7 @@ def test_links_are_called_by_their_own_names_and_what_lies_beside_them_is_found(
 
     assert first.code == 0, first.err
     assert "train 40 · dev 40" in first.err
-    assert "it is used as it stands" in again.err
+    assert "it is used as it is" in again.err
     assert list(again.steps("✓")) == ["corpus", "transfer"]
 
 
@@ -155,11 +155,13 @@ def test_a_name_that_is_not_utf_8_is_refused_and_no_recipe_is_begun(here: Path, 
 def test_a_recipes_place_that_is_a_link_to_nowhere_is_told(limbeck: Command) -> None:
     Path("mine.toml").symlink_to("gone/mine.toml")
 
-    assert limbeck("run", "mine.csv").refused_with("cannot use 'mine.toml'", "it cannot be made", "Take away")
+    assert limbeck("run", "mine.csv").refused_with(
+        "cannot use 'mine.toml'", "it cannot be created", "Remove what is there"
+    )
 
 
 def test_the_home_of_a_user_who_is_not_there_is_told_as_a_path_that_is_not_there(limbeck: Command) -> None:
-    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file 'mine.csv'", "~nobody-at-all")
+    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file '~nobody-at-all/mine.csv'")
 
     Path("mine.toml").write_text('[corpus]\ntrain = "~nobody-at-all/mine.csv"\n', encoding="utf-8")
 

@@ -122,6 +122,14 @@ class Recipe(Section):
                     f"a {self.student.kind} reads both texts of a row at once, so it cannot start from a teacher of "
                     'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
                 )
+        kind = STUDENT_KINDS[self.student.kind]
+        if kind.starts_from == "teacher_layers" and any(
+            isinstance(member, EncoderTeacher) and member.head == "mean" for member in members
+        ):
+            raise ValueError(
+                f'a {self.student.kind} takes over its teacher\'s head, and cannot with teacher.head = "mean": set '
+                'teacher.head = "own", or student.kind = "bilstm"'
+            )
         wanted = self.student.vocabulary.kind
         if wanted != "words" and not any(member.traits.has_tokens for member in members):
             raise ValueError(

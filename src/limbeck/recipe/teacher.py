@@ -16,6 +16,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
+Head = Literal["own", "mean"]
 FINE_TUNING = has_effect_if('train is not "none"')
 TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
 
@@ -83,6 +84,11 @@ class EncoderTeacher(Section):
     label_names: dict[str, str] = {}
     """What the checkpoint's classes are called in the corpus: {"LABEL_0" = "negative", "LABEL_1" = "positive"}. Needed
     with `train = "none"` if its names, or their order, differ from the corpus's."""
+    head: Annotated[Head, FINE_TUNING] = "own"
+    """What classifies: "own" is the head that transformers has for the family, with random weights at first; "mean" is
+    a linear layer on the mean of the last states. That one is fitted by logistic regression before anything else
+    changes, and fine-tuning starts from there (Kumar et al. 2022, arXiv:2202.10054): better with few rows, many classes
+    or few epochs. If no epoch is better on dev than this start, the start is kept. Transformer students need "own"."""
     epochs: Annotated[int, FINE_TUNING] = Field(default=3, ge=1)
     """Passes over the training rows; the best one by dev is kept."""
     patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
@@ -143,6 +149,17 @@ class EncoderTeacher(Section):
                 'pretraining changes the encoder under its classifier, which train = "none" takes as it is: set '
                 'train = "all", or leave the table pretraining out'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _new_head_to_be_trained(self) -> Self:
+        if self.head == "mean" and self.train == "none":
+            raise ValueError(
+                'head = "mean" gives an encoder another head, and train = "none" takes it as it is: set train = "all", '
+                "or remove the key head"
+            )
+        if self.head == "mean" and self.pairs == "apart":
+            raise ValueError('pairs = "apart" has a head of its own: remove head = "mean"')
         return self
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ import pytest
 Command = Callable[..., Any]
 
 
-def test_a_checkpoint_that_is_nowhere_is_told_with_what_was_tried(
+def test_a_checkpoint_that_is_nowhere_is_reported_with_what_was_tried(
     toy: Any, limbeck: Command, monkeypatch: pytest.MonkeyPatch, tiny_teacher_folder: Path
 ) -> None:
     monkeypatch.chdir(tiny_teacher_folder.parent)
@@ -33,7 +33,7 @@ def test_pickled_weights_are_not_loaded(toy: Any, limbeck: Command, tiny_teacher
     )
 
 
-def test_weights_cut_short_are_told_with_their_folder(toy: Any, limbeck: Command, tiny_teacher_copy: Path) -> None:
+def test_weights_cut_short_are_reported_with_their_folder(toy: Any, limbeck: Command, tiny_teacher_copy: Path) -> None:
     weights = tiny_teacher_copy / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
 

@@ -51,7 +51,7 @@ def test_a_folder_where_a_file_should_be_is_called_a_folder(toy: Any, limbeck: C
     assert answer.refused_with(str(toy.run), "Is a directory", "Give a file")
 
 
-def test_a_missing_file_is_told_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
+def test_a_missing_file_is_reported_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.train=tyo.csv")
 
     assert answer.refused_with(

@@ -9,7 +9,7 @@ Command = Callable[..., Any]
 QUICK = ("--seconds", "0.02", "--threads", "1", "--batch", "2")
 
 
-def test_models_stand_in_one_table(model: Path, limbeck: Command) -> None:
+def test_models_appear_in_one_table(model: Path, limbeck: Command) -> None:
     answer = limbeck("bench", model, *QUICK)
 
     assert answer.code == 0, answer.err
@@ -71,11 +71,13 @@ def test_columns_without_a_file_are_refused(model: Path, limbeck: Command) -> No
     assert limbeck("bench", model, "--text", "body").refused_with("columns are named, and no file", "--texts")
 
 
-def test_a_teacher_that_is_none_is_refused(model: Path, tmp_path: Path, limbeck: Command) -> None:
+def test_a_teacher_that_is_not_one_is_refused(model: Path, tmp_path: Path, limbeck: Command) -> None:
     assert limbeck("bench", model, "--teacher", tmp_path).refused_with("is not a teacher", "Give a Hugging Face folder")
 
 
-def test_a_teacher_that_does_not_load_is_told_with_the_reason(model: Path, tmp_path: Path, limbeck: Command) -> None:
+def test_a_teacher_that_does_not_load_is_reported_with_the_reason(
+    model: Path, tmp_path: Path, limbeck: Command
+) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "no such family"}', encoding="utf-8")
 
     answer = limbeck("bench", model, "--teacher", tmp_path, *QUICK)

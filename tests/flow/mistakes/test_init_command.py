@@ -42,7 +42,9 @@ def test_data_that_cannot_be_understood_is_refused(
     assert not Path("x.toml").exists()
 
 
-def test_a_missing_file_is_told_with_a_close_name_even_where_the_recipe_is_there(here: Path, limbeck: Command) -> None:
+def test_a_missing_file_is_reported_with_a_close_name_even_where_the_recipe_is_there(
+    here: Path, limbeck: Command
+) -> None:
     Path("mine.toml").touch()
 
     assert limbeck("init", "mine.cvs").refused_with("no file 'mine.cvs' (did you mean 'mine.csv'?)", str(here))
@@ -52,7 +54,7 @@ def test_a_folder_is_no_data(here: Path, limbeck: Command) -> None:
     assert limbeck("init", here).refused_with(f"cannot read '{here}'", "Is a directory", "Give a file")
 
 
-def test_an_unknown_column_is_told_with_those_there_are(limbeck: Command) -> None:
+def test_an_unknown_column_is_reported_with_those_there_are(limbeck: Command) -> None:
     assert limbeck("init", "mine.csv", "--text", "txt").refused_with("'txt' (did you mean 'text'?)", "text, label")
 
 
@@ -99,7 +101,7 @@ def test_unlabelled_text_that_is_no_use_is_refused_and_nothing_is_written(
     assert not Path("mine.toml").exists()
 
 
-def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbeck: Command) -> None:
+def test_unlabelled_texts_that_are_laid_out_differently_are_reported_with_how(limbeck: Command) -> None:
     Path("one.csv").write_text("text\na fine film\n", encoding="utf-8")
     Path("two.csv").write_text("body\na poor film\n", encoding="utf-8")
 
@@ -108,7 +110,7 @@ def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbec
     assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "into one form")
 
 
-def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
+def test_given_text_is_reported_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
     Path("unlabelled.csv").write_text("review\na fine film\nthe end\n", encoding="utf-8")
 
     offered = limbeck("init", "mine.csv", "--out", "offered.toml")

@@ -121,7 +121,7 @@ def test_a_method_alone_cannot_be_run() -> None:
         load_recipe("tang")
 
 
-def test_a_mistyped_method_is_told() -> None:
+def test_a_mistyped_method_is_reported() -> None:
     with pytest.raises(RecipeNotFound, match="tang"):
         load_recipe("sst2-tnag")
 
@@ -134,7 +134,7 @@ def test_a_mistyped_method_is_told() -> None:
         ("extends = [1]", "should be the name of a recipe"),
     ],
 )
-def test_what_cannot_be_extended_is_told(folder: Path, line: str, told: str) -> None:
+def test_what_cannot_be_extended_is_reported(folder: Path, line: str, told: str) -> None:
     own = write(folder, "own.toml", f"{line}\n{DATA}")
 
     with pytest.raises(RecipeInvalid, match=told):

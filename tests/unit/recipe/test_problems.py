@@ -111,14 +111,14 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         ),
     ],
 )
-def test_a_rule_that_a_kind_of_table_breaks_is_told_with_the_path_in_the_file(
+def test_a_rule_that_a_kind_of_table_breaks_is_reported_with_the_path_in_the_file(
     section: str, value: dict[str, Any], problem: str
 ) -> None:
     """Pydantic names the member of the union, or the tag of a schedule, which nobody wrote."""
     assert problems(with_corpus(**{section: value})) == (problem,)
 
 
-def test_a_list_in_place_of_a_word_is_told_by_what_is_wrong_inside_it() -> None:
+def test_a_list_in_place_of_a_word_is_reported_by_what_is_wrong_inside_it() -> None:
     raw = with_corpus(distillation={"losses": [{"kind": "hidden_mse", "layers": [[1, 2], [1, 2, 3]]}]})
 
     (problem,) = problems(raw)

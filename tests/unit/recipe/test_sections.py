@@ -114,7 +114,7 @@ def test_a_length_that_is_said_stands_and_one_of_words_is_the_students_own() -> 
 
 
 @pytest.mark.parametrize("wrong", [2, "long", True, 12.5])
-def test_a_wrong_length_of_the_teacher_is_told_of_the_teacher_alone(wrong: object) -> None:
+def test_a_wrong_length_of_the_teacher_is_reported_of_the_teacher_alone(wrong: object) -> None:
     told = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": wrong}, "student": {"kind": "transformer"}}
 
     with pytest.raises(ValidationError) as caught:

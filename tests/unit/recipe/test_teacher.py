@@ -32,7 +32,7 @@ def test_a_teacher_without_a_kind_is_an_encoder() -> None:
     assert isinstance(recipe({}).teacher, EncoderTeacher)
 
 
-def test_a_file_and_an_ensemble_are_told_by_their_kind() -> None:
+def test_a_file_and_an_ensemble_are_reported_by_their_kind() -> None:
     teacher = recipe(ENSEMBLE).teacher
 
     assert isinstance(recipe(FILE).teacher, FileTeacher)
@@ -94,7 +94,7 @@ def test_nothing_is_pretrained_unless_it_is_asked_for() -> None:
     assert teacher.pretraining is None
 
 
-def test_pretraining_has_all_that_a_training_goes_by() -> None:
+def test_pretraining_has_all_that_a_training_reads() -> None:
     settings: Hyperparameters = Pretraining()
 
     assert settings.patience is None
@@ -142,7 +142,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ),
     ],
 )
-def test_a_wrong_teacher_is_told_where_and_what(teacher: Any, complaint: str) -> None:
+def test_a_wrong_teacher_is_reported_where_and_what(teacher: Any, complaint: str) -> None:
     with pytest.raises(RecipeInvalid) as raised:
         recipe(teacher)
 
@@ -214,7 +214,7 @@ def test_the_paths_of_all_members_are_made_absolute() -> None:
     assert located.teacher.members[1].path == "/there/said.csv"  # type: ignore[union-attr]  # the second is the file
 
 
-def test_a_student_that_is_nowhere_is_told_with_what_may_have_been_meant(tmp_path: Path) -> None:
+def test_a_student_that_is_nowhere_is_reported_with_what_may_have_been_meant(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,label\n", encoding="utf-8")
     (tmp_path / "r.toml").write_text('teacher = "bert-base"\n[corpus]\ntrain = "rows.csv"\n', encoding="utf-8")
 

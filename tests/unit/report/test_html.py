@@ -201,7 +201,7 @@ def test_a_long_text_opens_on_demand_and_loses_nothing(report: dict[str, Any]) -
     assert not opened[0][0].endswith("wor")
 
 
-def test_many_classes_are_folded_away_and_their_mistakes_told(report: dict[str, Any]) -> None:
+def test_many_classes_are_folded_away_and_their_mistakes_reported(report: dict[str, Any]) -> None:
     labels = [f"class{number}" for number in range(40)]
     report["corpus"]["labels"] = labels
     for line in report["models"]:

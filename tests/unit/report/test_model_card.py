@@ -120,7 +120,7 @@ def test_leaks_and_dev_are_limits(full_report: dict[str, Any]) -> None:
     assert "- 3 of 500 dev rows stand in train" in limits
 
 
-def test_a_teacher_without_cost_is_told_without(file_report: dict[str, Any]) -> None:
+def test_a_teacher_without_cost_is_reported_without(file_report: dict[str, Any]) -> None:
     text = card(file_report)
 
     assert "None" not in text
@@ -128,7 +128,7 @@ def test_a_teacher_without_cost_is_told_without(file_report: dict[str, Any]) -> 
     assert "the teacher's speed" not in text
 
 
-def test_pairs_and_label_sets_are_told(full_report: dict[str, Any]) -> None:
+def test_pairs_and_label_sets_are_reported(full_report: dict[str, Any]) -> None:
     full_report["corpus"] |= {"pair": True, "multi_label": True}
 
     text = card(full_report)

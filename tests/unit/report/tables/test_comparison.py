@@ -41,7 +41,7 @@ def test_every_model_of_every_run_has_a_line(runs: list[ComparedRun]) -> None:
     ]
 
 
-def test_a_gain_that_is_noise_stands_in_brackets(runs: list[ComparedRun]) -> None:
+def test_a_gain_that_is_noise_appears_in_brackets(runs: list[ComparedRun]) -> None:
     grid = models_grid(runs)
     column = [field.heading for field in grid.fields].index("gain")
 

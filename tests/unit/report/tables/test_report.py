@@ -56,7 +56,7 @@ def test_a_narrow_terminal_keeps_accuracy_intervals_f1_agreement_and_tests(full_
     assert "w.F1" not in heading
 
 
-def test_a_noise_verdict_stands_in_plain_words_below_the_quality(full_report: dict[str, Any]) -> None:
+def test_a_noise_verdict_appears_in_plain_words_below_the_quality(full_report: dict[str, Any]) -> None:
     text = " ".join(" ".join(printed(full_report, width=100)).split())
 
     assert "bilstm: better than bilstm-alone (p <0.001, 90 rows to 24)" in text

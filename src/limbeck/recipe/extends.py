@@ -1,4 +1,4 @@
-"""`extends`: a recipe that says only how it differs from others."""
+"""`extends`: a recipe that contains only its differences from other recipes."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 from limbeck.recipe.files import at_home
 
 Raw = dict[str, Any]
-KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table that does not say
+KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table without `kind`
 
 
 def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
     """The tables of a recipe file, on top of those of the recipes that it extends."""
     if path in inside:
         chain = " → ".join(step.name for step in (*inside, path))
-        raise RecipeInvalid(recipe=str(path), problems=[f"extends: it goes round in a circle: {chain}"])
+        raise RecipeInvalid(recipe=str(path), problems=[f"extends: recipes extend each other in a cycle: {chain}"])
     raw = _read(path)
     bases = raw.pop("extends", [])
     if isinstance(bases, str):
@@ -33,10 +33,10 @@ def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Raw:
-    """Tables are merged key by key; anything else is what `above` says, if it says something.
+    """Tables are merged key by key; for anything else the value of `above` wins, if it has one.
 
-    A table of another `kind` takes the place of the one below: a transformer has no use for a Bi-LSTM's keys. So do
-    losses and stages, which are two ways to say one thing.
+    A table of another `kind` replaces the one below: a transformer does not have a Bi-LSTM's keys. Losses and stages
+    replace each other, as they are two forms of the same setting.
     """
     kept = dict(below)
     if {"losses", "stages"} & set(above):

@@ -145,5 +145,5 @@ def test_recipes_that_extend_each_other_are_refused(folder: Path) -> None:
     write(folder, "one.toml", 'extends = "two.toml"\n')
     two = write(folder, "two.toml", 'extends = "one.toml"\n')
 
-    with pytest.raises(RecipeInvalid, match="circle"):
+    with pytest.raises(RecipeInvalid, match="cycle"):
         read_recipe(two)

@@ -119,7 +119,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"epocs": 3}, "teacher.epocs: unknown key (did you mean 'epochs'?)"),
         ({"pretraining": {"epocs": 3}}, "teacher.pretraining.epocs: unknown key (did you mean 'epochs'?)"),
         ({"pretraining": {"masked_fraction": 1.5}}, "teacher.pretraining.masked_fraction"),
-        ({"train": "none", "pretraining": {}}, 'train = "none" takes as it is: set train = "all"'),
+        ({"train": "none", "pretraining": {}}, 'train = "none" does not fine-tune it: set train = "all"'),
         ({**FILE, "pretraining": {}}, "teacher.pretraining: unknown key"),
         ({"kind": "file"}, "teacher.path: missing"),
         ({"kind": "student"}, "teacher.path: missing"),
@@ -132,8 +132,8 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"kind": "ensemble", "members": [{}]}, "teacher.members"),
         ({"kind": "ensemble", "members": [{"seeds": [0, 1]}, {}]}, "a member has one seed"),
         ({"seeds": [0]}, "teacher.seeds"),
-        ({"seeds": [0, 1, 0]}, "seeds should be different ones (found [0, 1, 0])"),
-        ({"seeds": [0, 1], "train": "none"}, "seeds change nothing"),
+        ({"seeds": [0, 1, 0]}, "seeds should all be different (found [0, 1, 0])"),
+        ({"seeds": [0, 1], "train": "none"}, "seeds have no effect"),
         ({"kind": "ensemble", "members": [{"epocs": 1}, {}]}, "teacher.members.0.epocs: unknown key"),
         ({"kind": "ensemble", "members": [{"kind": "ensemble"}, {}]}, "teacher.members.0.kind: unknown kind"),
         (
@@ -166,7 +166,7 @@ def test_what_a_file_cannot_give_is_refused_before_anything_runs(sections: dict[
 def test_a_student_lends_no_pieces(kind: str) -> None:
     wanted = {"bilstm": "pieces", "transformer": "teacher"}[kind]
 
-    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is not one"):
+    with pytest.raises(RecipeInvalid, match="uses the pieces of an encoder, but the teacher is not one"):
         recipe(STUDENT, student={"kind": kind, "vocabulary": {"kind": wanted}})
 
 
@@ -179,7 +179,7 @@ def test_a_student_has_features_to_give_but_several_have_none_together() -> None
 @pytest.mark.parametrize(
     ("sections", "complaint"),
     [
-        ({"student": {"vocabulary": {"kind": "pieces"}}}, "takes the pieces of an encoder"),
+        ({"student": {"vocabulary": {"kind": "pieces"}}}, "uses the pieces of an encoder"),
         ({"labeling": {"features": "cls"}}, "single encoder or student only"),
         ({"distillation": {"losses": [{"kind": "hidden_mse"}, {"kind": "soft_targets"}]}}, "only a single encoder"),
     ],
@@ -240,9 +240,9 @@ def test_the_folder_of_a_student_is_made_absolute(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ({}, 'teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair'),
-        ({"corpus": PAIRS, "student": {"kind": "transformer"}}, "a transformer reads both texts of a row at once"),
-        ({"corpus": PAIRS, "teacher": {**APART, "train": "none"}}, 'pairs = "apart" gives an encoder another head'),
+        ({}, 'teacher.pairs = "apart" is for rows of two texts: remove it, or set corpus.pair'),
+        ({"corpus": PAIRS, "student": {"kind": "transformer"}}, "a transformer reads both texts of a row together"),
+        ({"corpus": PAIRS, "teacher": {**APART, "train": "none"}}, 'pairs = "apart" gives an encoder a new head'),
         (
             {"teacher": {"kind": "ensemble", "members": [{"checkpoint": "a"}, APART]}},
             'teacher.pairs = "apart" is for rows of two texts',

@@ -40,7 +40,7 @@ def test_weights_cut_short_are_reported_with_their_folder(toy: Any, limbeck: Com
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher.checkpoint={tiny_teacher_copy}")
 
     assert answer.refused_with(
-        f"cannot load the teacher from '{tiny_teacher_copy}'", "Fetch or install the checkpoint again"
+        f"cannot load the teacher from '{tiny_teacher_copy}'", "Download or install the checkpoint again"
     )
 
 

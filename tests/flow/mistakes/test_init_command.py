@@ -22,8 +22,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("x.csv", b"", ("'x.csv' holds no rows",)),
-        ("x.csv", b"text,label\n", ("'x.csv' holds no rows", "below its header")),
+        ("x.csv", b"", ("'x.csv' has no rows",)),
+        ("x.csv", b"text,label\n", ("'x.csv' has no rows", "below its header")),
         ("x.csv", b"text,label\nfine,good\nnice,good\ngreat,good\n", ("all 3", "'good'", "two classes")),
         ("x.csv", b"text,label\nfine,good\ncaf\xe9,bad\n", ("'x.csv', row 3", "not valid utf-8", "e9")),
         ("x.csv", b"title,body\nx,fine\n", ("which column of 'x.csv' is the label", "title: x", "--label COLUMN")),
@@ -61,7 +61,7 @@ def test_an_unknown_column_is_reported_with_those_there_are(limbeck: Command) ->
 def test_a_recipe_that_is_there_is_not_overwritten_unasked(limbeck: Command) -> None:
     Path("mine.toml").write_text("precious", encoding="utf-8")
 
-    assert limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it is already there", "--out", "--force")
+    assert limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it already exists", "--out", "--force")
     kept = Path("mine.toml").read_text(encoding="utf-8")
     forced = limbeck("init", "mine.csv", "--force")
 
@@ -81,7 +81,7 @@ def test_a_place_that_cannot_be_written_is_refused(limbeck: Command) -> None:
     ("name", "content", "words"),
     [
         ("none.csv", None, ("no file 'none.csv'", "Correct the path")),
-        ("more.csv", "", ("'more.csv' holds no rows",)),
+        ("more.csv", "", ("'more.csv' has no rows",)),
         (
             "more.csv",
             "id,stars\n1,2\n2,2\n3,4\n",

@@ -50,7 +50,7 @@ def test_in_its_run_a_model_knows_what_its_text_was_called(
 
 def test_a_folder_that_is_not_there_is_no_model(rows: Path, limbeck: Command) -> None:
     assert limbeck("predict", "nowhere", rows).refused_with(
-        "'nowhere' is not a model: there is no such folder", "Give the"
+        "'nowhere' is not a model", "Give the"
     )
 
 

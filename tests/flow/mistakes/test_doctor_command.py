@@ -38,9 +38,7 @@ def test_a_changed_model_ends_with_status_1(toy: Any, limbeck: Command) -> None:
 
 
 def test_a_run_that_is_not_one_is_called_so(tmp_path: Path, limbeck: Command) -> None:
-    assert limbeck("doctor", "runs/nowhere").refused_with(
-        "'runs/nowhere' is not a run", "runs/NAME"
-    )
+    assert limbeck("doctor", "runs/nowhere").refused_with("'runs/nowhere' is not a run", "runs/NAME")
     assert limbeck("doctor", tmp_path).refused_with(f"'{tmp_path}' is not a run: it has no run.json")
 
 

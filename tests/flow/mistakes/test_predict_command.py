@@ -49,9 +49,7 @@ def test_in_its_run_a_model_knows_what_its_text_was_called(
 
 
 def test_a_folder_that_is_not_there_is_no_model(rows: Path, limbeck: Command) -> None:
-    assert limbeck("predict", "nowhere", rows).refused_with(
-        "'nowhere' is not a model", "Give the"
-    )
+    assert limbeck("predict", "nowhere", rows).refused_with("'nowhere' is not a model", "Give the")
 
 
 def test_a_run_is_no_model_but_its_models_are_named(toy: Any, rows: Path, limbeck: Command) -> None:

@@ -441,7 +441,7 @@ def test_a_teacher_is_judged_on_the_rows_it_answered_and_the_others_on_all(
     assert int8["accuracy"] == pytest.approx(5 / 6)
     assert int8["teacher_agreement"] == int8["accuracy_on_teacher_rows"] == pytest.approx(2 / 3)
     assert student["teacher_agreement"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert "the teacher said nothing of 3 of 6 test rows" in report.html.read_text(encoding="utf-8")
+    assert "the teacher has no labels for 3 of 6 test rows" in report.html.read_text(encoding="utf-8")
 
 
 def test_a_teacher_that_answered_no_judged_row_has_no_quality(

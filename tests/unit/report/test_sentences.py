@@ -48,7 +48,7 @@ def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_r
     full_report["cascade"]["cheapest"] = {"threshold": 0.6, "asked_share": 0.004, "accuracy": 0.93, "ms": 1.1}
 
     assert sentences.cascade(full_report) == (
-        "Ask the teacher for 0.4 % of texts and come to an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
+        "Ask the teacher for 0.4 % of texts and reach an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
         "instead of 86.4."
     )
 

@@ -86,13 +86,13 @@ def test_one_table_comes_without_the_verdict(full_report: dict[str, Any]) -> Non
 def test_warnings_are_printed(report: dict[str, Any]) -> None:
     report["corpus"]["overlap"] |= {"mode": "report", "splits": {"dev": {"rows": 500, "found": 3, "verbatim": 3}}}
 
-    assert any(line.startswith("warning: 3 of 500 dev rows stand in train") for line in printed(report, width=120))
+    assert any(line.startswith("warning: 3 of 500 dev rows appear in train") for line in printed(report, width=120))
 
 
 def test_notes_are_printed(silent_report: dict[str, Any]) -> None:
     lines = printed(silent_report, width=120)
 
-    assert any(line.startswith("note: the teacher said nothing of the 801 test rows") for line in lines)
+    assert any(line.startswith("note: the teacher has no labels for the 801 test rows") for line in lines)
 
 
 def test_names_are_not_taken_for_markup(report: dict[str, Any]) -> None:

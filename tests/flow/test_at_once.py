@@ -1,4 +1,4 @@
-"""Several students at once: the same students as one after the other, each told once, and mistakes told as ever."""
+"""Several students at once: the same students as one after the other, each reported once, and errors as usual."""
 
 import json
 import shutil

@@ -28,7 +28,7 @@ def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
         raise RecipeInvalid(recipe=str(path), problems=[problem])
     below: Raw = {}
     for base in bases:
-        below = merged(below, read_recipe(_base_path(base, beside=path), inside=(*inside, path)))
+        below = merged(below, read_recipe(_base_path(base, extending=path), inside=(*inside, path)))
     return merged(below, raw)
 
 
@@ -54,14 +54,14 @@ def _same_kind(key: str, lower: Mapping[str, Any], upper: Mapping[str, Any]) -> 
     return "kind" not in upper or lower.get("kind", KINDS.get(key, upper["kind"])) == upper["kind"]
 
 
-def _base_path(name: str, *, beside: Path) -> Path:
+def _base_path(name: str, *, extending: Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
-    for path in (beside.parent / name, at_home(Path(name))):
+    for path in (extending.parent / name, at_home(Path(name))):
         if path.is_file():
             return path
     if name not in known:
         hint = did_you_mean(name, list(known)) or f"; methods: {', '.join(method.name for method in builtin_methods())}"
-        raise RecipeInvalid(recipe=str(beside), problems=[f"extends: no recipe or method '{name}'{hint}"])
+        raise RecipeInvalid(recipe=str(extending), problems=[f"extends: no recipe or method '{name}'{hint}"])
     return known[name]
 
 

@@ -19,10 +19,10 @@ from limbeck.recipe.toml import apply_overrides
 class RecipeNotFound(RecipeError):
     """No recipe file and no built-in recipe has this name."""
 
-    def __init__(self, *, name: str, builtin: Sequence[str], beside: Sequence[str] = ()) -> None:
+    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = ()) -> None:
         self.name = name
         super().__init__(
-            f"no recipe '{name}'{did_you_mean(name, [*beside, *builtin])}",
+            f"no recipe '{name}'{did_you_mean(name, [*nearby, *builtin])}",
             found=f"looked for a file of that name and among the built-in recipes: {', '.join(builtin)}",
             advice="Give a path to a .toml file, or run `limbeck recipes` for the list.",
         )
@@ -65,8 +65,8 @@ def recipe_source(name_or_path: str | Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     if str(name_or_path) in known:
         return known[str(name_or_path)]
-    beside = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
-    raise RecipeNotFound(name=str(name_or_path), builtin=list(known), beside=beside)
+    nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
+    raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
 
 
 def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:

@@ -46,7 +46,7 @@ class WordStudent(Section):
         kind: str
 
     dense_size: int = Field(default=200, ge=0)
-    """Width of the ReLU layer before the classes; 0: no such layer."""
+    """Width of the ReLU layer before the classes; 0: without this layer."""
     dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
     word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
@@ -132,7 +132,7 @@ class TextCnn(WordStudent):
     filters: int = Field(default=100, ge=1)
     """Number of filters for each window."""
     dense_size: int = Field(default=0, ge=0)
-    """Width of the ReLU layer before the classes; 0: no such layer, as in Kim 2014."""
+    """Width of the ReLU layer before the classes; 0: without this layer, as in Kim 2014."""
     dropout: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
 

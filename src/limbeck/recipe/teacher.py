@@ -324,8 +324,8 @@ class EnsembleTeacher(Section):
     @property
     def is_of_seeds(self) -> bool:
         """Whether the members differ only in their seed, as with `teacher.seeds`."""
-        alike = {member.model_dump_json(exclude={"seed"}) for member in self.members}
-        return len(alike) == 1 and isinstance(self.members[0], EncoderTeacher)
+        settings = {member.model_dump_json(exclude={"seed"}) for member in self.members}
+        return len(settings) == 1 and isinstance(self.members[0], EncoderTeacher)
 
     @property
     def one_with_seeds(self) -> EncoderTeacher | None:

@@ -55,7 +55,7 @@ def _value(value: object) -> str:
         return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)  # numbers and booleans are written alike in JSON and TOML
+    return json.dumps(value)  # numbers and booleans are the same in JSON and TOML
 
 
 def apply_overrides(raw: dict[str, Any], overrides: Sequence[str], *, recipe: str) -> dict[str, Any]:

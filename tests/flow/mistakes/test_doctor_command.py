@@ -12,11 +12,11 @@ def test_a_healthy_run_is_called_fine(toy: Any, limbeck: Command) -> None:
     """Of a gain on 20 rows it says that it may be noise; of this run, that is the truth."""
     answer = limbeck("doctor", toy.run, "--json")
 
-    told = json.loads(answer.out)
-    serious = [finding for finding in told["findings"] if finding["level"] != "note" and finding["check"] != "noise"]
+    shown = json.loads(answer.out)
+    serious = [finding for finding in shown["findings"] if finding["level"] != "note" and finding["check"] != "noise"]
     assert answer.code == 0
     assert serious == []
-    assert told["not_checked"] == {"copies": "the recipe has no [augmentation]"}
+    assert shown["not_checked"] == {"copies": "the recipe has no [augmentation]"}
 
 
 def test_a_sound_recipe_passes_before_its_run(toy: Any, limbeck: Command) -> None:

@@ -1,4 +1,4 @@
-"""`limbeck run` and `limbeck doctor` on a data file: what stands in their way, and what they leave alone."""
+"""`limbeck run` and `limbeck doctor` on a data file: what they refuse, and what they do not change."""
 
 import os
 import sys
@@ -159,7 +159,7 @@ def test_a_recipes_place_that_is_a_link_to_nowhere_is_reported(limbeck: Command)
 
 
 def test_the_home_of_a_user_who_is_not_there_is_reported_as_a_path_that_is_not_there(limbeck: Command) -> None:
-    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file 'mine.csv'", "~nobody-at-all")
+    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file", "mine.csv'", "~nobody-at-all")
 
     Path("mine.toml").write_text('[corpus]\ntrain = "~nobody-at-all/mine.csv"\n', encoding="utf-8")
 

@@ -157,7 +157,7 @@ def project(finished: Path, tmp_path: Path) -> Project:
     return Project(Path(shutil.copytree(finished, tmp_path / "project")))
 
 
-def test_nothing_is_redone_without_a_change_and_the_folder_may_stand_elsewhere(project: Project) -> None:
+def test_nothing_is_redone_without_a_change_and_the_folder_may_be_moved(project: Project) -> None:
     steps = project.run()
 
     assert steps.made == []

@@ -1,4 +1,4 @@
-"""Pretraining in a run: when it is made anew, when it is reused, and who starts from it."""
+"""Pretraining in a run: when it is rebuilt, when it is reused, and who starts from it."""
 
 import json
 import shutil
@@ -231,8 +231,8 @@ def test_members_that_ask_for_the_same_share_it(project: Project) -> None:
 
 def test_a_checkpoint_that_cannot_be_pretrained_is_refused_before_anything_is_read(project: Project) -> None:
     config = project.folder / "data" / "tiny" / "tokenizer_config.json"
-    told = json.loads(config.read_text(encoding="utf-8"))
-    config.write_text(json.dumps({**told, "mask_token": None}), encoding="utf-8")
+    facts = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**facts, "mask_token": None}), encoding="utf-8")
     shutil.rmtree(project.run_folder)
 
     with pytest.raises(PretrainingImpossible, match="no mask token"):

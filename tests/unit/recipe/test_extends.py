@@ -127,17 +127,17 @@ def test_a_mistyped_method_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "problem"),
     [
         ('extends = "spdk"', "did you mean 'spkd'"),
         ("extends = 3", "should be the name of a recipe"),
         ("extends = [1]", "should be the name of a recipe"),
     ],
 )
-def test_what_cannot_be_extended_is_reported(folder: Path, line: str, told: str) -> None:
+def test_what_cannot_be_extended_is_reported(folder: Path, line: str, problem: str) -> None:
     own = write(folder, "own.toml", f"{line}\n{DATA}")
 
-    with pytest.raises(RecipeInvalid, match=told):
+    with pytest.raises(RecipeInvalid, match=problem):
         load_recipe(own)
 
 

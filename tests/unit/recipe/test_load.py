@@ -25,7 +25,7 @@ files = ["more/*.txt"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a recipe and all its files; the caller stands elsewhere."""
+    """A folder with a recipe and all its files; the working directory is another one."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.delenv("LIMBECK_DATA", raising=False)

@@ -52,7 +52,7 @@ class Holder(Section):
 
 
 def problems(table: dict[str, Any]) -> list[str]:
-    """What a user would be told."""
+    """What a user would see."""
     with pytest.raises(ValidationError) as refused:
         Holder.model_validate(table)
     return problems_of(refused.value, raw=table, root=Holder)

@@ -1,4 +1,4 @@
-"""The table on the terminal: what stands where, and what is left open."""
+"""The table on the terminal: its order, and unknown values."""
 
 import io
 from typing import Any
@@ -43,7 +43,7 @@ def lines_of(page: str) -> list[list[str]]:
     return [line.split() for line in page.splitlines()]
 
 
-def test_the_slowest_stands_first_with_its_percentiles_rates_and_ratios() -> None:
+def test_the_slowest_is_first_with_its_percentiles_rates_and_ratios() -> None:
     fast = model("fast", case(1, 0.1, faster=800.0), case(32, 1.6, faster=500.0), engine="native avx2")
     slow = model("bert", case(1, 80.0), case(32, 800.0), engine="pytorch")
 

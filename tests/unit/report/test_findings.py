@@ -1,4 +1,4 @@
-"""Overlap is told where it matters, and told apart from overlap that was removed."""
+"""Overlap is reported where it matters, and distinguished from overlap that was removed."""
 
 from typing import Any
 

@@ -16,7 +16,7 @@ def card(report: dict[str, Any], name: str = "bilstm-int8") -> str:
 
 
 def section(text: str, heading: str) -> str:
-    """What stands under a heading."""
+    """The text below a heading."""
     return text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
 
 

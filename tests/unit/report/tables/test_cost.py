@@ -7,7 +7,7 @@ import pytest
 from limbeck.report.tables.cost import cost_grid, throughput_grid
 
 
-def test_accuracy_stands_beside_every_size(full_report: dict[str, Any]) -> None:
+def test_every_size_has_its_accuracy(full_report: dict[str, Any]) -> None:
     grid = cost_grid(full_report)
 
     assert [field.heading for field in grid.fields][:2] == ["model", "accuracy %"]

@@ -12,8 +12,8 @@ Command = Callable[..., Any]
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", ("mine.csv' holds no rows", "at least one row")),
-        (b"text,label\n", ("mine.csv' holds no rows", "below its header")),
+        (b"", ("mine.csv' has no rows", "at least one row")),
+        (b"text,label\n", ("mine.csv' has no rows", "below its header")),
         (b"txt,label\nfine,good\npoor,bad\n", ("no column 'text' (did you mean 'txt'?)", "its columns: txt, label")),
         (b"text,label\nfine,good\ngreat,good\n", ("all 2 training rows of 'mine.csv'", "'good'", "two classes")),
         (b"text,label\nfine,good\ncaf\xe9,bad\n", ("mine.csv', row 3", "not valid utf-8", "bytes e9", "encoding = ")),
@@ -51,7 +51,7 @@ def test_a_folder_where_a_file_should_be_is_called_a_folder(toy: Any, limbeck: C
     assert answer.refused_with(str(toy.run), "Is a directory", "Give a file")
 
 
-def test_a_missing_file_is_told_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
+def test_a_missing_file_is_reported_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.train=tyo.csv")
 
     assert answer.refused_with(

@@ -93,14 +93,14 @@ def evaluate(
 
 def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: str) -> dict[str, Any] | None:
     """The student where it is confident, else the teacher; None without a student or without answers of the teacher."""
-    if judged.main is None or judged.duel is None:
+    if judged.main is None or judged.paired is None:
         return None
     teacher, student = models[0], models[1 + judged.main]
     times = {"teacher_ms": _p50(teacher), "student_ms": _p50(student)}
     return {
         "student": student["name"],
-        "chosen_on": "dev" if judged.dev_duel else split,
-        **cascade(judged.duel, dev=judged.dev_duel, **times),
+        "chosen_on": "dev" if judged.dev_paired else split,
+        **cascade(judged.paired, dev=judged.dev_paired, **times),
     }
 
 

@@ -111,7 +111,7 @@ def labelled_run(folder: Path) -> LabelledRun:
     if not (folder / "run.json").is_file():
         reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
-    advice = f"Go on with: limbeck run {in_shell(folder)}"
+    advice = f"Continue with: limbeck run {in_shell(folder)}"
     if not (folder / "labels").exists():
         raise ArtifactMissing(folder=folder, kind="labelled run", reason="it has no labels yet", advice=advice)
     manifest = read_manifest(folder / "labels", kind="labels", advice=advice)

@@ -181,12 +181,12 @@ def _models_of(run: Path, *, reporter: Reporter) -> list[Path]:
     """The models that ship. They are timed after a change of the run too, with a note that they are older."""
     folders = list(Run(run).models.values())
     if not folders:
-        reason, advice = "it has no models yet", f"Go on with: limbeck run {in_shell(run)}"
+        reason, advice = "it has no models yet", f"Continue with: limbeck run {in_shell(run)}"
         raise ArtifactMissing(folder=run, kind="run with models", reason=reason, advice=advice)
     if changed := made_after_report(run):
         reporter.note(
             f"  {run.name} was changed and not finished: its models are those of before ({some(changed)} "
-            f"{'is' if len(changed) == 1 else 'are'} newer). Go on with: limbeck run {in_shell(run)}"
+            f"{'is' if len(changed) == 1 else 'are'} newer). Continue with: limbeck run {in_shell(run)}"
         )
     return folders
 
@@ -219,7 +219,7 @@ def _given_teacher(folder: Path) -> Subject:
     """The model in the folder of --teacher. Raises if it cannot be run, or not here."""
     if (folder / "teacher.json").is_file():
         teacher = TeacherFolder(folder)
-        if not teacher.is_weighable:
+        if not teacher.is_runnable:
             reason = f"it is of the kind '{teacher.facts.kind}', which cannot be run"
             raise ArtifactMissing(folder=folder, kind="teacher to time", reason=reason, advice=TEACHER_ADVICE)
         subject = _of_run(teacher)
@@ -241,7 +241,7 @@ def _run_teacher(run: Path, *, reporter: Reporter) -> Subject | None:
         reporter.note(f"  {run.name} is timed without its teacher: it has none of its own")
         return None
     teacher = TeacherFolder(run / "teacher")
-    if not teacher.is_weighable:
+    if not teacher.is_runnable:
         reporter.note(
             f"  {run.name} is timed without its teacher: one of the kind '{teacher.facts.kind}' cannot be run"
         )

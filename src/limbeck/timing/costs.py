@@ -80,7 +80,7 @@ def measure_costs(
 
 def weighable(members: Sequence[TeacherFolder]) -> list[TeacherFolder]:
     """The members, if each of them can be run; else none: what the answers in a file cost is not known."""
-    return list(members) if all(member.is_weighable for member in members) else []
+    return list(members) if all(member.is_runnable for member in members) else []
 
 
 def teacher_subject(member: TeacherFolder) -> Subject:

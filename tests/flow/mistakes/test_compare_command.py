@@ -61,4 +61,4 @@ def test_what_is_no_run_is_refused(toy: Any, limbeck: Command, tmp_path: Path) -
 def test_an_unfinished_run_is_refused(two_runs: list[Path], limbeck: Command) -> None:
     shutil.rmtree(two_runs[1] / "report")
 
-    assert limbeck("compare", *two_runs).refused_with("is not a finished run", "Go on with")
+    assert limbeck("compare", *two_runs).refused_with("is not a finished run", "Continue with")

@@ -122,5 +122,5 @@ def test_a_damaged_checkpoint_of_a_stopped_training_is_not_gone_on_from(
     answer = limbeck("run", toy.recipe, "--out", toy.run)
 
     assert answer.code == 0
-    assert answer.steps("▸") == {"students/bilstm/0": "going on where a stopped run left off"}
+    assert answer.steps("▸") == {"students/bilstm/0": "continuing a stopped run"}
     assert (toy.run / "students" / "bilstm" / "0" / "model.safetensors").read_bytes() == weights

@@ -54,7 +54,7 @@ def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(toy: Any, limbe
     answer = limbeck("report", toy.run)
 
     assert answer.refused_with(
-        "is not a finished run: it has come as far as vocabulary", f"Go on with: limbeck run {toy.run}"
+        "is not a finished run: it stopped after vocabulary", f"Continue with: limbeck run {toy.run}"
     )
 
 

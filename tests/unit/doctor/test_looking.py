@@ -180,7 +180,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_run_without_labels_says_how_to_go_on(run: Path) -> None:
     shutil.rmtree(run / "labels")
 
-    with pytest.raises(ArtifactMissing, match="it has no labels yet\nGo on with: limbeck run"):
+    with pytest.raises(ArtifactMissing, match="it has no labels yet\nContinue with: limbeck run"):
         labelled_run(run)
 
 

@@ -207,7 +207,7 @@ def test_models_of_pairs_and_of_single_texts_are_not_timed_together(model: Path,
 def test_a_run_without_models_is_refused_with_how_to_go_on(run: Path) -> None:
     shutil.rmtree(run / "models")
 
-    with pytest.raises(ArtifactMissing, match=r"it has no models yet\nGo on with: limbeck run"):
+    with pytest.raises(ArtifactMissing, match=r"it has no models yet\nContinue with: limbeck run"):
         line_up([run], teacher=None, engine="auto", reporter=SILENT)
 
 

@@ -182,7 +182,7 @@ TOLERANCE = 1e-3  # largest difference of a logit between the two, which sum in 
 
 
 def has_fast_network(model: ModelFolder) -> bool:
-    """Whether the exported file is slow on a CPU, and its network can run on a GPU with the same logits up to rounding."""
+    """Whether the file is slow on a CPU, and its network can run on a GPU with the same logits up to rounding."""
     facts = model.facts()
     kind = STUDENT_KINDS.get(facts.kind)
     return kind is not None and kind.has_layers and facts.precision == "fp32" and training_device().type == "cuda"

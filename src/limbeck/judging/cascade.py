@@ -79,7 +79,11 @@ def curve(paired: PairedAnswers) -> Curve:
 
 
 def cascade(
-judged: PairedAnswers, *, dev: PairedAnswers | None = None, student_ms: float | None = None, teacher_ms: float | None = None
+    judged: PairedAnswers,
+    *,
+    dev: PairedAnswers | None = None,
+    student_ms: float | None = None,
+    teacher_ms: float | None = None,
 ) -> dict[str, Any]:
     """The keys of the report about the cascade.
 

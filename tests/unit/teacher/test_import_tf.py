@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from limbeck.cli import app
 from limbeck.errors import CheckpointDamaged, PathUnusable
-from limbeck.pretraining.loading import load_guesser
+from limbeck.pretraining.loading import load_masked_lm
 from limbeck.teacher import import_tf as import_tf_file
 from limbeck.teacher.import_tf import ClassNamesUnfit, import_tf
 from limbeck.teacher.loading import load_encoder
@@ -189,7 +189,7 @@ def test_masked_words_are_guessed_as_before(
     assert not loading["missing_keys"]
     assert imported.summary.endswith("0.0M parameters, a head for masked words")
     assert not any(note.startswith("left out") for note in imported.notes)
-    assert load_guesser(tmp_path / "hf", name="hf", max_length=8).has_fresh_head is False
+    assert load_masked_lm(tmp_path / "hf", name="hf", max_length=8).has_new_head is False
 
 
 @pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])

@@ -83,7 +83,7 @@ def _train(
     tracks: Tracks,
     what: str,
 ) -> History:
-    """Leave the weights of the last epoch in the model; returns the evaluations before training and after each epoch."""
+    """Leave the weights of the last epoch in the model; returns the evaluation before training and after each epoch."""
     tokens, arithmetic, device = (
         MaskingVocabulary.of(masked_lm.tokenizer),
         choose_arithmetic(section.precision),

@@ -11,7 +11,7 @@ from limbeck.artifacts.run_folder import Run
 from limbeck.progress import SilentReporter
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
-from limbeck.timing.bench import line_up
+from limbeck.timing.bench import subjects_of
 
 
 def accuracies(run: Path) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def accuracies(run: Path) -> dict[str, Any]:
     lines = []
     for name, folder in Run(run).models.items():
         whole = Classifier(_fp32(run, name), engine="onnx").logits(rows)
-        for one in line_up([folder], teacher=None, engine="all", reporter=SilentReporter()):
+        for one in subjects_of([folder], teacher=None, engine="all", reporter=SilentReporter()):
             classifier = Classifier(ModelFolder(folder), engine=one.engine)
             logits = classifier.logits(rows)
             said = logits.argmax(axis=1)

@@ -36,7 +36,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
 from limbeck.text.word_tokenizer import build_word_tokenizer
-from limbeck.timing.bench import line_up
+from limbeck.timing.bench import subjects_of
 from limbeck.timing.protocol import Subject
 from limbeck.training.modes import quiet_transformers
 
@@ -77,7 +77,7 @@ def subjects(folder: Path, corpus: Corpus) -> list[Subject]:
         for precision in precisions:
             out = folder / "models" / _slug(f"{name}, {precision}")
             model = _exported_student(out, student, corpus, precision)
-            on_engines = line_up([model], teacher=None, engine="all", reporter=SILENT)
+            on_engines = subjects_of([model], teacher=None, engine="all", reporter=SILENT)
             found += [replace(one, name=f"{name}, {precision}") for one in on_engines]
     return [*found, *_others(folder, corpus, pieces)]
 

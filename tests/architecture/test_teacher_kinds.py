@@ -82,7 +82,7 @@ def test_what_is_known_of_a_prepared_teacher_agrees_with_its_row(kind: str, tmp_
     teacher, row = TeacherFolder(tmp_path), KINDS[kind]
 
     assert teacher.is_encoder == row.traits.has_tokens
-    assert teacher.is_weighable == (not row.advice.cost_unknown and kind != "ensemble")
+    assert teacher.is_runnable == (not row.advice.cost_unknown and kind != "ensemble")
 
 
 def test_the_guide_names_the_files_that_a_kind_takes() -> None:

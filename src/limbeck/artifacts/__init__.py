@@ -1,1 +1,1 @@
-"""What crosses a doorway: typed folders on disk, each with a manifest, written whole or not at all (no torch)."""
+"""What stages pass to each other: typed folders on disk, each with a manifest, written atomically (no torch)."""

@@ -1,4 +1,4 @@
-"""Answers kept under content keys: one Arrow file, sorted by key, that is memory-mapped when it is read."""
+"""A teacher's answers by content key: one Arrow file, sorted by key and memory-mapped for reading."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,13 @@ from limbeck.artifacts.rows import KEY_BYTES
 Keys = npt.NDArray[np.uint64]  # (rows, 2), as limbeck.artifacts.rows.content_keys gives them
 Logits = npt.NDArray[np.float32]  # (rows, classes)
 Features = npt.NDArray[np.float16]  # (rows, width)
-ROWS_AT_ONCE = 1 << 16  # of keys that are looked up
+ROWS_AT_ONCE = 1 << 16  # keys per lookup
 ROWS_PER_SORT = 1 << 16
 
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """What a teacher said: keys in rising order and, row by row beside them, logits and maybe features."""
+    """A teacher's answers: keys in ascending order and, for each key, logits and possibly features."""
 
     keys: Keys
     logits: Logits
@@ -27,28 +27,28 @@ class AnswerTable:
 
     @classmethod
     def open(cls, path: Path) -> "AnswerTable":
-        """Views of the file; nothing is copied. Raises pa.ArrowInvalid, KeyError or ValueError where it is none."""
+        """Views of the file; nothing is copied. Raises pa.ArrowInvalid, KeyError or ValueError if it is not one."""
         table = map_table(path).table
         binary = table["key"].combine_chunks()
         if binary.type != pa.binary(KEY_BYTES):
             raise ValueError(f"keys of {binary.type}")
         start = 2 * binary.offset
         words = np.frombuffer(binary.buffers()[1] or b"", dtype="<u8")[start : start + 2 * len(binary)]
-        features = Matrix(table["features"], dtype=np.float16).whole() if "features" in table.column_names else None
-        return cls(words.reshape(-1, 2), Matrix(table["logits"], dtype=np.float32).whole(), features)
+        features = Matrix(table["features"], dtype=np.float16).read_all() if "features" in table.column_names else None
+        return cls(words.reshape(-1, 2), Matrix(table["logits"], dtype=np.float32).read_all(), features)
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
 def write_answers(path: Path, *, keys: Keys, logits: Logits, features: Features | None = None) -> None:
-    """Write answers in whatever order they come. Of equal keys the one that came first is the one that is found."""
+    """Write answers given in any order. Of equal keys, a lookup finds the one that was given first."""
     with pa.OSFile(str(path), "wb") as sink:
         _write(sink, keys, logits, features)
 
 
 def answers_in_bytes(keys: Keys, logits: Logits, features: Features | None = None) -> pa.Buffer:
-    """What `write_answers` writes."""
+    """The bytes that `write_answers` writes to a file."""
     with pa.BufferOutputStream() as sink:
         _write(sink, keys, logits, features)
         return sink.getvalue()
@@ -69,10 +69,10 @@ def _write(sink: pa.NativeFile, keys: Keys, logits: Logits, features: Features |
 
 
 def find_keys(known: Keys, wanted: Keys, *, order: npt.NDArray[np.uint32] | None = None) -> npt.NDArray[np.int64]:
-    """Position among the known keys of every wanted one, -1 where it is not; of several equal ones the first.
+    """Position of every wanted key among the known ones, -1 if it is missing; the first of several equal ones.
 
-    Known keys are in rising order; or `order` (see key_order) says in which order they would be. Both halves of a key
-    are compared: two texts may well share the first 64 bits. Nothing is copied of the known keys.
+    Known keys are in ascending order, or `order` (see key_order) is the order that sorts them. Both halves of a key are
+    compared: two texts may share the first 64 bits. The known keys are not copied.
     """
     found = np.empty(len(wanted), dtype=np.int64)
     for start in range(0, len(wanted), ROWS_AT_ONCE):
@@ -82,7 +82,7 @@ def find_keys(known: Keys, wanted: Keys, *, order: npt.NDArray[np.uint32] | None
 
 
 def _find(known: Keys, wanted: Keys, order: npt.NDArray[np.uint32] | None) -> npt.NDArray[np.int64]:
-    """Binary search for all of them at once: each turn halves where every one of them can be."""
+    """Binary search for all wanted keys at once: each step halves the range of every one of them."""
     if not len(known):
         return np.full(len(wanted), -1, dtype=np.int64)
     low, high = np.zeros(len(wanted), dtype=np.int64), np.full(len(wanted), len(known), dtype=np.int64)
@@ -99,10 +99,10 @@ def _find(known: Keys, wanted: Keys, order: npt.NDArray[np.uint32] | None) -> np
 
 
 def key_order(keys: Keys) -> npt.NDArray[np.uint32]:
-    """Positions in rising order of the keys; equal keys stay in the order they came in.
+    """Positions in ascending order of the keys; equal keys keep their order.
 
-    Sorted part by part, each holding the keys from one range: sorting all at once would need as much memory again as
-    the keys themselves take. Keys are hashes, so the parts are about equal.
+    Sorts one range of keys after the other: sorting all at once would need as much memory again as the keys take.
+    Keys are hashes, so the ranges are about equally large.
     """
     parts = min(1 + len(keys) // ROWS_PER_SORT, 256)
     order = np.empty(len(keys), dtype=np.uint32)

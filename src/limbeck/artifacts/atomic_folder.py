@@ -31,7 +31,7 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
     """Why the artifact at `folder` cannot be reused for this key; None when it can."""
     _adopt_finished(folder, kind=kind, key=key)
     if not folder.exists():
-        return "going on where a stopped run left off" if _is_begun(_scratch_of(folder), key) else "not made yet"
+        return "continuing a stopped run" if _is_begun(_scratch_of(folder), key) else "not made yet"
     try:
         manifest = read_manifest(folder, kind=kind)
     except ArtifactMissing as error:
@@ -54,13 +54,13 @@ def _open_scratch(folder: Path, key: Key) -> Path:
         shutil.rmtree(scratch, ignore_errors=True)
         (scratch / WORK).mkdir(parents=True)
         (scratch / WORK / KEY_FILE).write_text(key.digest(), encoding="utf-8")
-    (scratch / MANIFEST).unlink(missing_ok=True)  # what is about to be written is no longer what it lists
+    (scratch / MANIFEST).unlink(missing_ok=True)  # its list of files is about to become outdated
     return scratch
 
 
 def _is_begun(scratch: Path, key: Key) -> bool:
-    mark = scratch / WORK / KEY_FILE
-    return mark.is_file() and mark.read_bytes() == key.digest().encode()
+    key_file = scratch / WORK / KEY_FILE
+    return key_file.is_file() and key_file.read_bytes() == key.digest().encode()
 
 
 def _put_in_place(scratch: Path, folder: Path) -> None:
@@ -75,7 +75,7 @@ def _put_in_place(scratch: Path, folder: Path) -> None:
 
 
 def _adopt_finished(folder: Path, *, kind: str, key: Key) -> None:
-    """Take a finished scratch folder that a run left behind which was killed just before the rename."""
+    """Use a finished scratch folder, left by a run that was killed just before the rename."""
     scratch = _scratch_of(folder)
     if not (scratch / MANIFEST).is_file():
         return

@@ -23,13 +23,13 @@ class Candidate:
 
     @cached_property
     def shipped_place(self) -> int | None:
-        """Which of the exports the copy that ships was made from, counted from 0: told by the file itself."""
+        """Index of the export that the shipped copy was made from; files are compared by hash."""
         shipped = file_digest(self.shipped.graph)
         digests = (file_digest(export.graph) for export in self.exports.values())
         return next((place for place, digest in enumerate(digests) if digest == shipped), None)
 
 
 def main_place(candidates: Sequence[Candidate]) -> int | None:
-    """The place of the one that people will use: the int8 file, or the student where there is none."""
+    """Index of the candidate that people will use: the int8 file, or else the student."""
     roles = [candidate.role for candidate in candidates]
     return next((roles.index(role) for role in MAIN_ROLES if role in roles), None)

@@ -1,4 +1,4 @@
-"""Which rows of the transfer text the student learns from, as an artifact; and what the teacher made of them."""
+"""The rows of the transfer text that the student is trained on, and statistics of the teacher's answers."""
 
 import json
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ChosenRows:
-    """`<part>.arrow` with the places of the rows that were chosen of each part, where it is not all of them;
-    chosen.json with how many; quality.json with what was found."""
+    """`<part>.arrow` with the positions of the chosen rows of each part, unless all rows were chosen; chosen.json with
+    the counts; quality.json with the statistics."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of the choice, not of what was counted on the way."""
+        """Of the choice, not of the statistics."""
         files = read_manifest(self.folder, kind="chosen").files
         return fingerprint_of(
             "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items() if name != QUALITY)
@@ -33,12 +33,12 @@ class ChosenRows:
 
     @cached_property
     def quality(self) -> dict[str, Any]:
-        """What stands in quality.json: for each part, numbers of what the teacher said of it."""
+        """The content of quality.json: for each part, statistics of the teacher's answers."""
         quality: dict[str, Any] = json.loads((self.folder / QUALITY).read_text(encoding="utf-8"))
         return quality
 
     def of(self, part: str, rows: Rows) -> Rows:
-        """The rows of this part that were chosen, in their order."""
+        """The chosen rows of this part, in their order."""
         path = self.folder / f"{part}.arrow"
         if not path.is_file():
             return rows
@@ -52,7 +52,7 @@ QUALITY = "quality.json"
 def save_chosen_rows(
     folder: Path, *, places: dict[str, Places | None], rows: dict[str, int], quality: dict[str, Any]
 ) -> None:
-    """Write the files of a choice into a scratch folder; None stands for all rows of a part."""
+    """Write the files of a choice into a scratch folder; None means all rows of a part."""
     for part, chosen in places.items():
         if chosen is None:
             continue

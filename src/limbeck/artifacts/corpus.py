@@ -14,7 +14,7 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Corpus:
-    """`<split>.arrow` for each split there is, and corpus.json: name, labels, language, pair, multi_label,
+    """`<split>.arrow` for each split, and corpus.json: name, labels, language, pair, multi_label,
     class_weights, findings."""
 
     folder: Path
@@ -26,7 +26,7 @@ class Corpus:
 
     @property
     def training_fingerprint(self) -> str:
-        """Of what training goes by: train, dev, classes and weights, language, pairs. Not of test, nor of findings."""
+        """Of what training depends on: train, dev, classes and weights, language, pairs. Not of test or findings."""
         files = read_manifest(self.folder, kind="corpus").files
         rows = [files[f"{split}.arrow"]["blake2b"] for split in ("train", "dev")]
         classes = [self.labels, self.is_multi_label, self.class_weights]
@@ -34,7 +34,7 @@ class Corpus:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What stands in corpus.json."""
+        """The content of corpus.json."""
         facts: dict[str, Any] = json.loads((self.folder / "corpus.json").read_text(encoding="utf-8"))
         return facts
 
@@ -60,19 +60,19 @@ class Corpus:
 
     @property
     def class_weights(self) -> list[float] | None:
-        """How much each class counts where labels are learned; None: all the same."""
+        """Weight of each class in losses on labels; None: all the same."""
         weights: list[float] | None = self.facts.get("class_weights")
         return weights
 
     @cached_property
     def splits(self) -> dict[str, Rows]:
-        """The splits that are there: train and dev always, test maybe."""
+        """The splits of this corpus: always train and dev, possibly test."""
         paths = {split: self.folder / f"{split}.arrow" for split in SPLITS}
         return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
 
     @property
     def judged_split(self) -> str:
-        """The split the report is about: test when there is one, else dev."""
+        """The split that the report is about: test if the corpus has one, else dev."""
         return "test" if "test" in self.splits else "dev"
 
 

@@ -1,4 +1,4 @@
-"""Telling a disk that is full or closed to us, which a user can mend, from a bug."""
+"""Turns disk errors that a user can fix (disk full, no permission) into user errors; other errors are bugs."""
 
 import errno
 import re
@@ -9,13 +9,13 @@ from pathlib import Path
 from limbeck.errors import DiskFull, LimbeckError, PathUnusable
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
-# safetensors and tokenizers raise their own errors with the system's words in them, numpy one without any number.
-SAYS_FULL = re.compile(
+# safetensors and tokenizers raise their own errors with the system's message inside, numpy one without an errno.
+FULL_MESSAGE = re.compile(
     r"no space left on device|quota exceeded|\(os error (28|122)\)|\d+ requested and \d+ written", re.I
 )
 REFUSED = {
     errno.EACCES,
-    errno.EEXIST,  # a file stands where a folder is needed
+    errno.EEXIST,  # there is a file where a folder is needed
     errno.EFBIG,
     errno.EIO,
     errno.EISDIR,
@@ -28,16 +28,16 @@ REFUSED = {
 
 @contextmanager
 def disk_errors_as_user_errors(place: Path, *, advice: str) -> Iterator[None]:
-    """Turn what the system refuses inside the block into DiskFull or PathUnusable; all else passes as it is.
+    """Turn errors of the file system inside the block into DiskFull or PathUnusable; others pass unchanged.
 
-    `place` is named where the system does not say which file it was.
+    The message names `place` if the system does not say which file it was.
     """
     try:
         yield
     except LimbeckError:
         raise
     except Exception as error:
-        # Of a copy or a rename the second name is the one that is written.
+        # For a copy or a rename, the second name is the one that is written.
         path = str(getattr(error, "filename2", None) or getattr(error, "filename", None) or place)
         if is_full(error):
             raise DiskFull(path=path) from error
@@ -47,17 +47,17 @@ def disk_errors_as_user_errors(place: Path, *, advice: str) -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error, or one that it came from, says that the disk is full."""
-    here: BaseException | None = error
-    while here is not None:
-        if (isinstance(here, OSError) and here.errno in FULL) or SAYS_FULL.search(str(here)):
+    """Whether an error, or one of its causes, says that the disk is full."""
+    current: BaseException | None = error
+    while current is not None:
+        if (isinstance(current, OSError) and current.errno in FULL) or FULL_MESSAGE.search(str(current)):
             return True
-        here = here.__cause__ or here.__context__
+        current = current.__cause__ or current.__context__
     return False
 
 
 def refuse_place(path: Path) -> None:
-    """Say what is wrong with the name of a file to write, before any work is done for it."""
+    """Raise PathUnusable if a file cannot be written there, before anything is computed for it."""
     if path.is_dir():
         raise PathUnusable(path=str(path), reason="it is a folder", advice="Give the name of a file.")
     if not path.parent.is_dir():

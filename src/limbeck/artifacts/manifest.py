@@ -1,4 +1,4 @@
-"""The manifest of an artifact: what made it, from what, and the size and hash of every file in it."""
+"""The manifest of an artifact: its kind, its key (what it was made from), and size and hash of every file in it."""
 
 import json
 import os
@@ -14,8 +14,8 @@ MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
-WORK = ".work"  # a stage's own half-finished state inside the scratch folder; never part of the artifact
-FORMATS = {  # raise a number when files change in a way that their reader would notice, or misread
+WORK = ".work"  # folder of a stage's unfinished state inside the scratch folder; never part of the artifact
+FORMATS = {  # raise a number when files change so that an older reader would fail on them or misread them
     "corpus": 2,
     "transfer": 1,
     "pretrained": 1,
@@ -102,7 +102,7 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
 
 
 def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe again.") -> Manifest:
-    """The manifest of an artifact of this kind. Raises if there is none, or if another version wrote it."""
+    """The manifest of an artifact of this kind. Raises if it is missing, or if another version wrote it."""
     try:
         raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         found_kind, found_format = str(raw["kind"]), int(raw["format"])
@@ -136,7 +136,7 @@ def _is_key(key: Key) -> bool:
 
 
 def faults_of(folder: Path, manifest: Manifest) -> list[str]:
-    """What is wrong with the files of an artifact, by its manifest; an empty list when all is well."""
+    """What is wrong with the files of an artifact, according to its manifest; an empty list if nothing is."""
     faults = []
     for name, facts in manifest.files.items():
         path = folder / name
@@ -149,11 +149,11 @@ def faults_of(folder: Path, manifest: Manifest) -> list[str]:
     return faults
 
 
-SUFFIXES = {".json", ".txt", ".model", ".safetensors"}  # of what is read of a Hugging Face folder
+SUFFIXES = {".json", ".txt", ".model", ".safetensors"}  # of the files that are read from a Hugging Face folder
 
 
 def checkpoint_fingerprint(checkpoint: str) -> str:
-    """Of the files of a folder; a package or a hub model goes by its name, so that reuse needs no hub."""
+    """Of the files of a folder; a package or hub model is identified by its name, so that reuse needs no hub."""
     folder = Path(checkpoint).expanduser()
     if not folder.is_dir():
         return checkpoint

@@ -1,4 +1,4 @@
-"""Arrow files mapped into memory: columns as views of the file, and pages given back once they were read."""
+"""Memory-mapped Arrow files: columns are views of the file, and pages are released after reading."""
 
 import mmap
 import os
@@ -16,14 +16,14 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class MappedTable:
-    """A table whose columns lie in a file."""
+    """A table whose columns are views of a file."""
 
     table: pa.Table
     region: mmap.mmap
     handle: int  # of the open file
 
     def release(self) -> None:
-        """Give back the memory of what was read so far; it comes from the file again when it is read again.
+        """Release the memory of all pages read so far; they are read from the file again when needed.
 
         Without this, the pages that were read count as this process's memory until others need the space.
         """
@@ -31,7 +31,7 @@ class MappedTable:
 
 
 def map_table(path: Path) -> MappedTable:
-    """The Arrow file, of which nothing is read yet. Raises pa.ArrowInvalid if it is none."""
+    """The Arrow file, of which nothing is read yet. Raises pa.ArrowInvalid if it is not one."""
     handle = os.open(path, os.O_RDONLY)
     try:
         if not os.fstat(handle).st_size:
@@ -46,10 +46,10 @@ def map_table(path: Path) -> MappedTable:
 
 
 def read_texts(file: MappedTable, name: str, positions: npt.NDArray[np.integer[Any]]) -> list[str]:
-    """Texts from anywhere in a column of large strings, each read from the file by itself.
+    """Texts at any positions of a column of large strings, each read from the file by itself.
 
-    To look at one through the map would bring the piece of the file around it into memory, up to two megabytes on
-    today's Linux: some hundred texts, and it is the whole file.
+    Reading one through the map would load the part of the file around it into memory, up to two megabytes on today's
+    Linux: a few hundred texts would load the whole file.
     """
     chunks = file.table[name].chunks
     ends = np.cumsum([len(chunk) for chunk in chunks], dtype=np.int64)
@@ -57,11 +57,11 @@ def read_texts(file: MappedTable, name: str, positions: npt.NDArray[np.integer[A
     starts = [[buffer.address - origin for buffer in chunk.buffers()[1:]] for chunk in chunks]
     texts = []
     for position, number in zip(positions.tolist(), np.searchsorted(ends, positions, side="right"), strict=True):
-        offsets, letters = starts[number]
+        offsets, characters = starts[number]
         place = position - int(ends[number]) + len(chunks[number])
         begin, end = struct.unpack("<qq", os.pread(file.handle, 16, offsets + 8 * place))
-        # Where all texts are empty there are no letters in the file, and nothing to point to.
-        texts.append(os.pread(file.handle, end - begin, letters + begin).decode("utf-8") if end > begin else "")
+        # If all texts are empty, the file has no character data, and the buffer has no address.
+        texts.append(os.pread(file.handle, end - begin, characters + begin).decode("utf-8") if end > begin else "")
     return texts
 
 
@@ -89,8 +89,8 @@ class Matrix:
             found[inside] = view[places[inside] - (self._ends[number] - len(view))]
         return found
 
-    def whole(self) -> npt.NDArray[Any]:
-        """(rows, width): all of it; a view where the file holds it in one piece."""
+    def read_all(self) -> npt.NDArray[Any]:
+        """(rows, width): all rows; a view if the file has them in one chunk."""
         if len(self._views) == 1:
             return self._views[0]
         return np.concatenate(self._views) if self._views else np.zeros((0, self.width), dtype=self.dtype)
@@ -104,7 +104,7 @@ def list_column(matrix: npt.NDArray[Any]) -> pa.FixedSizeListArray:
 def take_rows(table: pa.Table, positions: Sequence[int] | npt.NDArray[np.integer[Any]]) -> pa.Table:
     """The rows at these positions, in this order.
 
-    Arrow itself would first copy a column of several chunks into one: here each chunk is asked for its own rows.
+    Arrow itself would first copy all chunks of a column into one: here rows are taken from each chunk separately.
     """
     places = np.asarray(positions, dtype=np.int64)
     batches = table.to_batches()

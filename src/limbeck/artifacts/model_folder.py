@@ -9,13 +9,13 @@ from limbeck.artifacts.manifest import faults_of, read_manifest
 from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
-README = "README.md"  # for people: it comes after the numbers, stands in no manifest, and may be changed
+README = "README.md"  # for people: written after evaluation, listed in no manifest, may be edited
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
 
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What stands in model.json: all the runtime needs to know besides graph and tokenizer."""
+    """The content of model.json: all that the runtime needs in addition to graph and tokenizer."""
 
     name: str
     kind: str  # of the student: "bilstm", "transformer" …
@@ -26,9 +26,9 @@ class ModelFacts:
     max_length: int
     parameters: int
     parameters_without_embeddings: int
-    multi_label: bool = False  # a row may have several labels: each logit goes through a sigmoid of its own
-    tokenizer: Literal["words", "framed"] = "words"  # a StudentTokenizer, or a FramedTokenizer: special tokens around
-    temperature: float = 1.0  # logits are divided by it before they become probabilities; labels are the same at any
+    multi_label: bool = False  # a row may have several labels: sigmoid of each logit instead of softmax
+    tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
+    temperature: float = 1.0  # logits are divided by it before softmax or sigmoid; it does not change labels
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ModelFolder:
     @property
     def graph(self) -> Path:
         """The ONNX file. Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs also pair_ids and
-        pair_lengths, or type_ids where a pair is one row of tokens. Output: logits (rows, classes)."""
+        pair_lengths, or type_ids if a pair is one sequence of tokens. Output: logits (rows, classes)."""
         return self.folder / GRAPH
 
     @property
@@ -49,17 +49,17 @@ class ModelFolder:
         return self.folder / TOKENIZER
 
     def facts(self) -> ModelFacts:
-        """What stands in model.json."""
+        """The content of model.json."""
         return ModelFacts(**json.loads((self.folder / CARD).read_text(encoding="utf-8")))
 
     def size_mb(self) -> float:
-        """All files of the folder but what is written for people, in millions of bytes."""
+        """All files of the folder except README.md, in millions of bytes."""
         files = [path for path in self.folder.rglob("*") if path.is_file() and not path.name.startswith(README)]
         return sum(path.stat().st_size for path in files) / 1e6
 
 
 def open_model(folder: Path) -> ModelFolder:
-    """The model in this folder. Raises if there is none, if it is damaged, or if a newer Limbeck wrote it."""
+    """The model in this folder. Raises if it has none, if it is damaged, or if a newer Limbeck wrote it."""
     manifest = read_manifest(folder, kind="model", advice=_advice(folder))
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)
@@ -67,7 +67,7 @@ def open_model(folder: Path) -> ModelFolder:
 
 
 def _advice(folder: Path) -> str:
-    """Where to find a model, for someone who gave this folder: in it, if it is a run or a folder of models."""
+    """Which folder to give instead of this one: the models in it, if it is a run or a folder of models."""
     inside = sorted(card.parent for place in ("*", "models/*") for card in folder.glob(f"{place}/{CARD}"))
     return f"Give the folder of one model: {some(inside)}." if inside else ADVICE
 

@@ -10,7 +10,7 @@ from limbeck.artifacts.manifest import read_manifest
 
 @dataclass(frozen=True)
 class PretrainedFolder:
-    """Weights, config and tokenizer as save_pretrained writes them, and how the guesses got better."""
+    """Weights, config and tokenizer as save_pretrained writes them, and history.json."""
 
     folder: Path
 
@@ -21,6 +21,6 @@ class PretrainedFolder:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """An entry for each epoch, the first for what was before: held_back_loss and held_back_accuracy; the loss."""
+        """One entry per epoch, and a first one from before training: held_back_loss, held_back_accuracy, loss."""
         history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
         return history

@@ -34,7 +34,7 @@ class Report:
 
 
 def open_report(folder: Path) -> Report:
-    """The report in this folder. Raises if there is none, if it is damaged, or if another version wrote it."""
+    """The report in this folder. Raises if it has none, if it is damaged, or if another version wrote it."""
     manifest = read_manifest(folder, kind="report", advice="Run the recipe to its end: `limbeck run RECIPE`.")
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)

@@ -1,4 +1,4 @@
-"""Rows: an id, a text, maybe a second text, maybe a label; kept as one Arrow table."""
+"""Rows: an id, a text, possibly a second text, possibly a label; stored as one Arrow table."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -35,7 +35,7 @@ class Rows:
         pairs: Sequence[str] | None = None,
         labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     ) -> "Rows":
-        """Rows from columns of equal length; labels of several classes a row are (rows, classes) of 0 and 1."""
+        """Rows from columns of equal length; labels of multi-label rows are (rows, classes) of 0 and 1."""
         columns = {"id": pa.array(ids, pa.string()), "text": pa.array(texts, pa.large_string())}
         if pairs is not None:
             columns["pair"] = pa.array(pairs, pa.large_string())
@@ -63,7 +63,7 @@ class Rows:
 
     @cached_property
     def labels(self) -> npt.NDArray[np.int64]:
-        """(rows) class numbers; with several labels a row (rows, classes) of 0 and 1. NO_LABEL where a row has none."""
+        """(rows) class numbers; multi-label: (rows, classes) of 0 and 1. NO_LABEL if a row has no label."""
         column = self.table["label"].combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
             return np.asarray(column.flatten().to_numpy(), dtype=np.int64).reshape(-1, column.type.list_size)
@@ -87,7 +87,7 @@ class Rows:
 
     @property
     def characters(self) -> npt.NDArray[np.int64]:
-        """(rows): length of the text, and of the second one with it."""
+        """(rows): characters of the text, plus those of the second text."""
         lengths = np.zeros(len(self), dtype=np.int64)
         for name in ("text", "pair") if self.is_pair else ("text",):
             lengths += pc.utf8_length(self.table[name]).to_numpy()
@@ -98,7 +98,7 @@ class Rows:
         return Rows(take_rows(self.table, positions))
 
     def texts_at(self, positions: npt.NDArray[np.integer[Any]]) -> tuple[list[str], list[str] | None]:
-        """Texts and second texts at these positions, wherever they are; of a file nothing else is read."""
+        """Texts and second texts at these positions; nothing else is read from the file."""
         return self._at("text", positions), self._at("pair", positions) if self.is_pair else None
 
     def _at(self, name: str, positions: npt.NDArray[np.integer[Any]]) -> list[str]:
@@ -107,13 +107,13 @@ class Rows:
         return list(take_rows(self.table.select([name]), positions)[name].to_pylist())
 
     def slices(self, size: int) -> Iterator["Rows"]:
-        """The rows in their order, so many at a time; nothing is copied, and nothing kept of a slice that is done."""
+        """The rows in order, `size` at a time; nothing is copied, and the memory of a finished slice is released."""
         for start in range(0, len(self), size):
             yield Rows(self.table.slice(start, size))
             self.release()
 
     def release(self) -> None:
-        """Give back the memory of what was read of the file, where there is one; see MappedTable."""
+        """Release the memory of the pages read so far, if the rows come from a file; see MappedTable."""
         if self._file is not None:
             self._file.release()
 
@@ -135,13 +135,13 @@ class Rows:
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
-    """All rows of several tables, one after the other. Rows without labels go with rows of whatever labels."""
+    """All rows of several tables, one after the other. Unlabelled rows can be joined with rows of any label type."""
     widths = [kind.list_size for part in parts if pa.types.is_fixed_size_list(kind := part.table["label"].type)]
     return Rows(pa.concat_tables([_with_label_sets(part.table, max(widths, default=0)) for part in parts]))
 
 
 def _with_label_sets(table: pa.Table, width: int) -> pa.Table:
-    """The table with a set of labels for each row, if others have one; it can only be a table without labels."""
+    """The table with a multi-label column of this width, as the other tables have; its rows have no labels."""
     if not width or pa.types.is_fixed_size_list(table["label"].type):
         return table
     sets = _label_sets(np.full((table.num_rows, width), NO_LABEL))
@@ -162,7 +162,7 @@ def content_keys(texts: Sequence[str], pairs: Sequence[str] | None = None) -> np
 
 
 def content_key(text: str, pair: str | None = None) -> bytes:
-    """The length goes in front of the text, so that ("ab", "c") and ("a", "bc") differ."""
+    """Hash of text and second text. The text's length goes first, so that ("ab", "c") and ("a", "bc") differ."""
     body = text.encode("utf-8", "surrogatepass")
     digest = blake2b(len(body).to_bytes(8, "little") + body, digest_size=KEY_BYTES)
     if pair is not None:
@@ -171,15 +171,15 @@ def content_key(text: str, pair: str | None = None) -> bytes:
 
 
 def folded_key(text: str, pair: str | None = None) -> bytes:
-    """The hash under which texts that differ only in case, white space or width are the same."""
+    """A hash that is equal for texts that differ only in case, white space or character width."""
     return content_key(folded(text), None if pair is None else folded(pair))
 
 
 def draw_order(seed: int, row_id: str) -> bytes:
-    """The place of a row in the seeded random order."""
+    """The sort key of a row in the seeded random order."""
     return blake2b(f"{seed}:{row_id}".encode(), digest_size=16).digest()
 
 
 def runtime_rows(rows: Rows) -> list[str | tuple[str, str]]:
-    """The rows as a classifier takes them: texts, or pairs of texts."""
+    """The rows as a classifier expects them: texts, or pairs of texts."""
     return list(rows.texts) if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))

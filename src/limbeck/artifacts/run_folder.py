@@ -1,4 +1,4 @@
-"""The folder of a run: where its artifacts are, who is working in it, and run.json with what happened."""
+"""The folder of a run: its artifacts, a lock, and run.json with what was built and how long it took."""
 
 import fcntl
 import json
@@ -50,7 +50,7 @@ class Run:
 
 @dataclass
 class RunFolder:
-    """A run on disk, open for work."""
+    """A run on disk, locked for writing."""
 
     folder: Path
     reporter: Reporter
@@ -85,7 +85,7 @@ class RunFolder:
         self.save()
 
     def keep_only(self, place: str, names: Collection[str]) -> None:
-        """Remove artifacts at `place` that the recipe does not ask for any more: they would pass for new ones."""
+        """Remove artifacts at `place` that the recipe no longer asks for: they would look like current ones."""
         for folder in sorted(path.parent for path in (self.folder / place).glob(f"*/{MANIFEST}")):
             if folder.name not in names:
                 self.reporter.stage(f"{place}/{folder.name}", "not asked for: removed")
@@ -98,7 +98,7 @@ class RunFolder:
         self.write("run.json", json.dumps({**self.facts, "stages": self.stages}, indent=1))
 
     def write(self, name: str, text: str) -> None:
-        """Write a file of the run in one step: if the disk is full, the former file is still there."""
+        """Write a file of the run in one step: if the disk is full, the previous file is still there."""
         scratch = self.folder / f"{name}.partial"
         scratch.write_text(text, encoding="utf-8")
         scratch.rename(self.folder / name)
@@ -128,23 +128,23 @@ def report_of(run: Path) -> Report:
         raise ArtifactMissing(folder=run, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
     if not (run / "report").exists():
         reached = [name for name in _earlier_stages(run) if (run / name).exists()]
-        reason = f"it has come as far as {reached[-1]}" if reached else "nothing has been built yet"
+        reason = f"it stopped after {reached[-1]}" if reached else "nothing has been built yet"
         raise ArtifactMissing(
-            folder=run, kind="finished run", reason=reason, advice=f"Go on with: limbeck run {in_shell(run)}"
+            folder=run, kind="finished run", reason=reason, advice=f"Continue with: limbeck run {in_shell(run)}"
         )
     if earlier := made_after_report(run):
         reason = f"its report is older than what it is about ({some(earlier)})"
-        advice = f"Go on with: limbeck run {in_shell(run)}"
+        advice = f"Continue with: limbeck run {in_shell(run)}"
         raise ArtifactMissing(folder=run, kind="finished run", reason=reason, advice=advice)
     return open_report(run / "report")
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that holds other files: artifacts would replace those of the same name."""
+    """Refuse a folder with other files in it: artifacts would replace those of the same name."""
     if not folder.is_dir() or any((folder / name).exists() for name in (LOCK, "run.json")):
         return
     if found := sorted(path.name for path in folder.iterdir()):
-        reason = f"it holds no run, but other things ({some(found)})"
+        reason = f"it is not a run, and has other files in it ({some(found)})"
         raise PathUnusable(path=str(folder), reason=reason, advice="Give a new or an empty folder with --out.")
 
 

@@ -1,4 +1,4 @@
-"""A trained student as an artifact: a Hugging Face folder with tokenizer, history and a few facts beside it."""
+"""A trained student as an artifact: a Hugging Face folder with tokenizer, training history and facts."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ LOSSES = "losses.json"
 
 @dataclass(frozen=True)
 class StudentFacts:
-    """What export and report need to know of a student."""
+    """What export and report need to know about a student."""
 
     name: str  # the variant: "bilstm", or "bilstm-alone" for the baseline
     kind: str
@@ -28,19 +28,19 @@ class StudentFacts:
     best_epoch: int
     dev_accuracy: float
     multi_label: bool = False  # whether a row may have several labels
-    dev_score: float | None = None  # what the best epoch and seed are chosen by, where it is not the accuracy
-    tokenizer: Literal["words", "framed"] = "words"  # a StudentTokenizer, or a FramedTokenizer: special tokens around
+    dev_score: float | None = None  # what the best epoch and seed are chosen by, if not the accuracy
+    tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
 
     @property
     def chosen_by(self) -> float:
-        """What the best seed is chosen by: the dev score, which is the accuracy where a row has one label."""
+        """What the best seed is chosen by: the dev score, which for single-label rows is the accuracy."""
         return self.dev_accuracy if self.dev_score is None else self.dev_score
 
 
 @dataclass(frozen=True)
 class StudentFolder:
     """config.json, model.safetensors, tokenizer.json and tokenizer_config.json, student.json, history.json, and
-    losses.json: for each training the curve of every term of its objective."""
+    losses.json: for each training stage the curve of every term of its objective."""
 
     folder: Path
 
@@ -51,7 +51,7 @@ class StudentFolder:
 
     @cached_property
     def facts(self) -> StudentFacts:
-        """What stands in student.json."""
+        """The content of student.json."""
         return StudentFacts(**json.loads((self.folder / "student.json").read_text(encoding="utf-8")))
 
     @cached_property
@@ -62,7 +62,7 @@ class StudentFolder:
 
     @cached_property
     def points(self) -> list[list[dict[str, float]]]:
-        """For each training the points of its curves: the step, and every loss over the steps up to it."""
+        """For each training stage, the points of its curves: the step, and every loss over the steps up to it."""
         points: list[list[dict[str, float]]] = json.loads((self.folder / LOSSES).read_text(encoding="utf-8"))
         return points
 

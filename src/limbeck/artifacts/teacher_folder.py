@@ -1,4 +1,4 @@
-"""A teacher as an artifact, whatever its kind: the files that decide its answers, and teacher.json about it."""
+"""A teacher of any kind as an artifact: the files that its answers depend on, and teacher.json with facts about it."""
 
 import json
 from collections.abc import Mapping
@@ -11,48 +11,48 @@ from limbeck.artifacts.model_folder import GRAPH
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
 MEAN = "mean_encoder"  # the model_type of limbeck.models.mean_encoder
-BESIDE_ANSWERS = ("history.json", "teacher.json")  # files about how it came about, not about what it answers
-ANSWERS = "answers.arrow"  # of a teacher that is a file: content key → logits, see limbeck.artifacts.answers
+NOT_IN_FINGERPRINT = ("history.json", "teacher.json")  # files that its answers do not depend on
+ANSWERS = "answers.arrow"  # of a file teacher: content key → logits, see limbeck.artifacts.answers
 
 
 @dataclass(frozen=True)
 class TeacherFacts:
-    """What labelling and the report need to know of a teacher. A file or an ensemble has no weights of its own."""
+    """What labelling and the report need to know about a teacher. A file or an ensemble has no weights of its own."""
 
     name: str  # the checkpoint or file it came from
     labels: list[str]
-    dev_accuracy: float | None  # None where it was not judged by itself: an ensemble, a file without dev rows
-    kind: str = "encoder"  # of the recipe: a row of limbeck.teacher.kinds
-    dev_skill: float | None = None  # how far above guessing, see limbeck.training.skill; None where dev has no answers
-    dev_rows: int | None = None  # dev rows it was judged on
+    dev_accuracy: float | None  # None if it was not evaluated by itself: an ensemble, a file without dev rows
+    kind: str = "encoder"  # as in the recipe: a row of limbeck.teacher.kinds
+    dev_skill: float | None = None  # how far above chance, see limbeck.training.skill; None without answers for dev
+    dev_rows: int | None = None  # dev rows it was evaluated on
     multi_label: bool = False
     max_length: int | None = None
     long_texts: str = "head"
     head_share: float = 0.25
-    precision: str | None = None  # what it computed in, and will be asked in: "fp32", "bf16"; exported, maybe "int8"
+    precision: str | None = None  # of training and inference: "fp32", "bf16"; if exported, possibly "int8"
     parameters: int | None = None
     parameters_without_embeddings: int | None = None
     members: dict[str, str] = field(default_factory=dict)  # of an ensemble: name → fingerprint
-    weights: list[float] = field(default_factory=list)  # of an ensemble: how much each member counts; they sum to 1
+    weights: list[float] = field(default_factory=list)  # of an ensemble: the weight of each member; they sum to 1
     combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
-    texts_per_call: int | None = None  # that it is asked for at most, each call kept by itself; None: any number
+    texts_per_call: int | None = None  # upper limit; the answers of each call are stored separately; None: any number
 
 
 @dataclass(frozen=True)
 class TeacherFolder:
     """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. A student: the
-    files of its folder, or of the exported model. A function: custom.json. Always teacher.json, and history.json where
-    something was trained."""
+    files of its folder, or of the exported model. A function: custom.json. Always teacher.json; history.json if it was
+    trained."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of all that decides about its answers: the same answers have the same fingerprint.
+        """Of everything that its answers depend on: the same answers have the same fingerprint.
 
         Weights, config and tokenizer, how much of a text is read and which part, and the precision; or the answers of a
-        file; or the members of an ensemble and how they are combined. Of a student also the classes in the order in
-        which it is made to answer: its own files have them in its own.
+        file; or the members of an ensemble and how they are combined. For a student also the order of the classes in
+        its answers: its own files have them in the order of the run it comes from.
         """
         manifest = read_manifest(self.folder, kind="teacher")
         return fingerprint_of_teacher({name: entry["blake2b"] for name, entry in manifest.files.items()}, self.facts)
@@ -64,28 +64,28 @@ class TeacherFolder:
 
     @property
     def is_encoder(self) -> bool:
-        """Whether it has states of tokens, word pieces and a vector for each word."""
+        """Whether it is an encoder, with hidden states of tokens, word pieces and word embeddings."""
         return self.facts.kind == "encoder"
 
     @property
     def is_exported(self) -> bool:
-        """Whether it is a student in the form that ships, which runs without PyTorch."""
+        """Whether it is an exported student, which runs without PyTorch."""
         return self.facts.kind == "student" and (self.folder / GRAPH).is_file()
 
     @property
-    def is_weighable(self) -> bool:
-        """Whether it can be run, and so has a size and a speed; of the others only the answers are known."""
+    def is_runnable(self) -> bool:
+        """Whether it can be run, and so has a size and a speed; of other kinds only the answers are known."""
         return self.facts.kind in ("encoder", "student")
 
     @property
     def hidden_size(self) -> int:
-        """Width of an encoder's states."""
+        """Width of an encoder's hidden states."""
         config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
         return int(next(config[name] for name in NAMES_OF_WIDTH if name in config))
 
     @property
     def reads_apart(self) -> bool:
-        """Whether it is an encoder that reads the two texts of a pair one by one."""
+        """Whether it is an encoder that reads the two texts of a pair separately."""
         config = self.folder / "config.json"
         return self.is_encoder and json.loads(config.read_text(encoding="utf-8")).get("model_type") == TWIN
 
@@ -95,8 +95,8 @@ class TeacherFolder:
 
 
 def fingerprint_of_teacher(files: Mapping[str, object], facts: TeacherFacts) -> str:
-    """Of the digests of its files, by name, and of what the facts say about how it answers."""
-    named = [f"{name} {digest}" for name, digest in files.items() if name not in BESIDE_ANSWERS]
+    """Of the digests of its files, by name, and of the facts that its answers depend on."""
+    named = [f"{name} {digest}" for name, digest in files.items() if name not in NOT_IN_FINGERPRINT]
     reading: list[object] = [facts.max_length, facts.precision]
     if facts.long_texts != "head":
         reading += [facts.long_texts, facts.head_share]

@@ -1,4 +1,4 @@
-"""Teacher labels as an artifact of a run: logits, and maybe features, by row id."""
+"""Teacher labels as an artifact of a run: logits, and possibly features, by row id."""
 
 import json
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ Ids: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
 @dataclass(frozen=True)
 class TeacherLabels:
-    """`labels.arrow` (id, logits), maybe features.arrow (id, features), labels.json (teacher, rows, how many of each
-    split have no label) and asking.json (how many texts had to be asked, and how long it took)."""
+    """`labels.arrow` (id, logits), possibly features.arrow (id, features), labels.json (teacher, rows, unlabelled rows
+    of each split) and asking.json (how many texts the teacher was run on, and how long it took)."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of what the teacher said; how long that took is left out of it."""
+        """Of the teacher's answers, not of how long they took."""
         files = read_manifest(self.folder, kind="labels").files
         return fingerprint_of(
             "\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items() if name != ASKING)
@@ -40,17 +40,17 @@ class TeacherLabels:
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """The contents of labels.json."""
+        """The content of labels.json."""
         return _read_json(self.folder / FACTS)
 
     @cached_property
     def asking(self) -> dict[str, Any]:
-        """The contents of asking.json."""
+        """The content of asking.json."""
         return _read_json(self.folder / ASKING)
 
     @property
     def has_features(self) -> bool:
-        """Whether features were kept."""
+        """Whether features were stored."""
         return (self.folder / FEATURES).is_file()
 
     @cached_property
@@ -73,16 +73,16 @@ class TeacherLabels:
         """(rows, width): features in the order of `ids`, and only those are read. Raises as `for_rows` does."""
         return self._read(self._features, ids)
 
-    def _read(self, kept: "_ById", ids: Ids) -> npt.NDArray[Any]:
-        places = kept.places(ids)
+    def _read(self, column: "_ById", ids: Ids) -> npt.NDArray[Any]:
+        places = column.places(ids)
         if (places < 0).any():
             missing = [str(ids[row]) for row in np.flatnonzero(places < 0).tolist()]
             raise LabelsDoNotCover(labels=self.folder, missing=missing, total=len(ids))
-        return kept.at(places)
+        return column.at(places)
 
 
 class _ById:
-    """A column of number lists in a file, found by the ids beside it."""
+    """A column of number lists in a file, looked up by the file's id column."""
 
     def __init__(self, file: MappedTable, *, column: str, dtype: npt.DTypeLike) -> None:
         self._file = file
@@ -98,13 +98,13 @@ class _ById:
         """Row of the file for each id, -1 where it has none."""
         names = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, pa.string())
         wanted = names if isinstance(names, pa.ChunkedArray) else pa.chunked_array([names])
-        places = self._run(wanted)
+        places = self._consecutive(wanted)
         if places is None:
             places = self._index.places(wanted)
         self._file.release()
         return places
 
-    def _run(self, wanted: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+    def _consecutive(self, wanted: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
         """Places of ids that are in the file one after the other, in this order, as they most often are; else None."""
         if not len(wanted):
             return np.zeros(0, dtype=np.int64)
@@ -180,7 +180,7 @@ def _hashes(ids: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 
 class LabelsWriter:
-    """Writes the labels of one window of rows after the other into a scratch folder; used in a `with` statement."""
+    """Writes labels into a scratch folder, one window of rows at a time; used in a `with` statement."""
 
     def __init__(self, folder: Path, *, classes: int, width: int | None = None) -> None:
         self._closing = ExitStack()
@@ -203,7 +203,7 @@ class LabelsWriter:
         self._labels.write_table(pa.table({"id": names, "logits": list_column(logits.astype(np.float32, copy=False))}))
         if self._features and features is not None:
             self._features.write_table(pa.table({"id": names, "features": list_column(features)}))
-        pa.default_memory_pool().release_unused()  # else the windows before this one seem to be still in memory
+        pa.default_memory_pool().release_unused()  # otherwise earlier windows still count as memory in use
 
 
 def save_teacher_labels(
@@ -214,7 +214,7 @@ def save_teacher_labels(
     facts: dict[str, Any],
     features: npt.NDArray[np.float16] | None = None,
 ) -> None:
-    """Write the files of labels that are in memory into a scratch folder, rows in the order of ids."""
+    """Write labels that are in memory into a scratch folder, rows in the order of `ids`."""
     width = features.shape[1] if features is not None else None
     with LabelsWriter(folder, classes=logits.shape[1], width=width) as labels:
         labels.write(ids, logits, features)

@@ -1,4 +1,4 @@
-"""Transfer text as an artifact: unlabelled rows, and the numbers of how they were gathered."""
+"""Transfer text as an artifact: unlabelled rows, and statistics of how they were gathered."""
 
 import json
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ TIMES = {"seconds", "rows_per_second"}
 
 @dataclass(frozen=True)
 class TransferText:
-    """`transfer.arrow` and quality.json; where the rows are copies, also sources.arrow."""
+    """`transfer.arrow` and quality.json; if the rows are copies, also sources.arrow."""
 
     folder: Path
 
     @property
     def fingerprint(self) -> str:
-        """Of the rows and of what was counted, but not of how long it took."""
+        """Of the rows and of the counts, but not of how long it took."""
         counted = json.dumps(without_times(self.quality), sort_keys=True, ensure_ascii=False)
         return fingerprint_of(f"{self.training_fingerprint} {counted}")
 
@@ -41,12 +41,12 @@ class TransferText:
     @cached_property
     def sources(self) -> pa.Table | None:
         """(id, source, changes) in the order of the rows: the id of the row that each is a copy of, and how many words
-        each method changed; None: they are no copies."""
+        each method changed; None: they are not copies."""
         return map_table(self.folder / SOURCES).table if (self.folder / SOURCES).is_file() else None
 
     @cached_property
     def quality(self) -> dict[str, Any]:
-        """What stands in quality.json: rows read, cut, dropped and kept."""
+        """The content of quality.json: rows read, cut, dropped and kept."""
         quality: dict[str, Any] = json.loads((self.folder / "quality.json").read_text(encoding="utf-8"))
         return quality
 

@@ -1,4 +1,4 @@
-"""The student's vocabulary as an artifact: tokenizer.json and where the word vectors start."""
+"""The student's vocabulary as an artifact: tokenizer.json and the initial word vectors."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ VECTORS = "vectors.npy"
 
 @dataclass(frozen=True)
 class VocabularyFolder:
-    """tokenizer.json, vectors.npy unless vectors start at random, vocabulary.json."""
+    """tokenizer.json, vocabulary.json, and vectors.npy unless vectors are initialised at random."""
 
     folder: Path
 
@@ -26,17 +26,17 @@ class VocabularyFolder:
 
     @property
     def tokenizer(self) -> Path:
-        """The tokenizer that training and serving share."""
+        """The tokenizer, for training and for serving."""
         return self.folder / "tokenizer.json"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What stands in vocabulary.json: size, width, where the vectors came from, how many words had one."""
+        """The content of vocabulary.json: size, width, where the vectors come from, how many words had one."""
         facts: dict[str, Any] = json.loads((self.folder / "vocabulary.json").read_text(encoding="utf-8"))
         return facts
 
     def vectors(self) -> npt.NDArray[np.float32] | None:
-        """(tokens, width), or None when they start at random."""
+        """(tokens, width), or None if they are initialised at random."""
         path = self.folder / VECTORS
         return np.load(path, allow_pickle=False) if path.is_file() else None
 

@@ -163,7 +163,7 @@ class ChangedCopies(NamedTuple):
     def load(cls, path: Path) -> "ChangedCopies":
         table = map_table(path).table
         keys, changes = Matrix(table["key"], dtype=np.uint64), Matrix(table["changes"], dtype=np.int32)
-        return cls(table, table["source"].to_numpy(), keys.whole(), changes.whole())
+        return cls(table, table["source"].to_numpy(), keys.read_all(), changes.read_all())
 
 
 def write_kept(copies: pa.Table, verdicts: Verdicts, originals: Rows, scratch: Path) -> Rows:

@@ -1,4 +1,4 @@
-"""How good models are: what they answer on held-out rows, and the numbers made of it.
+"""How good models are: their answers on held-out rows, and metrics of these answers.
 
 Reads:  Corpus, TeacherLabels, exported models
 Writes: nothing; `limbeck.pipeline.evaluation` puts its numbers into the Report

@@ -1,4 +1,4 @@
-"""What the teacher and every exported model say about the judged rows."""
+"""The answers of the teacher and of every exported model on the judged rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ ROWS_PER_CALL = 2048  # so that the bar moves
 
 @dataclass(frozen=True)
 class ModelAnswers:
-    """What one model, in one copy per seed, said about judged rows."""
+    """The logits of one model on the judged rows, one copy of the model per seed."""
 
-    labels: metrics.Ints  # (rows), the true ones; with several labels a row (rows, classes) of 0 and 1
+    labels: metrics.Ints  # (rows), the true ones; multi-label: (rows, classes) of 0 and 1
     logits: npt.NDArray[np.float32]  # (seeds, rows, classes)
-    temperatures: tuple[float, ...] | None = None  # one per seed, as the files have it; a teacher has none
-    shipped_place: int | None = 0  # which of the seeds ships, counted from 0; None: none of them
+    temperatures: tuple[float, ...] | None = None  # one per seed, as stored in the exports; None for a teacher
+    shipped_place: int | None = 0  # index of the seed that ships; None: none of them
 
     @property
     def is_multi_label(self) -> bool:
@@ -48,12 +48,12 @@ class ModelAnswers:
 
     @cached_property
     def predicted(self) -> metrics.Ints:
-        """(seeds, rows): class numbers; with several labels a row (seeds, rows, classes) of 0 and 1."""
+        """(seeds, rows): class numbers; multi-label: (seeds, rows, classes) of 0 and 1."""
         return predicted(self.logits, multi_label=self.is_multi_label)
 
     @cached_property
     def correct(self) -> metrics.Bools:
-        """(seeds, rows): whether a row is right, in every label."""
+        """(seeds, rows): whether the prediction is correct, in every label."""
         return np.stack([metrics.rows_equal(of_seed, self.labels) for of_seed in self.predicted])
 
     @cached_property
@@ -68,7 +68,7 @@ class ModelAnswers:
 
     @cached_property
     def calibrated(self) -> metrics.Floats:
-        """(seeds, rows, classes): at the temperatures of the files, as these give them; a teacher's at 1."""
+        """(seeds, rows, classes): at the temperatures of the exports; for a teacher at 1."""
         if self.temperatures is None:
             return self.probabilities
         scaled = self.logits / np.array(self.temperatures, dtype=np.float32)[:, np.newaxis, np.newaxis]
@@ -76,12 +76,12 @@ class ModelAnswers:
 
     @cached_property
     def confidence(self) -> metrics.Floats:
-        """(seeds, rows): how probable the answer is that was given, by the calibrated probabilities."""
+        """(seeds, rows): the calibrated probability of the prediction."""
         return calibration.confidence(self.calibrated, multi_label=self.is_multi_label)
 
     @cached_property
     def shipped(self) -> "ModelAnswers | None":
-        """Those of the seed that ships."""
+        """The answers of the seed that ships."""
         if self.shipped_place is None:
             return None
         seed = slice(self.shipped_place, self.shipped_place + 1)
@@ -89,29 +89,29 @@ class ModelAnswers:
         return ModelAnswers(labels=self.labels, logits=self.logits[seed], temperatures=temperatures)
 
     def at(self, places: metrics.Ints) -> "ModelAnswers":
-        """Those about some of the rows."""
+        """The answers on some of the rows."""
         return ModelAnswers(self.labels[places], self.logits[:, places], self.temperatures, self.shipped_place)
 
 
 @dataclass(frozen=True)
 class TeacherAnswers:
-    """What the teacher said, and about which of the judged rows: one that is a file need not know all of them."""
+    """The teacher's answers, and on which of the judged rows: a file teacher may not have answers for all of them."""
 
     places: metrics.Ints  # among the judged rows
-    answers: ModelAnswers  # about the rows at these places
+    answers: ModelAnswers  # on the rows at these places
 
     @classmethod
     def of(cls, labels: TeacherLabels, rows: Rows) -> "TeacherAnswers":
-        """What its labels say about these rows."""
+        """The teacher's labels of these rows."""
         places = np.flatnonzero(labels.covers(rows.ids)).astype(np.int64)
         covered = rows.select(places)
-        said = labels.for_rows(covered.ids)
-        return cls(places=places, answers=ModelAnswers(labels=covered.labels, logits=said[np.newaxis]))
+        logits = labels.for_rows(covered.ids)
+        return cls(places=places, answers=ModelAnswers(labels=covered.labels, logits=logits[np.newaxis]))
 
     def compared(self, answers: ModelAnswers) -> dict[str, Any]:
-        """The keys of a line about how near it is to the teacher, on the rows that the teacher knows.
+        """The keys of a line about how close it is to the teacher, on the rows that the teacher answered.
 
-        Where those are only some of the judged rows, also the accuracy on them: that is the one to hold against the
+        If those are only some of the judged rows, also the accuracy on them: that is the one to compare with the
         teacher's.
         """
         if len(self.places) == 0:
@@ -120,14 +120,14 @@ class TeacherAnswers:
         shares = [metrics.share_equal(of_seed, teacher.predicted[0]) for of_seed in known.predicted]
         multi_label = teacher.is_multi_label
         distances = [calibration.kl(teacher.logits[0], of_seed, multi_label=multi_label) for of_seed in known.logits]
-        nearness = {"teacher_agreement": float(np.mean(shares)), "kl_to_teacher": float(np.mean(distances))}
+        closeness = {"teacher_agreement": float(np.mean(shares)), "kl_to_teacher": float(np.mean(distances))}
         if len(self.places) == len(answers.labels):
-            return nearness
-        return {**nearness, "accuracy_on_teacher_rows": float(np.mean(known.accuracies))}
+            return closeness
+        return {**closeness, "accuracy_on_teacher_rows": float(np.mean(known.accuracies))}
 
 
 def judged_rows(corpus: Corpus) -> Rows:
-    """The rows of the judged split that carry a label."""
+    """The rows of the judged split that have a label."""
     rows = labelled_rows(corpus, corpus.judged_split)
     if len(rows) == 0:
         raise TooFewRows(what=f"{corpus.judged_split}: rows with a label", rows=0, needed=1)
@@ -135,7 +135,7 @@ def judged_rows(corpus: Corpus) -> Rows:
 
 
 def labelled_rows(corpus: Corpus, split: str) -> Rows:
-    """The rows of a split that carry a label; maybe none."""
+    """The rows of a split that have a label; possibly none."""
     rows = corpus.splits[split]
     return rows.select(np.flatnonzero(rows.is_labelled))
 
@@ -148,9 +148,9 @@ def answers_of(
     shipped_place: int | None = 0,
     students: Mapping[int, StudentFolder] | None = None,
 ) -> ModelAnswers:
-    """What the exported files say, one per seed, each loaded as it will be where it ships.
+    """The answers of the exported files, one per seed, each loaded as in production.
 
-    Where the `students` that they were made from are given, transformers are asked by their networks on a GPU.
+    If the `students` that they were made from are given, transformers run as PyTorch networks on a GPU.
     """
     asked, students = runtime_rows(rows), students or {}
     logits = [_logits(export, rows, asked, bar=bar, student=students.get(seed)) for seed, export in exports.items()]
@@ -177,12 +177,12 @@ def _logits(
 Logits = npt.NDArray[np.float32]
 
 TOKENS_PER_BATCH = 65_536
-ROWS_ASKED_TWICE = 64  # of the network and of the file
-TOLERANCE = 1e-3  # largest difference of a logit between the two, which add up in different orders
+COMPARED_ROWS = 64  # run by the network and by the exported file
+TOLERANCE = 1e-3  # largest difference of a logit between the two, which sum in different orders
 
 
 def has_fast_network(model: ModelFolder) -> bool:
-    """Whether the file is slow on a CPU, its network is at hand on a GPU, and the two say the same but for rounding."""
+    """Whether the file is slow on a CPU, and its network can run on a GPU with the same logits up to rounding."""
     facts = model.facts()
     kind = STUDENT_KINDS.get(facts.kind)
     return kind is not None and kind.has_layers and facts.precision == "fp32" and training_device().type == "cuda"
@@ -191,8 +191,8 @@ def has_fast_network(model: ModelFolder) -> bool:
 def network_logits(
     model: ModelFolder, student: StudentFolder, rows: Rows, asked: Sequence[Row], *, bar: Bar
 ) -> Logits | None:
-    """(rows, classes) by the trained network. None if the file itself does not say the same of some of the rows."""
-    some = np.unique(np.linspace(0, len(rows) - 1, num=min(ROWS_ASKED_TWICE, len(rows)), dtype=np.int64))
+    """(rows, classes) by the trained network. None if the exported file gives other logits for a sample of the rows."""
+    some = np.unique(np.linspace(0, len(rows) - 1, num=min(COMPARED_ROWS, len(rows)), dtype=np.int64))
     by_file = load(model.folder).logits([asked[place] for place in some])
     network, facts = _network(student), student.facts
     reader = StudentReader.load(

@@ -1,4 +1,4 @@
-"""How far probabilities can be trusted: bins of confidence, their error, and the distance to the teacher's."""
+"""How reliable probabilities are: confidence bins, calibration error, and the KL divergence from the teacher's."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ BINS = 15
 
 
 def confidence(probabilities: Floats, *, multi_label: bool) -> Floats:
-    """(…, rows): the probability of the answer that is given, from (…, rows, classes).
+    """(…, rows): the probability of the prediction, from (…, rows, classes).
 
-    That of the most probable label. Where a row may have several labels, that all of its answers are right, each of
-    them yes or no, if they had nothing to do with each other: the product over the classes of max(p, 1 - p).
+    That of the most probable label. Multi-label: the probability that the decision for every class is right, if they
+    were independent: the product over the classes of max(p, 1 - p).
     """
     if multi_label:
         return np.asarray(np.maximum(probabilities, 1 - probabilities).prod(axis=-1))
@@ -27,22 +27,21 @@ def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int
         ECE = Σ_b  (n_b / n) · | accuracy(b) − mean confidence(b) |
 
     over bins of equal width, each with its upper edge and without its lower one. `probabilities` is (rows, classes).
-    With several labels a row, every pair of row and class is an answer of its own: how often a label is there, against
-    the probability that was given to it.
+    Multi-label: every pair of row and class counts as one answer: how often the label applies, against its predicted
+    probability.
     """
-    trust, hits, rows = _binned(labels, probabilities, bins=bins)
-    return float(np.abs(hits - trust).sum() / rows.sum())
+    sums, hits, rows = _binned(labels, probabilities, bins=bins)
+    return float(np.abs(hits - sums).sum() / rows.sum())
 
 
 def reliability(labels: Ints, probabilities: Floats, *, bins: int = BINS) -> list[dict[str, Any]]:
-    """The same bins one by one, those with rows in them: mean confidence, accuracy, and how many rows.
+    """The same bins one by one, without empty ones: mean confidence, accuracy, and number of rows.
 
-    It is the reliability diagram of Guo et al. 2017, figure 1. With several labels a row, `rows` counts pairs of row
-    and class.
+    It is the reliability diagram of Guo et al. 2017, figure 1. Multi-label: `rows` counts pairs of row and class.
     """
-    trust, hits, rows = _binned(labels, probabilities, bins=bins)
+    sums, hits, rows = _binned(labels, probabilities, bins=bins)
     return [
-        {"confidence": float(trust[number] / rows[number]), "accuracy": float(hits[number] / rows[number]), "rows": n}
+        {"confidence": float(sums[number] / rows[number]), "accuracy": float(hits[number] / rows[number]), "rows": n}
         for number, n in enumerate(rows.tolist())
         if n
     ]
@@ -53,21 +52,21 @@ def kl(teacher_logits: npt.NDArray[Any], logits: npt.NDArray[Any], *, multi_labe
 
         KL = mean over rows of  Σ_c p_c · (log p_c - log q_c)          p teacher, q model, both at temperature 1
 
-    With several labels a row, the same for every class's yes and no, summed over the classes. 0 if and only if both
-    say the same of every row; how much is lost by believing the model instead of the teacher.
+    Multi-label: the divergence of each class's Bernoulli distribution, summed over the classes. 0 if and only if both
+    give the same probabilities for every row.
     """
     p, q = (_logs(one, multi_label=multi_label) for one in (teacher_logits, logits))
     return float((np.exp(p) * (p - q)).sum() / len(p))
 
 
 def log_probabilities(logits: npt.NDArray[Any]) -> Floats:
-    """Along the last axis, for rows of one label; computed in such a way that none becomes minus infinity."""
+    """Log-softmax along the last axis, for rows of one label; never minus infinity."""
     z = logits.astype(np.float64)
     return np.asarray(z - np.logaddexp.reduce(z, axis=-1, keepdims=True))
 
 
 def _logs(logits: npt.NDArray[Any], *, multi_label: bool) -> Floats:
-    """(rows, outcomes): logarithms of the probabilities of the classes, or of every class's yes and no."""
+    """(rows, outcomes): log probabilities of the classes; multi-label: of each class being present and absent."""
     if not multi_label:
         return log_probabilities(logits)
     z = logits.astype(np.float64)
@@ -75,11 +74,11 @@ def _logs(logits: npt.NDArray[Any], *, multi_label: bool) -> Floats:
 
 
 def _binned(labels: Ints, probabilities: Floats, *, bins: int) -> tuple[Floats, Floats, Ints]:
-    """(bins) each: the sum of confidences, the number of right answers, and that of all answers."""
-    trusted, correct = _answers(labels, probabilities)
-    bin_of_answer = np.clip(np.ceil(trusted * bins).astype(int) - 1, 0, bins - 1)
-    hits, trust = (np.bincount(bin_of_answer, weights=what, minlength=bins) for what in (correct, trusted))
-    return np.asarray(trust), np.asarray(hits), np.bincount(bin_of_answer, minlength=bins).astype(np.int64)
+    """(bins) each: the sum of confidences, the number of correct answers, and the number of answers."""
+    confident, correct = _answers(labels, probabilities)
+    bin_of_answer = np.clip(np.ceil(confident * bins).astype(int) - 1, 0, bins - 1)
+    hits, sums = (np.bincount(bin_of_answer, weights=what, minlength=bins) for what in (correct, confident))
+    return np.asarray(sums), np.asarray(hits), np.bincount(bin_of_answer, minlength=bins).astype(np.int64)
 
 
 def _answers(labels: Ints, probabilities: Floats) -> tuple[Floats, Bools]:

@@ -1,6 +1,6 @@
 """Quality as pure functions of labels, predictions and probabilities; rates are fractions from 0 to 1.
 
-Labels and predictions are (rows) class numbers or, where a row may have several labels, (rows, classes) of 0 and 1.
+Labels and predictions are (rows) class numbers; multi-label: (rows, classes) of 0 and 1.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Scores = tuple[Floats, Floats, Floats]  # precision, recall, F1, each (classes); 0 where nothing is to be divided by
+Scores = tuple[Floats, Floats, Floats]  # precision, recall, F1, each (classes); 0 if the denominator is 0
 
-Z_95 = 1.96  # standard deviations of a normal distribution to both sides of its middle that hold 95 %
+Z_95 = 1.96  # a normal distribution has 95 % within this many standard deviations of its mean
 BOOTSTRAP_SEED = 0  # fixed: the same predictions give the same interval
 
 
@@ -33,7 +33,7 @@ def rows_equal(first: Ints, second: Ints) -> Bools:
 def macro_f1(labels: Ints, predicted: Ints) -> float:
     """Mean of the classes' F1, each class counting the same.
 
-    Classes nobody has or predicts are left out; with several labels a row they count as 0. Both as scikit-learn does.
+    Classes without any row or prediction are ignored; multi-label: they count as 0. Both as scikit-learn does.
     """
     if labels.ndim == 2:
         return float(_set_scores(labels, predicted)[2].mean())
@@ -42,8 +42,8 @@ def macro_f1(labels: Ints, predicted: Ints) -> float:
 
 def micro_f1(labels: Ints, predicted: Ints) -> float:
     """F1 over all pairs of row and class together, for (rows, classes): frequent classes count more."""
-    there = labels.sum() + predicted.sum()
-    return float(2 * (labels & predicted).sum() / there) if there else 0.0
+    total = labels.sum() + predicted.sum()
+    return float(2 * (labels & predicted).sum() / total) if total else 0.0
 
 
 def hamming_loss(labels: Ints, predicted: Ints) -> float:
@@ -60,10 +60,10 @@ def confusion(labels: Ints, predicted: Ints, *, classes: int) -> list[list[int]]
 def mcc(labels: Ints, predicted: Ints) -> float | None:
     """Matthews' correlation of labels and predictions, for rows of one label; None if all rows have the same.
 
-        MCC = cov(true, said) / sqrt(cov(true, true) · cov(said, said))
+        MCC = cov(true, predicted) / sqrt(cov(true, true) · cov(predicted, predicted))
 
-    over classes as vectors of 0 and 1 (Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006). 1 is all right, 0 no
-    better than guessing, also for one who always says the same.
+    over classes as vectors of 0 and 1 (Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006). 1 is perfect, 0 no
+    better than chance, also for a model that always predicts the same class.
     """
     return float(matthews_corrcoef(labels, predicted)) if len(np.unique(labels)) > 1 else None
 
@@ -71,18 +71,18 @@ def mcc(labels: Ints, predicted: Ints) -> float | None:
 def roc_auc(labels: Ints, scores: Floats) -> float | None:
     """How often a row of a class has a higher score for it than a row of another class; ties count half.
 
-    `scores` is (rows, classes), logarithms of probabilities. Of two classes it is that of the second, by the difference
-    of both scores; of more, and where a row may have several labels, the mean over all, each against the rest. None if
-    a class has no rows, or all of them.
+    `scores` is (rows, classes), log probabilities. For two classes it is that of the second, by the difference of both
+    scores; for more classes, and multi-label, the mean over all classes, each against the rest. None if a class has no
+    rows, or all of them.
     """
     if labels.ndim == 1 and scores.shape[1] == 2:
         scores = scores[:, 1:] - scores[:, :1]
-        there = labels[:, np.newaxis] == 1
+        is_class = labels[:, np.newaxis] == 1
     else:
-        there = labels == 1 if labels.ndim == 2 else labels[:, np.newaxis] == np.arange(scores.shape[1])
-    if not (there.any(axis=0) & ~there.all(axis=0)).all():
+        is_class = labels == 1 if labels.ndim == 2 else labels[:, np.newaxis] == np.arange(scores.shape[1])
+    if not (is_class.any(axis=0) & ~is_class.all(axis=0)).all():
         return None
-    return float(np.mean([roc_auc_score(there[:, number], scores[:, number]) for number in range(scores.shape[1])]))
+    return float(np.mean([roc_auc_score(is_class[:, number], scores[:, number]) for number in range(scores.shape[1])]))
 
 
 def spread(values: Sequence[float]) -> float:
@@ -93,13 +93,13 @@ def spread(values: Sequence[float]) -> float:
 def accuracy_interval(correct: Bools, *, samples: int) -> tuple[float, float]:
     """95 % bootstrap interval over rows of the accuracy averaged over seeds; `correct` is (seeds, rows).
 
-    Rows with the same average are interchangeable, so drawing how many of each kind come up is the same
-    as drawing the rows one by one, and takes no time even for large splits. Where all rows are right, or none, no draw
-    says anything else: there it is Wilson's interval, rows / (rows + z²) to 1 or 0 to z² / (rows + z²).
+    Rows with the same average are interchangeable, so drawing how many rows of each average there are is the same as
+    drawing rows one by one, and fast even for large splits. If all rows are right, or none, every resample is the same:
+    then it is Wilson's interval, rows / (rows + z²) to 1 or 0 to z² / (rows + z²).
     """
     if correct.all() or not correct.any():
-        unsure = Z_95**2 / (correct.shape[1] + Z_95**2)
-        return (1 - unsure, 1.0) if correct.all() else (0.0, unsure)
+        width = Z_95**2 / (correct.shape[1] + Z_95**2)
+        return (1 - width, 1.0) if correct.all() else (0.0, width)
     kinds, counts = np.unique(correct.mean(axis=0), return_counts=True)
     rows = correct.shape[1]
     draws = np.random.default_rng(BOOTSTRAP_SEED).multinomial(rows, counts / rows, size=samples)
@@ -109,7 +109,7 @@ def accuracy_interval(correct: Bools, *, samples: int) -> tuple[float, float]:
 def gain_interval(student: Bools, baseline: Bools, *, samples: int) -> tuple[float, float]:
     """95 % bootstrap interval of how much more accurate the student is than the baseline.
 
-    Paired: every resample takes the same rows for both. Seeds are drawn again too, so that a lucky seed widens
+    Paired: every resample takes the same rows for both. Seeds are resampled too, so that a lucky seed widens
     the interval. Both arrays are (seeds, rows) of the same rows.
     """
     generator = np.random.default_rng(BOOTSTRAP_SEED)
@@ -142,7 +142,7 @@ def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) 
 def averages(labels: Ints, predicted: Sequence[Ints], *, weighted: bool) -> dict[str, float]:
     """Precision, recall and F1 over the classes, averaged over seeds: the last lines of a classification report.
 
-    Every class counts the same, or, weighted, by its rows. Which classes count is as for `macro_f1`.
+    Classes have equal weights or, if `weighted`, are weighted by their rows. The same classes count as in `macro_f1`.
     """
     of_seeds = [_average_scores(labels, of_seed, weighted=weighted) for of_seed in predicted]
     precision, recall, f1 = np.mean(of_seeds, axis=0)
@@ -169,12 +169,12 @@ def _class_scores(labels: Ints, predicted: Ints, *, classes: int) -> Scores:
 
 
 def _set_scores(labels: Ints, predicted: Ints) -> Scores:
-    right, said, there = (labels & predicted).sum(axis=0), predicted.sum(axis=0), labels.sum(axis=0)
-    return _ratio(right, said), _ratio(right, there), _ratio(2 * right, said + there)
+    correct, positive, actual = (labels & predicted).sum(axis=0), predicted.sum(axis=0), labels.sum(axis=0)
+    return _ratio(correct, positive), _ratio(correct, actual), _ratio(2 * correct, positive + actual)
 
 
-def _ratio(parts: Ints, wholes: Ints) -> Floats:
-    return np.divide(parts, wholes, out=np.zeros(parts.shape), where=wholes > 0)
+def _ratio(parts: Ints, totals: Ints) -> Floats:
+    return np.divide(parts, totals, out=np.zeros(parts.shape), where=totals > 0)
 
 
 def _mean_of_drawn_seeds(accuracies: Floats, generator: np.random.Generator) -> float:

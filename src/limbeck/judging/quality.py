@@ -18,18 +18,18 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class LengthGroups:
-    """Which group every row is in, from the short ones to the long ones."""
+    """The length group of every row, from short to long."""
 
     bounds: list[tuple[int, int]]  # fewest and most words of each group
     of_row: Ints  # (rows): number of the group
 
     def at(self, places: Ints) -> "LengthGroups":
-        """The same groups, of some of the rows."""
+        """The same groups for some of the rows."""
         return LengthGroups(bounds=self.bounds, of_row=self.of_row[places])
 
 
 def length_groups(rows: Rows, *, language: str) -> LengthGroups:
-    """Groups between the quartiles of the rows' lengths. Rows of one length are never parted, so that there may be
+    """Groups between the quartiles of the rows' lengths. Rows of equal length are in the same group, so there may be
     fewer than four groups, and larger ones."""
     lengths = row_lengths(rows, language=language)
     edges = np.unique(np.quantile(lengths, QUARTILES))
@@ -40,14 +40,14 @@ def length_groups(rows: Rows, *, language: str) -> LengthGroups:
 
 
 def row_lengths(rows: Rows, *, language: str) -> Ints:
-    """(rows): words, in Chinese characters; of a pair those of both texts."""
+    """(rows): number of words, for Chinese of characters; for a pair, of both texts."""
     columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
     counts = [[word_count(text, language=language) for text in column] for column in columns]
     return np.asarray(np.sum(counts, axis=0), dtype=np.int64)
 
 
 def accuracy_by_length(correct: Bools, groups: LengthGroups) -> list[dict[str, Any]]:
-    """Of each group the accuracy, mean over seeds; None where no row of it was answered. `correct` is (seeds, rows)."""
+    """Accuracy of each group, mean over seeds; None if none of its rows was answered. `correct` is (seeds, rows)."""
     table = []
     for number, bounds in enumerate(groups.bounds):
         inside = correct[:, groups.of_row == number]
@@ -56,24 +56,24 @@ def accuracy_by_length(correct: Bools, groups: LengthGroups) -> list[dict[str, A
     return table
 
 
-OF_ACCURACY = ("accuracy", "accuracy_sd", "accuracy_ci95", "accuracy_per_seed", "by_length")
-OF_CLASSES = ("macro_f1", "per_class", "macro", "weighted", "confusion", "mcc", "roc_auc")
-OF_TRUST = ("ece", "ece_calibrated", "temperature", "reliability", "reliability_calibrated")
-OF_SETS = ("micro_f1", "hamming_loss")  # where a row may have several labels
+ACCURACY_KEYS = ("accuracy", "accuracy_sd", "accuracy_ci95", "accuracy_per_seed", "by_length")
+CLASS_KEYS = ("macro_f1", "per_class", "macro", "weighted", "confusion", "mcc", "roc_auc")
+CALIBRATION_KEYS = ("ece", "ece_calibrated", "temperature", "reliability", "reliability_calibrated")
+MULTI_LABEL_KEYS = ("micro_f1", "hamming_loss")
 
 
 def quality(answers: ModelAnswers, *, names: Sequence[str], groups: LengthGroups, samples: int) -> dict[str, Any]:
-    """The quality keys of one line of the report; all but the number of seeds are None where no row was answered."""
+    """The quality keys of one line of the report; all but the number of seeds are None if no row was answered."""
     seeds = {"seed_count": len(answers.logits)}
     if len(answers.labels) == 0:
-        sets = OF_SETS if answers.is_multi_label else ()
-        return seeds | dict.fromkeys([*OF_ACCURACY, *OF_CLASSES, *OF_TRUST, *sets])
+        multi_label = MULTI_LABEL_KEYS if answers.is_multi_label else ()
+        return seeds | dict.fromkeys([*ACCURACY_KEYS, *CLASS_KEYS, *CALIBRATION_KEYS, *multi_label])
     return {
         **seeds,
         **_accuracy(answers, groups=groups, samples=samples),
         **_classes(answers, names=names),
-        **_trust(answers),
-        **(_sets(answers) if answers.is_multi_label else {}),
+        **_calibration(answers),
+        **(_multi_label(answers) if answers.is_multi_label else {}),
     }
 
 
@@ -87,7 +87,7 @@ def gain(answers: ModelAnswers, *, baseline: ModelAnswers | None, samples: int) 
 
 
 def mcnemar_tests(answers: ModelAnswers, *, baseline: ModelAnswers | None, teacher: TeacherAnswers) -> dict[str, Any]:
-    """McNemar's test of the copy that ships, against the baseline's and, on the rows it knows, against the teacher."""
+    """McNemar's test of the shipped copy against the baseline's and, on the rows it answered, against the teacher."""
     this = answers.shipped
     if this is None:
         return {"baseline": None, "teacher": None}
@@ -112,25 +112,25 @@ def _accuracy(answers: ModelAnswers, *, groups: LengthGroups, samples: int) -> d
 def _classes(answers: ModelAnswers, *, names: Sequence[str]) -> dict[str, Any]:
     labels, of_seeds, one_label = answers.labels, list(answers.predicted), not answers.is_multi_label
     shipped = answers.shipped if one_label else None
-    scores = [calibration.log_probabilities(said) if one_label else said for said in answers.logits]
+    scores = [calibration.log_probabilities(logits) if one_label else logits for logits in answers.logits]
     return {
-        "macro_f1": float(np.mean([metrics.macro_f1(labels, said) for said in of_seeds])),
+        "macro_f1": float(np.mean([metrics.macro_f1(labels, of_seed) for of_seed in of_seeds])),
         "per_class": metrics.per_class(labels, of_seeds, names=names),
         "macro": metrics.averages(labels, of_seeds, weighted=False),
         "weighted": metrics.averages(labels, of_seeds, weighted=True),
         "confusion": metrics.confusion(labels, shipped.predicted[0], classes=len(names)) if shipped else None,
-        "mcc": _mean([metrics.mcc(labels, said) for said in of_seeds]) if one_label else None,
-        "roc_auc": _mean([metrics.roc_auc(labels, said) for said in scores]),
+        "mcc": _mean([metrics.mcc(labels, of_seed) for of_seed in of_seeds]) if one_label else None,
+        "roc_auc": _mean([metrics.roc_auc(labels, of_seed) for of_seed in scores]),
     }
 
 
-def _trust(answers: ModelAnswers) -> dict[str, Any]:
-    """A teacher has no file, and so no temperature: its probabilities are taken as they are."""
+def _calibration(answers: ModelAnswers) -> dict[str, Any]:
+    """A teacher has no exported file, and so no temperature: its probabilities are not calibrated."""
     labels, shipped, has_file = answers.labels, answers.shipped, answers.temperatures is not None
     error, bins = calibration.expected_calibration_error, calibration.reliability
-    calibrated = [error(labels, said) for said in answers.calibrated] if has_file else [None]
+    calibrated = [error(labels, of_seed) for of_seed in answers.calibrated] if has_file else [None]
     return {
-        "ece": float(np.mean([error(labels, said) for said in answers.probabilities])),
+        "ece": float(np.mean([error(labels, of_seed) for of_seed in answers.probabilities])),
         "ece_calibrated": _mean(calibrated),
         "temperature": shipped.temperatures[0] if shipped and shipped.temperatures else None,
         "reliability": bins(labels, shipped.probabilities[0]) if shipped else None,
@@ -138,28 +138,28 @@ def _trust(answers: ModelAnswers) -> dict[str, Any]:
     }
 
 
-def _sets(answers: ModelAnswers) -> dict[str, Any]:
+def _multi_label(answers: ModelAnswers) -> dict[str, Any]:
     labels, of_seeds = answers.labels, list(answers.predicted)
     return {
-        "micro_f1": float(np.mean([metrics.micro_f1(labels, said) for said in of_seeds])),
-        "hamming_loss": float(np.mean([metrics.hamming_loss(labels, said) for said in of_seeds])),
+        "micro_f1": float(np.mean([metrics.micro_f1(labels, of_seed) for of_seed in of_seeds])),
+        "hamming_loss": float(np.mean([metrics.hamming_loss(labels, of_seed) for of_seed in of_seeds])),
     }
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """None where a value is: it then is for every seed, because it hangs on the labels alone."""
+    """None if a value is None: then it is for every seed, because that depends on the labels alone."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
 
 
-EXACT_BELOW = 25  # rows on which the two differ; from here on the chi-squared approximation is good
+EXACT_BELOW = 25  # rows on which the two differ; from this number on, the chi-squared approximation is good
 
 
 def mcnemar(this: Bools, other: Bools) -> dict[str, Any]:
     """McNemar's test of two models on the same rows; both arrays are (rows), whether a row is right.
 
-    `only_this` and `only_other` count the rows on which one alone is right. `p` is how often chance alone would part
-    those rows at least as unevenly if both models were equally good. `test` says how it was found.
+    `only_this` and `only_other` count the rows on which only one of the two is right. `p` is the probability of a split
+    of those rows at least as uneven if both models were equally good. `test` names the method.
     """
     only_this, only_other = int((this & ~other).sum()), int((other & ~this).sum())
     is_exact = only_this + only_other < EXACT_BELOW
@@ -168,13 +168,13 @@ def mcnemar(this: Bools, other: Bools) -> dict[str, Any]:
 
 
 def exact_p(one: int, other: int) -> float:
-    """Two-sided binomial test: as many heads as that, or fewer, in n = one + other throws of a fair coin, twice.
+    """Two-sided binomial test: twice the probability of at most min(one, other) heads in n = one + other coin tosses.
 
     p = min(1, 2 · Σ_{i ≤ min(one, other)}  C(n, i) / 2ⁿ)
     """
-    throws = one + other
-    ways = sum(math.comb(throws, heads) for heads in range(min(one, other) + 1))
-    return min(1.0, 2 * ways / (1 << throws))
+    tosses = one + other
+    ways = sum(math.comb(tosses, heads) for heads in range(min(one, other) + 1))
+    return min(1.0, 2 * ways / (1 << tosses))
 
 
 def chi_squared_p(one: int, other: int) -> float:
@@ -182,7 +182,7 @@ def chi_squared_p(one: int, other: int) -> float:
 
         χ² = max(0, |one - other| - 1)² / (one + other),   p = P(χ² with 1 degree of freedom is larger)
 
-    The correction never makes a difference out of none: where both counts are equal, p is 1.
+    The correction never creates a difference: if both counts are equal, p is 1.
     """
     if one == other:
         return 1.0

@@ -1,4 +1,4 @@
-"""Asking teacher and candidates about the judged rows, and all numbers that are made of their answers."""
+"""Runs teacher and candidates on the judged rows, and computes all metrics of their answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
-from limbeck.judging.cascade import Duel
+from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.metrics import Ints, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 
 MOST_ROWS = 20
-MOST_CHARACTERS = 1_000  # of a text; what comes behind them is cut off
+MOST_CHARACTERS = 1_000  # of a text; the rest is cut off
 
 
 def worst_errors(
     rows: Rows, *, student: ModelAnswers, teacher: TeacherAnswers, names: Sequence[str], most: int = MOST_ROWS
 ) -> list[dict[str, Any]]:
-    """At most so many of the rows the teacher answered, those first of which the student is surest.
+    """At most `most` rows on which student and teacher differ, those with the most confident student first.
 
-    Either may be right: `label` tells. Probabilities are those of the answer each has given; where a row may have
-    several labels, all three are lists, and the probability is that of the whole set.
+    Either may be right: `label` shows which. Probabilities are those of each one's prediction; multi-label: all three
+    are lists, and the probability is that of the complete set.
     """
     known, other = student.at(teacher.places), teacher.answers
     differing = np.flatnonzero(~rows_equal(known.predicted[0], other.predicted[0]))
@@ -48,7 +48,7 @@ def worst_errors(
 
 
 def _named(label: Ints | np.int64, names: Sequence[str]) -> str | list[str]:
-    """The name of a class, or those of a set of them."""
+    """The name of a class, or the names of a set of classes."""
     if np.ndim(label) == 0:
         return names[int(label)]
     return [names[number] for number in np.flatnonzero(label).tolist()]
@@ -60,12 +60,12 @@ def _cut(text: str) -> str:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What everyone said of the judged rows, in numbers."""
+    """The metrics of teacher and candidates on the judged rows."""
 
     lines: list[dict[str, Any]]  # the teacher's quality, then that of each candidate
-    main: int | None  # the place among the candidates of the one that the cascade is about
-    duel: Duel | None  # its shipped copy and the teacher, on the judged rows
-    dev_duel: Duel | None  # the same on dev, where that is not the judged split
+    main: int | None  # index of the candidate that the cascade is about
+    paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
+    dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
 
 
@@ -77,7 +77,7 @@ def judge(
     section: Evaluation,
     reporter: Reporter,
 ) -> Judgement:
-    """The teacher is judged on the rows it said something of, every candidate on all rows."""
+    """Evaluate the teacher on the rows that it answered, and every candidate on all rows."""
     rows, main = judged_rows(corpus), main_place(candidates)
     known, dev = TeacherAnswers.of(teacher, rows), _other_rows(corpus, teacher)
     files = sum(len(candidate.exports) for candidate in candidates)
@@ -97,14 +97,14 @@ def judge(
     return Judgement(
         lines=_lines(candidates, answers, corpus=corpus, rows=rows, teacher=known, samples=section.bootstrap_samples),
         main=main,
-        duel=Duel.between(shipped, known) if shipped else None,
-        dev_duel=Duel.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
+        paired=PairedAnswers.between(shipped, known) if shipped else None,
+        dev_paired=PairedAnswers.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
         worst_errors=worst_errors(rows, student=shipped, teacher=known, names=corpus.labels) if shipped else [],
     )
 
 
 def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:
-    """The labelled rows of dev that the teacher knows; none if dev is what is judged."""
+    """The labelled dev rows that the teacher answered; no rows if dev is the judged split."""
     dev = labelled_rows(corpus, "dev")
     return dev.select(np.flatnonzero(teacher.covers(dev.ids) & (corpus.judged_split != "dev")))
 
@@ -119,26 +119,26 @@ def _lines(
     samples: int,
 ) -> list[dict[str, Any]]:
     groups = length_groups(rows, language=corpus.language)
-    baseline = next((said for said, who in zip(answers, candidates, strict=True) if who.role == "baseline"), None)
+    baseline = next((found for found, one in zip(answers, candidates, strict=True) if one.role == "baseline"), None)
     own = quality(teacher.answers, names=corpus.labels, groups=groups.at(teacher.places), samples=samples)
     lines = [{**own, **_of_teacher(teacher)}]
-    for said, candidate in zip(answers, candidates, strict=True):
+    for found, candidate in zip(answers, candidates, strict=True):
         alone = candidate.role == "baseline"
-        tests = mcnemar_tests(said, baseline=None if alone else baseline, teacher=teacher)
-        line = quality(said, names=corpus.labels, groups=groups, samples=samples)
-        line |= {**teacher.compared(said), **_of_shipped(candidate, said), "mcnemar": tests}
+        tests = mcnemar_tests(found, baseline=None if alone else baseline, teacher=teacher)
+        line = quality(found, names=corpus.labels, groups=groups, samples=samples)
+        line |= {**teacher.compared(found), **_of_shipped(candidate, found), "mcnemar": tests}
         if not alone:
-            line["gain_over_baseline"] = gain(said, baseline=baseline, samples=samples)
+            line["gain_over_baseline"] = gain(found, baseline=baseline, samples=samples)
         lines.append(line)
     return [{**line, **_positive_f1(line, corpus)} for line in lines]
 
 
 def _of_teacher(teacher: TeacherAnswers) -> dict[str, Any]:
-    """It agrees with itself, if it said anything; and is compared with nobody: the others are, with it."""
-    said = len(teacher.places) > 0
+    """It agrees with itself, if it answered any row. It is not tested against others: they are tested against it."""
+    has_answers = len(teacher.places) > 0
     return {
-        "teacher_agreement": 1.0 if said else None,
-        "kl_to_teacher": 0.0 if said else None,
+        "teacher_agreement": 1.0 if has_answers else None,
+        "kl_to_teacher": 0.0 if has_answers else None,
         "judged_rows": len(teacher.places),
         "mcnemar": {"baseline": None, "teacher": None},
     }
@@ -152,7 +152,7 @@ def _of_shipped(candidate: Candidate, answers: ModelAnswers) -> dict[str, Any]:
 
 
 def _positive_f1(line: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
-    """The F1 of the second class, which is what people mean by the F1 of a corpus of equal and unequal pairs."""
+    """The F1 of the second class, which is usually reported for a corpus of equal and unequal pairs."""
     if not corpus.is_pair or corpus.is_multi_label or len(corpus.labels) != 2:
         return {}
     return {"f1_positive": line["per_class"][1]["f1"] if line["per_class"] else None}

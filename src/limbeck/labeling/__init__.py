@@ -1,7 +1,7 @@
-"""Room 4: ask the teachers once, keep what they said.
+"""Room 4: run the teachers once per text, and store their answers.
 
 Reads:  rows by split, teachers as sources
-Writes: TeacherLabels; the label store beside the runs
+Writes: TeacherLabels; the label store next to the runs
 """
 
 from limbeck.labeling.run import label

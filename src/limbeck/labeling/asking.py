@@ -1,4 +1,4 @@
-"""Asking one teacher for the texts it was never asked, and keeping what it says shard by shard."""
+"""Runs one teacher on the texts that it has not labelled yet, and stores its answers shard by shard."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -25,15 +25,15 @@ LOW_HALF = np.uint64(2**32 - 1)
 
 @dataclass
 class AskedTeacher:
-    """What one teacher said of the rows: where it is kept, and what had to be asked for it."""
+    """The answers of one teacher on the rows: where they are stored, and how many texts it had to be run on."""
 
     source: TeacherSource
     store: LabelStore
     places: Places
-    texts: int  # different ones
+    texts: int  # distinct ones
     is_alone: bool
     asked: int = 0
-    seconds: float = 0.0  # of asking, without the time to load the teacher
+    seconds: float = 0.0  # of inference, without the time to load the teacher
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class AskedTeacher:
 
 
 def hit_rate(*, asked: int, texts: int) -> float:
-    """The share of different texts whose label was in the store already."""
+    """The share of distinct texts whose label was in the store already."""
     return (texts - asked) / texts if texts else 1.0
 
 
@@ -66,10 +66,10 @@ def answers_of(
     is_alone: bool,
     reporter: Reporter,
 ) -> AskedTeacher:
-    """Find what this teacher said of every row, and ask it for the rest. It is opened only if there is such a rest."""
+    """Find this teacher's answers in the store, and ask it for the missing ones. It is opened only if some are."""
 
     def forget(shard: Path) -> None:
-        reporter.note(f"  label store: {shard.name} is damaged; what it held is asked again")
+        reporter.note(f"  label store: {shard.name} is damaged; the teacher is asked again for its texts")
         shard.unlink(missing_ok=True)
 
     pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
@@ -79,7 +79,7 @@ def answers_of(
     answered.asked = int(is_missing.sum())
     if not answered.asked:
         return answered
-    del answered.places  # as long as the teacher is asked, its memory is needed for the order of the texts
+    del answered.places  # free its memory while the teacher runs: the order of the texts needs it
     unanswered = _ask(answered, section, index=index, is_missing=is_missing, reporter=reporter)
     answered.places = locate(index, store, on_damage=forget)
     _refuse_loss(answered, index=index, unanswered=unanswered)
@@ -89,7 +89,7 @@ def answers_of(
 def asked_rows(
     source: TeacherSource, section: Labeling, *, rows: Rows, classes: int, root: Path, reporter: Reporter
 ) -> Logits:
-    """(rows, classes): what one teacher says of these rows alone, found in the store or asked and kept there."""
+    """(rows, classes): one teacher's logits of these rows alone, from the store or from the teacher, then stored."""
     index = TextIndex({"rows": rows})
     texts, _ = index.distinct_texts()
     section = section.model_copy(update={"features": "none"})
@@ -108,7 +108,7 @@ def _ask(
     is_missing: npt.NDArray[np.bool_],
     reporter: Reporter,
 ) -> npt.NDArray[np.int64]:
-    """Ask for each missing text, and give back the rows for which there was no answer."""
+    """Ask for each missing text; returns the rows for which there was no answer."""
     queue = _long_texts_first(index, is_missing)
     teacher = answered.source.open()
     if isinstance(teacher, CallTeacher):
@@ -132,7 +132,7 @@ def _ask(
 
 
 def _shards(queue: npt.NDArray[np.uint64], section: Labeling) -> Iterator[npt.NDArray[np.int64]]:
-    """The rows that are asked for, and written, at a time."""
+    """The rows of each shard: they are asked for, and written, together."""
     for start in range(0, len(queue), section.rows_per_shard):
         yield (queue[start : start + section.rows_per_shard] & LOW_HALF).astype(np.int64)
 
@@ -146,7 +146,7 @@ def _answers(
     pooling: Pooling | None,
     bar: Bar,
 ) -> Generator[Answer, None, None]:
-    """What the teacher says of one shard after the other, of each no sooner than it is wanted."""
+    """The teacher's answers, one shard after the other, each computed only when it is needed."""
     budget, blocks = section.tokens_per_batch, map(index.texts_of, _shards(queue, section))
     if isinstance(teacher, BlockTeacher):
         yield from teacher.in_turn(blocks, pooling=pooling, tokens_per_batch=budget, bar=bar)
@@ -161,10 +161,10 @@ def _answers(
 
 
 def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
-    """Rows to ask for, in the low half of each number; the high half falls with the length of the text.
+    """Rows to ask for, in the low half of each number; the high half decreases with the length of the text.
 
-    Rows of one shard are then alike in length, and if memory runs out, it does so at once. One number a row holds both,
-    so that it can be sorted where it is.
+    Rows of one shard then have similar lengths, and if memory runs out, it does so at the start. One number per row
+    encodes both, so that it can be sorted in place.
     """
     queue = np.empty(int(is_missing.sum()), dtype=np.uint64)
     done = 0
@@ -178,7 +178,7 @@ def _long_texts_first(index: TextIndex, is_missing: npt.NDArray[np.bool_]) -> np
 
 
 def _refuse_loss(answered: AskedTeacher, *, index: TextIndex, unanswered: npt.NDArray[np.int64]) -> None:
-    """The store may have been emptied, or damaged, while the teacher was being asked."""
+    """Raise if answers are missing: the store may have been emptied or damaged while the teacher ran."""
     is_missing = unlabelled_texts(index, answered.places)
     is_missing[unanswered] = False
     if is_missing.any():

@@ -1,4 +1,4 @@
-"""Which of the labelled transfer rows the student learns from: chosen by what the teacher says of them."""
+"""Chooses the labelled transfer rows that the student is trained on, by the teacher's answers."""
 
 from collections.abc import Mapping
 from hashlib import blake2b
@@ -18,20 +18,20 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.errors import DataError
-from limbeck.labeling.summary import chosen as said_classes
+from limbeck.labeling.summary import chosen as teacher_classes
 from limbeck.labeling.summary import entropies, probabilities
 from limbeck.progress import Reporter
 from limbeck.recipe.transfer import Transfer
 
-UNSURE = 1.5  # times the teacher's mean entropy on dev: on text of another kind it is that much less sure
+UNSURE = 1.5  # times the teacher's mean entropy on dev: above that, the text is probably of another kind
 
 
 class NothingChosen(DataError):
-    """No row of the transfer text has a teacher's answer of enough confidence."""
+    """No row of the transfer text has a sufficiently confident answer of the teacher."""
 
     def __init__(self, *, rows: int, covered: int) -> None:
         super().__init__(
-            "no row of the transfer text is left to learn from",
+            "no row of the transfer text can be used for training",
             found=f"{rows:,} rows were gathered, {covered:,} of them have an answer of the teacher",
             advice="Lower least_confidence in [transfer], or give other text.",
         )
@@ -47,30 +47,30 @@ def choose_rows(
     key: Key,
     reporter: Reporter,
 ) -> ChosenRows:
-    """Choose among the gathered text as `[transfer]` says; copies are kept, but for those of text that was not chosen.
+    """Choose among the gathered text as `[transfer]` says; copies are kept, except those of rows that were not chosen.
 
-    `parts` are by name, in this order: "transfer" and "augmented". Rows that the teacher said nothing of are never
+    `parts` are by name, in this order: "transfer" and "augmented". Rows without an answer of the teacher are never
     chosen.
     """
     with written_atomically(out, kind="chosen", key=key) as scratch:
         places: dict[str, Places | None] = {}
         quality: dict[str, Any] = {"teacher_entropy": _corpus_entropy(corpus, labels)}
         for name, text in parts.items():
-            said = _LabelledPart.of(text.rows, labels, multi_label=corpus.is_multi_label)
+            labelled = _LabelledPart.of(text.rows, labels, multi_label=corpus.is_multi_label)
             if name == "transfer":
-                places[name] = _chosen(section, said, corpus=corpus, labels=labels)
+                places[name] = _chosen(section, labelled, corpus=corpus, labels=labels)
             else:
                 gathered = parts.get("transfer")
-                places[name] = _copies_of_chosen(text, said, gathered=gathered, chosen=places.get("transfer"))
-            quality[name] = _quality(text, said, places[name], corpus=corpus, labels=labels)
+                places[name] = _copies_of_chosen(text, labelled, gathered=gathered, chosen=places.get("transfer"))
+            quality[name] = _quality(text, labelled, places[name], corpus=corpus, labels=labels)
         counts = {name: quality[name]["rows"] for name in parts}
         save_chosen_rows(scratch, places=places, rows=counts, quality=quality)
-    _tell(quality, reporter)
+    _report(quality, reporter)
     return ChosenRows(out)
 
 
 class _LabelledPart:
-    """The rows of one part that the teacher has spoken about, and what it said."""
+    """The rows of one part that the teacher answered, and its logits."""
 
     def __init__(self, rows: Rows, covered: Places, logits: npt.NDArray[np.float32], *, multi_label: bool) -> None:
         self.rows, self.covered, self.logits, self.multi_label = rows, covered, logits, multi_label
@@ -83,53 +83,55 @@ class _LabelledPart:
 
     @property
     def confidence(self) -> npt.NDArray[np.float64]:
-        """(covered rows): the probability of the class it thinks most of; with several labels a row, the mean over
-        classes of the more probable answer."""
+        """(covered rows): the probability of the most probable class; multi-label: the mean over classes of
+        max(p, 1 - p)."""
         found = probabilities(self.logits, multi_label=self.multi_label)
         return np.asarray(np.maximum(found, 1 - found).mean(axis=1) if self.multi_label else found.max(axis=1))
 
 
-def _chosen(section: Transfer | None, said: _LabelledPart, *, corpus: Corpus, labels: TeacherLabels) -> Places | None:
-    """Places of the chosen rows in their order; None for all rows of the part."""
-    candidates = np.arange(len(said.covered))
+def _chosen(
+    section: Transfer | None, labelled: _LabelledPart, *, corpus: Corpus, labels: TeacherLabels
+) -> Places | None:
+    """Positions of the chosen rows in order; None for all rows of the part."""
+    candidates = np.arange(len(labelled.covered))
     if section is not None and section.least_confidence > 0:
-        candidates = candidates[said.confidence[candidates] >= section.least_confidence]
+        candidates = candidates[labelled.confidence[candidates] >= section.least_confidence]
     if section is not None and section.rows is not None and section.rows < len(candidates):
-        candidates = _best(section, said, candidates, corpus=corpus, labels=labels)
-    if len(said.covered) and not len(candidates):
-        raise NothingChosen(rows=len(said.rows), covered=len(said.covered))
-    return None if len(candidates) == len(said.rows) else said.covered[np.sort(candidates)]
+        candidates = _best(section, labelled, candidates, corpus=corpus, labels=labels)
+    if len(labelled.covered) and not len(candidates):
+        raise NothingChosen(rows=len(labelled.rows), covered=len(labelled.covered))
+    return None if len(candidates) == len(labelled.rows) else labelled.covered[np.sort(candidates)]
 
 
 def _copies_of_chosen(
-    text: TransferText, said: _LabelledPart, *, gathered: TransferText | None, chosen: Places | None
+    text: TransferText, labelled: _LabelledPart, *, gathered: TransferText | None, chosen: Places | None
 ) -> Places | None:
-    """Places of the copies, but for those of gathered rows that were not chosen; None for all copies."""
-    kept = said.covered
+    """Positions of the copies, except those of gathered rows that were not chosen; None for all copies."""
+    kept = labelled.covered
     if gathered is not None and chosen is not None and text.sources is not None:
-        is_left_out = np.ones(len(gathered.rows), dtype=np.bool_)
-        is_left_out[chosen] = False
-        left_out = gathered.rows.table["id"].filter(is_left_out).combine_chunks()
-        is_orphan = pc.is_in(text.sources["source"].take(kept), value_set=left_out).to_numpy()
+        is_dropped = np.ones(len(gathered.rows), dtype=np.bool_)
+        is_dropped[chosen] = False
+        dropped = gathered.rows.table["id"].filter(is_dropped).combine_chunks()
+        is_orphan = pc.is_in(text.sources["source"].take(kept), value_set=dropped).to_numpy()
         kept = kept[~is_orphan]
-    return None if len(kept) == len(said.rows) else kept
+    return None if len(kept) == len(labelled.rows) else kept
 
 
 def _best(
-    section: Transfer, said: _LabelledPart, candidates: Places, *, corpus: Corpus, labels: TeacherLabels
+    section: Transfer, labelled: _LabelledPart, candidates: Places, *, corpus: Corpus, labels: TeacherLabels
 ) -> Places:
-    """So many of the candidates as the recipe asks for."""
+    """As many of the candidates as the recipe asks for."""
     assert section.rows is not None
-    order = _drawn(said.rows, said.covered[candidates], seed=section.seed)
+    order = _drawn(labelled.rows, labelled.covered[candidates], seed=section.seed)
     match section.choice:
         case "random":
             return candidates[order[: section.rows]]
         case "balanced":
-            classes = said_classes(said.logits[candidates], multi_label=said.multi_label)
+            classes = teacher_classes(labelled.logits[candidates], multi_label=labelled.multi_label)
             return candidates[_in_turn(classes, order, rows=section.rows)]
         case "nearest":
             near = nearness(
-                labels, ids=said.rows.table["id"].take(said.covered[candidates]), corpus=corpus.splits["train"]
+                labels, ids=labelled.rows.table["id"].take(labelled.covered[candidates]), corpus=corpus.splits["train"]
             )
             return candidates[np.argsort(-near, kind="stable")[: section.rows]]
         case _:
@@ -137,16 +139,16 @@ def _best(
 
 
 def _drawn(rows: Rows, places: Places, *, seed: int) -> Places:
-    """The places in a random order that seed and text fix: content keys are random numbers already."""
-    turn = np.frombuffer(blake2b(str(seed).encode(), digest_size=8).digest(), dtype="<u8")[0]
-    return np.argsort(rows.keys[places, 0] ^ turn, kind="stable")
+    """A random order of these rows that depends only on seed and texts: content keys are random numbers already."""
+    mask = np.frombuffer(blake2b(str(seed).encode(), digest_size=8).digest(), dtype="<u8")[0]
+    return np.argsort(rows.keys[places, 0] ^ mask, kind="stable")
 
 
 def _in_turn(classes: npt.NDArray[np.bool_], order: Places, *, rows: int) -> Places:
-    """The classes take turns, each with the next row of its own in the order, until there are enough.
+    """Round robin over the classes, each giving its next row in the order, until there are enough.
 
-    A row of several classes counts for the rarest of them; a row of none stands in a class of its own. Where a class
-    runs out, the others go on.
+    A row of several classes counts for the rarest of them; rows without any class count as a class of their own. If a
+    class runs out, the others continue.
     """
     counts = classes.sum(axis=0)
     rarity = np.where(classes, counts[np.newaxis], np.iinfo(np.int64).max)
@@ -161,7 +163,7 @@ def _in_turn(classes: npt.NDArray[np.bool_], order: Places, *, rows: int) -> Pla
 
 
 def _corpus_entropy(corpus: Corpus, labels: TeacherLabels) -> dict[str, float]:
-    """How unsure the teacher is of the corpus itself, by split: what transfer text is compared with."""
+    """The teacher's mean entropy on each split of the corpus, which transfer text is compared with."""
     found = {}
     for split, rows in corpus.splits.items():
         ids = rows.table["id"]
@@ -172,38 +174,38 @@ def _corpus_entropy(corpus: Corpus, labels: TeacherLabels) -> dict[str, float]:
 
 
 def _quality(
-    text: TransferText, said: _LabelledPart, places: Places | None, *, corpus: Corpus, labels: TeacherLabels
+    text: TransferText, labelled: _LabelledPart, places: Places | None, *, corpus: Corpus, labels: TeacherLabels
 ) -> dict[str, Any]:
-    """Numbers of the chosen rows of one part."""
-    taken = np.ones(len(said.covered), dtype=bool) if places is None else np.isin(said.covered, places)
-    logits = said.logits[taken]
-    if not len(logits):  # a teacher that is a file has nothing to say of them, and the recipe says to go on
+    """Statistics of the chosen rows of one part."""
+    taken = np.ones(len(labelled.covered), dtype=bool) if places is None else np.isin(labelled.covered, places)
+    logits = labelled.logits[taken]
+    if not len(logits):  # a file teacher has no answers for them, and the recipe says to skip such rows
         return {"labelled": 0, "rows": 0}
-    balance = said_classes(logits, multi_label=said.multi_label).mean(axis=0)
+    balance = teacher_classes(logits, multi_label=labelled.multi_label).mean(axis=0)
     numbers: dict[str, Any] = {
-        "labelled": len(said.covered),
+        "labelled": len(labelled.covered),
         "rows": len(logits),
-        "teacher_entropy": float(entropies(logits, multi_label=said.multi_label).mean()),
-        "teacher_confidence": float(said.confidence[taken].mean()),
+        "teacher_entropy": float(entropies(logits, multi_label=labelled.multi_label).mean()),
+        "teacher_confidence": float(labelled.confidence[taken].mean()),
         "teacher_balance": {name: float(share) for name, share in zip(corpus.labels, balance, strict=True)},
     }
-    return {**numbers, **_copies(text, said, labels)} if text.sources is not None else numbers
+    return {**numbers, **_copies(text, labelled, labels)} if text.sources is not None else numbers
 
 
-def _copies(text: TransferText, said: _LabelledPart, labels: TeacherLabels) -> dict[str, Any]:
-    """How often the teacher gives a copy another label than the row it was made from; the same for each method."""
+def _copies(text: TransferText, labelled: _LabelledPart, labels: TeacherLabels) -> dict[str, Any]:
+    """How often the teacher gives a copy another label than its source row; in total and for each method."""
     assert text.sources is not None
-    sources = text.sources["source"].take(said.covered)
+    sources = text.sources["source"].take(labelled.covered)
     known = labels.covers(sources)
-    before = said_classes(labels.for_rows(sources.filter(known)), multi_label=said.multi_label)
-    flips = (before != said_classes(said.logits[known], multi_label=said.multi_label)).any(axis=1)
-    doubt = entropies(said.logits[known], multi_label=said.multi_label)
-    changed = Matrix(text.sources["changes"], dtype=np.int32).at(said.covered[known]) > 0
+    before = teacher_classes(labels.for_rows(sources.filter(known)), multi_label=labelled.multi_label)
+    flips = (before != teacher_classes(labelled.logits[known], multi_label=labelled.multi_label)).any(axis=1)
+    entropy = entropies(labelled.logits[known], multi_label=labelled.multi_label)
+    changed = Matrix(text.sources["changes"], dtype=np.int32).at(labelled.covered[known]) > 0
     by_method = [
         {
             "kind": method["kind"],
             "label_flips": _mean(flips[changed[:, number]]),
-            "teacher_entropy": _mean(doubt[changed[:, number]]),
+            "teacher_entropy": _mean(entropy[changed[:, number]]),
         }
         for number, method in enumerate(text.quality.get("methods", []))
     ]
@@ -214,7 +216,7 @@ def _mean(values: npt.NDArray[Any]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _tell(quality: Mapping[str, Any], reporter: Reporter) -> None:
+def _report(quality: Mapping[str, Any], reporter: Reporter) -> None:
     own = quality["teacher_entropy"].get("dev")
     for name, numbers in quality.items():
         if name == "teacher_entropy" or not numbers["rows"]:
@@ -227,33 +229,33 @@ def _tell(quality: Mapping[str, Any], reporter: Reporter) -> None:
         )
         if name == "transfer" and own is not None and numbers["teacher_entropy"] > UNSURE * own:
             reporter.note(
-                "  warning: the teacher is far less sure of the transfer text than of dev; is it of "
+                "  warning: the teacher is far less confident on the transfer text than on dev; is it of "
                 "the same kind? `limbeck transfer RUN` shows it",
                 style="warning",
             )
 
 
-MOST_NEIGHBOURS = 2000  # training rows that are compared with; evenly spread over train
+MOST_NEIGHBOURS = 2000  # training rows to compare with; evenly spread over train
 ROWS_AT_A_TIME = 8192
 
 
 def nearness(labels: TeacherLabels, *, ids: Any, corpus: Rows) -> npt.NDArray[np.float32]:
-    """(ids): cosine of each text's features with those of the training row most like it.
+    """(ids): cosine similarity of each text's features with those of the most similar training row.
 
-    Features have a common direction that says nothing; the mean over the training rows is taken off first.
+    All features share a common direction without information: the mean over the training rows is subtracted first.
     """
     train = corpus.table["id"].take(np.linspace(0, len(corpus) - 1, min(MOST_NEIGHBOURS, len(corpus))).astype(np.int64))
     known = labels.features_for(train.filter(labels.covers(train))).astype(np.float32)
-    middle = known.mean(axis=0)
-    directions = unit(known - middle)
+    mean = known.mean(axis=0)
+    directions = unit(known - mean)
     found = np.empty(len(ids), dtype=np.float32)
     for start in range(0, len(ids), ROWS_AT_A_TIME):
         part = labels.features_for(ids.slice(start, ROWS_AT_A_TIME)).astype(np.float32)
-        found[start : start + len(part)] = (unit(part - middle) @ directions.T).max(axis=1)
+        found[start : start + len(part)] = (unit(part - mean) @ directions.T).max(axis=1)
     return found
 
 
 def unit(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Each row at length one; a row of zeros stays."""
+    """Each row scaled to length one; a row of zeros stays."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)

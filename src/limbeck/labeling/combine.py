@@ -1,4 +1,4 @@
-"""What several teachers say together: pure functions of their logits."""
+"""Combines the logits of several teachers: pure functions."""
 
 from collections.abc import Sequence
 from typing import Literal, assert_never
@@ -10,17 +10,17 @@ from limbeck.artifacts.answers import Logits
 
 Combine = Literal["mean_logits", "mean_probabilities"]
 Doubles = npt.NDArray[np.float64]
-LEAST = 1e-30  # a probability is taken for no less than this: the logarithm of nothing is infinite
+LEAST = 1e-30  # lower bound of a probability, because log 0 is infinite
 
 
 def combined(logits: Sequence[Logits], weights: Sequence[float], *, combine: Combine, multi_label: bool) -> Logits:
-    """(rows, classes) logits of all teachers together; those of a single teacher as they are.
+    """(rows, classes) combined logits of all teachers; those of a single teacher unchanged.
 
-    Weights sum to 1 and none is negative. A row is NaN where it is NaN for one of the teachers.
+    Weights sum to 1 and none is negative. A row is NaN if it is NaN for one of the teachers.
     """
     if len(logits) == 1:
         return logits[0]
-    with np.errstate(invalid="ignore", divide="ignore"):  # a silent teacher, or one of no weight, is no fault here
+    with np.errstate(invalid="ignore", divide="ignore"):  # a missing answer, or a weight of 0, is not an error here
         match combine:
             case "mean_logits":
                 return mean_logits(logits, weights)
@@ -41,8 +41,8 @@ def mean_logits(logits: Sequence[Logits], weights: Sequence[float]) -> Logits:
 def mean_probabilities(logits: Sequence[Logits], weights: Sequence[float]) -> Logits:
     """log Σ_t w_t · softmax(z_t), for rows of one label, less its mean over the classes.
 
-    Its softmax is the weighted mean of the teachers' probabilities. The mean is taken off because it says nothing, and
-    a student that learns logits would have to learn it too. Computed from the logarithms
+    Its softmax is the weighted mean of the teachers' probabilities. The mean over the classes is subtracted because it
+    carries no information, and a student trained on logits would have to fit it too. Computed from the logarithms
     log w_t + z_t - log Σ_c exp z_tc, so that neither large logits nor small probabilities are lost.
     """
     logs = [z - np.logaddexp.reduce(z, axis=1, keepdims=True) for z in _doubles(logits)]

@@ -1,4 +1,4 @@
-"""Which rows have the same text: 20 bytes a row, the one thing in this room that grows with the rows."""
+"""Which rows have the same text: 20 bytes per row, the only memory of this room that grows with the rows."""
 
 from collections.abc import Iterator, Mapping
 
@@ -8,11 +8,11 @@ import numpy.typing as npt
 from limbeck.artifacts.answers import ROWS_AT_ONCE, Keys, find_keys, key_order
 from limbeck.artifacts.rows import ROWS_PER_SLICE, Rows, content_keys
 
-RowNumbers = npt.NDArray[np.uint32]  # rows of all splits are counted through, in the order of the splits
+RowNumbers = npt.NDArray[np.uint32]  # rows are numbered across all splits, in the order of the splits
 
 
 class TextIndex:
-    """The rows of all splits, and their content keys in rising order."""
+    """The rows of all splits, and their content keys in ascending order."""
 
     def __init__(self, splits: Mapping[str, Rows]) -> None:
         self.splits = dict(splits)
@@ -26,7 +26,7 @@ class TextIndex:
         return int(self.ends[-1]) if len(self.ends) else 0
 
     def slices(self, size: int = ROWS_PER_SLICE) -> Iterator[tuple[int, Rows]]:
-        """(number of its first row, rows) of one slice after the other; none reaches from one split into the next."""
+        """(number of its first row, rows) of each slice in order; a slice never crosses the border of a split."""
         start = 0
         for rows in self.splits.values():
             for part in rows.slices(size):
@@ -40,13 +40,13 @@ class TextIndex:
         return slice(end - len(self.splits[split]), end)
 
     def find(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """The first row that has the text with this key, -1 where none has it."""
+        """The first row whose text has this key, -1 if no row has it."""
         return find_keys(self.keys, keys, order=self._order)
 
     def alike(self) -> Iterator[tuple[RowNumbers, RowNumbers]]:
-        """(rows, for each the first row with the same text), piece by piece until every row was there once.
+        """(rows, the first row with the same text for each), in pieces; every row comes exactly once.
 
-        Rows of one text follow each other in rising order.
+        Rows with the same text are consecutive, in ascending order.
         """
         last_key, first = None, np.uint32(0)
         for start in range(0, len(self), ROWS_AT_ONCE):
@@ -62,7 +62,7 @@ class TextIndex:
             last_key, first = keys[-1], firsts[-1]
 
     def distinct_texts(self) -> tuple[int, dict[str, int]]:
-        """How many different texts there are in all, and in each split."""
+        """The number of distinct texts in total, and in each split."""
         total, by_split = 0, np.zeros(len(self.splits), dtype=np.int64)
         last_split = -1
         for rows, firsts in self.alike():
@@ -85,7 +85,7 @@ class TextIndex:
         return texts.tolist(), pairs.tolist() if any(part.is_pair for part in self.splits.values()) else None
 
     def ids_of(self, rows: npt.NDArray[np.int64]) -> list[str]:
-        """Ids of these rows, which are in rising order."""
+        """Ids of these rows, which are in ascending order."""
         spans = [(part, self.span(name)) for name, part in self.splits.items()]
         inside = [(part, rows[(rows >= span.start) & (rows < span.stop)] - span.start) for part, span in spans]
         return [row_id for part, positions in inside for row_id in part.select(positions).ids]

@@ -1,4 +1,4 @@
-"""Labels as a file for others: text, split and a probability for each class; a teacher of kind "file" reads it back."""
+"""Exports labels to a file: text, split and a probability for each class; a teacher of kind "file" can read it."""
 
 import csv
 import json
@@ -19,13 +19,13 @@ from limbeck.tables.formats import ENDINGS, KnownFormat, ending_of
 ROWS_AT_A_TIME = 1 << 15
 Columns = dict[str, list[Any]]  # name → values
 Write = Callable[[Columns], None]
-FIGURES = 9  # of a probability: more than single precision has
+DIGITS = 9  # significant digits of a probability: more than single precision has
 
 
 def write_label_file(
     path: Path, labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
 ) -> int:
-    """Write every labelled row; the ending says how. Returns how many. The file is there only when it is whole."""
+    """Write every labelled row, in the format of the file's ending. Returns their number. Writes atomically."""
     open_file = _writer_for(path)
     scratch = path.with_name(f"{path.name}.partial")
     written = 0
@@ -43,11 +43,11 @@ def write_label_file(
 
 
 def _writer_for(path: Path) -> Any:
-    """By the ending, as a teacher of kind "file" reads it back; tsv could not hold every text."""
+    """The writer for the file's ending, as a teacher of kind "file" reads it; tsv cannot represent every text."""
     writers: dict[KnownFormat | None, Any] = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
     format = ENDINGS.get(ending_of(path))
     if format not in writers or path.suffix.lower() == ".gz":
-        reason = f"its ending '{path.suffix}' names no format of labels"
+        reason = f"labels cannot be written in the format of its ending '{path.suffix}'"
         endings = ", ".join(ending for ending, format in ENDINGS.items() if format in writers)
         raise PathUnusable(path=str(path), reason=reason, advice=f"Give a name that ends in one of {endings}.")
     return writers[format]
@@ -58,11 +58,11 @@ def _columns(part: Rows, labels: TeacherLabels, *, split: str, classes: Sequence
     table = part.table.filter(is_labelled)
     found = probabilities(labels.for_rows(table["id"]), multi_label=multi_label)
     texts = {name: table[name].to_pylist() for name in ("text", "pair") if name in table.column_names}
-    shares = {
-        f"probability_{name}": [float(f"{value:.{FIGURES}g}") for value in found[:, number].tolist()]
+    by_class = {
+        f"probability_{name}": [float(f"{value:.{DIGITS}g}") for value in found[:, number].tolist()]
         for number, name in enumerate(classes)
     }
-    return {**texts, "split": [split] * len(found), **shares}
+    return {**texts, "split": [split] * len(found), **by_class}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Room 4: find the labels of every row in the store, and ask the teachers for those that are missing."""
+"""Room 4: finds the label of every row in the store, and runs the teachers on the rows without one."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,31 +21,31 @@ from limbeck.labeling.source import TeacherSource
 from limbeck.progress import Reporter
 from limbeck.recipe.labeling import Labeling
 
-LEARNED_FROM = ("train", "transfer")  # what the student learns from
-MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26  # of labels that are in memory at a time
+TRAINED_ON = ("train", "transfer")  # what the student is trained on
+MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26  # of labels in memory at a time
 
 
 class RowsUncovered(TeacherError):
-    """The teacher has no answer for some rows, and the recipe does not allow to skip them."""
+    """The teacher has no answer for some rows, and the recipe does not allow skipping them."""
 
     def __init__(self, *, teacher: str, uncovered: Mapping[str, int], rows: int, texts: Sequence[str]) -> None:
         self.uncovered = {split: count for split, count in uncovered.items() if count}
         splits = ", ".join(f"{count:,} of {split}" for split, count in self.uncovered.items())
         super().__init__(
             f"'{teacher}' has no answer for {sum(self.uncovered.values()):,} of {rows:,} rows: {splits}",
-            found=f"first texts without one: {some([_in_short(text) for text in texts])}",
-            advice='Complete the file, or go on without these rows: uncovered = "skip" in its table of the recipe.',
+            found=f"first texts without an answer: {some([_in_short(text) for text in texts])}",
+            advice='Complete the file, or skip these rows: uncovered = "skip" in its table of the recipe.',
         )
 
 
 class NothingCovered(TeacherError):
-    """The teacher has no answer for any row that the student could learn from."""
+    """The teacher has no answer for any row that the student could be trained on."""
 
     def __init__(self, *, teacher: str, rows: int, texts: Sequence[str]) -> None:
         super().__init__(
             f"'{teacher}' has no answer for any of the {rows:,} rows of train and transfer text",
-            found=f"they begin with: {some([_in_short(text) for text in texts])}",
-            advice="Give a file about exactly these texts, character for character; or correct the columns `text` and "
+            found=f"first texts: {some([_in_short(text) for text in texts])}",
+            advice="Give a file with exactly these texts, character for character; or correct the columns `text` and "
             "`pair`.",
         )
 
@@ -69,10 +69,10 @@ def label(
     key: Key,
     reporter: Reporter,
 ) -> TeacherLabels:
-    """Give every row the teacher's logits. A teacher is opened only if some text was never asked before.
+    """Label every row with the teacher's logits. A teacher is opened only if the store has no answer for some text.
 
-    `rows` are by split, ids unique over all of them. `fingerprint` is that of the sources taken together. The memory
-    this takes is fixed, but for 20 bytes a row and 8 for every source.
+    `rows` are by split, with ids that are unique over all of them. `fingerprint` is that of all sources together. Uses
+    a fixed amount of memory plus 20 bytes per row, and 8 bytes per row for every source.
     """
     if section.features in ("cls", "mean") and len(sources) > 1:
         raise ValueError("features of several teachers have no common meaning")
@@ -92,22 +92,22 @@ def label(
             )
             for source in sources
         ]
-        silent = _silent_rows(answered, index=index, uncovered=uncovered, reporter=reporter)
+        unanswered = _unanswered_rows(answered, index=index, uncovered=uncovered, reporter=reporter)
         _write(scratch, answered, index=index, classes=classes, combine=combine, multi_label=multi_label)
         facts: dict[str, Any] = {
             "teacher": fingerprint,
             "rows": len(index),
             "distinct_texts": texts,
-            "uncovered": silent,
+            "uncovered": unanswered,
             "splits": {
                 split: {"rows": len(part), "distinct_texts": texts_by_split[split]} for split, part in rows.items()
             },
         }
         if section.features in ("cls", "mean"):
             facts["features"] = section.features
-        asking = _asking(answered, texts=texts, store=_seen_from(out.parent, store))
+        asking = _asking(answered, texts=texts, store=_path_from(out.parent, store))
         save_label_facts(scratch, facts=facts, asking=asking)
-    labelled = len(index) - sum(silent.values())
+    labelled = len(index) - sum(unanswered.values())
     reporter.note(
         f"  {labelled:,} rows labelled: {asking['asked']:,} texts asked, "
         f"{asking['hit_rate']:.1%} of {texts * len(sources):,} answers were in the label store"
@@ -115,25 +115,25 @@ def label(
     return TeacherLabels(out)
 
 
-def _silent_rows(
+def _unanswered_rows(
     answered: Sequence[AskedTeacher], *, index: TextIndex, uncovered: Literal["stop", "skip"], reporter: Reporter
 ) -> dict[str, int]:
-    """How many rows of each split are without an answer of one teacher or another. Raises if there may be none."""
-    is_silent = np.zeros(len(index), dtype=np.bool_)
+    """The number of rows of each split without an answer of some teacher. Raises if the recipe does not allow any."""
+    is_unanswered = np.zeros(len(index), dtype=np.bool_)
     for one in answered:
-        is_silent |= ~one.places.is_known
-    counts = {split: int(is_silent[index.span(split)].sum()) for split in index.splits}
-    if not is_silent.any():
+        is_unanswered |= ~one.places.is_known
+    counts = {split: int(is_unanswered[index.span(split)].sum()) for split in index.splits}
+    if not is_unanswered.any():
         return counts
     name = " + ".join(one.source.name for one in answered if not one.places.is_known.all())
-    texts, _ = index.texts_of(np.flatnonzero(is_silent)[:3])
-    learned_from = [split for split in LEARNED_FROM if split in index.splits]
-    if learned_from and all(counts[split] == len(index.splits[split]) for split in learned_from):
-        raise NothingCovered(teacher=name, rows=sum(counts[split] for split in learned_from), texts=texts)
+    texts, _ = index.texts_of(np.flatnonzero(is_unanswered)[:3])
+    trained_on = [split for split in TRAINED_ON if split in index.splits]
+    if trained_on and all(counts[split] == len(index.splits[split]) for split in trained_on):
+        raise NothingCovered(teacher=name, rows=sum(counts[split] for split in trained_on), texts=texts)
     if uncovered == "stop":
         raise RowsUncovered(teacher=name, uncovered=counts, rows=len(index), texts=texts)
-    left_out = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
-    reporter.note(f"  warning: rows without an answer of {name} are not used: {left_out}", style="warning")
+    skipped = ", ".join(f"{count:,} of {split}" for split, count in counts.items() if count)
+    reporter.note(f"  warning: rows without an answer of {name} are not used: {skipped}", style="warning")
     return counts
 
 
@@ -146,31 +146,31 @@ def _write(
     combine: Combine,
     multi_label: bool,
 ) -> None:
-    """Labels of all rows that have one, window by window."""
+    """Write the labels of all rows that have one, window by window."""
     width = answered[0].places.width
-    bytes_a_row = 4 * classes * (len(answered) + 1) + 2 * (width or 0)
+    bytes_per_row = 4 * classes * (len(answered) + 1) + 2 * (width or 0)
     with LabelsWriter(scratch, classes=classes, width=width) as labels:
-        for start, part in index.slices(min(MOST_ROWS, max(1, MOST_BYTES // bytes_a_row))):
+        for start, part in index.slices(min(MOST_ROWS, max(1, MOST_BYTES // bytes_per_row))):
             window = slice(start, start + len(part))
-            logits, features = _said(answered, index, window, combine=combine, multi_label=multi_label)
+            logits, features = _combined_answers(answered, index, window, combine=combine, multi_label=multi_label)
             is_label = ~np.isnan(logits).any(axis=1)
             kept = None if features is None else features[is_label]
             labels.write(part.table["id"].filter(is_label), logits[is_label], kept)
             del logits, features, kept  # before the next window is read
 
 
-def _said(
+def _combined_answers(
     answered: Sequence[AskedTeacher], index: TextIndex, window: slice, *, combine: Combine, multi_label: bool
 ) -> tuple[Logits, Features | None]:
-    """What all teachers together say of a window of rows; features are those of a single teacher."""
-    said = [read_labels(index, one.places, one.store, window) for one in answered]
+    """The combined answers of all teachers on a window of rows; features are those of a single teacher."""
+    answers = [read_labels(index, one.places, one.store, window) for one in answered]
     weights = [one.source.weight for one in answered]
-    logits = combined([each for each, _ in said], weights, combine=combine, multi_label=multi_label)
-    return logits, said[0][1]
+    logits = combined([logits for logits, _ in answers], weights, combine=combine, multi_label=multi_label)
+    return logits, answers[0][1]
 
 
 def _asking(answered: Sequence[AskedTeacher], *, texts: int, store: str) -> dict[str, Any]:
-    """What was asked, what was in the store, and how long it took."""
+    """The content of asking.json: how many texts were asked, how many were in the store, and how long it took."""
     asked = sum(one.asked for one in answered)
     seconds = sum(one.seconds for one in answered)
     return {
@@ -183,7 +183,7 @@ def _asking(answered: Sequence[AskedTeacher], *, texts: int, store: str) -> dict
     }
 
 
-def _seen_from(run: Path, store: Path) -> str:
-    """The way from a run to a store beside it, for both may be moved together; a store elsewhere by its full path."""
+def _path_from(run: Path, store: Path) -> str:
+    """The relative path from a run to a store next to it, as both may be moved together; else the absolute path."""
     run, store = run.resolve(), store.resolve()
     return os.path.relpath(store, run) if store.is_relative_to(run.parent) else str(store)

@@ -1,4 +1,4 @@
-"""What this room asks of a teacher, whatever kind it is."""
+"""The protocols of a teacher that this room uses, for all kinds of teachers."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Block = tuple[Sequence[str], Sequence[str] | None]  # texts, and second texts
 
 
 class Teacher(Protocol):
-    """Anything that can be asked about texts."""
+    """Anything that maps texts to logits."""
 
     def logits(
         self,
@@ -23,12 +23,12 @@ class Teacher(Protocol):
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Logits:
-        """(rows, classes) raw logits, in the order of the texts; a row of NaN where it has nothing to say."""
+        """(rows, classes) raw logits, in the order of the texts; a row of NaN if it has no answer."""
 
 
 @runtime_checkable
 class FeatureTeacher(Teacher, Protocol):
-    """A teacher that can also show what it made of a text."""
+    """A teacher that also has a feature vector for each text."""
 
     def logits_and_features(
         self,
@@ -39,12 +39,12 @@ class FeatureTeacher(Teacher, Protocol):
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> tuple[Logits, Features]:
-        """The logits, and (rows, width) one vector a text in half precision."""
+        """The logits, and (rows, width) features: one vector per text in half precision."""
 
 
 @runtime_checkable
 class BlockTeacher(Teacher, Protocol):
-    """A teacher that can read the next texts while it thinks about these."""
+    """A teacher that can tokenise the next block while it computes the current one."""
 
     def in_turn(
         self,
@@ -54,24 +54,24 @@ class BlockTeacher(Teacher, Protocol):
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Generator[Answer, None, None]:
-        """What `logits`, or with a pooling `logits_and_features`, says of one block after the other.
+        """The result of `logits`, or with a pooling of `logits_and_features`, for one block after the other.
 
-        Blocks may be taken one ahead, and on another thread.
+        The next block may be read ahead, on another thread.
         """
 
 
 @runtime_checkable
 class CallTeacher(Teacher, Protocol):
-    """A teacher that is asked by calls which may cost money and may fail: what one has answered is kept at once."""
+    """A teacher whose calls may cost money and may fail: the answers of each call are stored at once."""
 
     texts_per_call: int
 
 
 @dataclass(frozen=True)
 class TeacherSource:
-    """One teacher as this room sees it: who it is, and how to get hold of it."""
+    """One teacher as this room sees it: its name and fingerprint, and how to open it."""
 
     name: str
     fingerprint: str
-    open: Callable[[], Teacher]  # called only if some text was never asked
+    open: Callable[[], Teacher]  # called only if the store has no answer for some text
     weight: float = 1.0  # of an ensemble's member; the weights sum to 1

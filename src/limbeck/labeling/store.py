@@ -1,8 +1,8 @@
-"""The label store: what a teacher said about a text, kept for ever under the teacher's fingerprint.
+"""The label store: a teacher's answers by text, kept permanently under the teacher's fingerprint.
 
-One folder per teacher, in it Arrow shards of (content key, logits), sorted by key; labels with features have a folder
-of their own beside it. A shard is written whole and never changed; its name is a hash of its bytes, so that runs side
-by side cannot get in each other's way and damage is noticed.
+One folder per teacher, with Arrow shards of (content key, logits), sorted by key; labels with features have a separate
+folder next to it. A shard is written atomically and never changed; its name is a hash of its bytes, so that parallel
+runs do not conflict and damage is noticed.
 """
 
 from hashlib import blake2b
@@ -24,33 +24,33 @@ class LabelStore:
         self.folder = root / (f"{teacher}-{pooling}" if pooling else teacher)
         self.classes = classes
         self.pooling = pooling
-        # Labels that were asked with features will do where only logits are wanted, but not the other way round.
-        beside = [] if pooling else [root / f"{teacher}-{kind}" for kind in get_args(Pooling)]
-        self._folders = [self.folder, *beside]
-        self._sound: set[Path] = set()
+        # Labels with features can be used if only logits are needed, but not the other way round.
+        with_features = [] if pooling else [root / f"{teacher}-{kind}" for kind in get_args(Pooling)]
+        self._folders = [self.folder, *with_features]
+        self._verified: set[Path] = set()
 
     def shards(self) -> list[Path]:
-        """The shards there are now, in a fixed order; other runs may be adding to them."""
+        """The current shards, in a fixed order; other runs may be adding more."""
         return [path for folder in self._folders for path in sorted(folder.glob("*.arrow"))]
 
     def open(self, shard: Path) -> AnswerTable | None:
-        """What a shard holds, memory-mapped; None for one that is damaged, which then counts as never asked.
+        """The content of a shard, memory-mapped; None if it is damaged, and then its texts are asked again.
 
         Its bytes are compared with its name when it is opened for the first time.
         """
         try:
-            if shard not in self._sound and file_digest(shard) != shard.stem:
+            if shard not in self._verified and file_digest(shard) != shard.stem:
                 return None
             answers = AnswerTable.open(shard)
         except (pa.ArrowInvalid, FileNotFoundError, ValueError, KeyError):
-            return None  # any other trouble with the disk says nothing about what stands on it, and is raised
+            return None  # any other disk error does not mean that the shard is damaged, and is raised
         if answers.logits.shape[1] != self.classes or (self.pooling and answers.features is None):
             return None
-        self._sound.add(shard)
+        self._verified.add(shard)
         return answers
 
     def write(self, keys: Keys, logits: Logits, features: Features | None = None) -> None:
-        """Keep a shard on disk."""
+        """Write a shard."""
         self.folder.mkdir(parents=True, exist_ok=True)
         content = answers_in_bytes(keys, logits, features)
         name = blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
@@ -59,4 +59,4 @@ class LabelStore:
             scratch.write_bytes(content)
             scratch.rename(self.folder / f"{name}.arrow")
         finally:
-            scratch.unlink(missing_ok=True)  # on a full disk: what was written of it must not fill it further
+            scratch.unlink(missing_ok=True)  # if the disk is full: a partial file must not take up space

@@ -1,4 +1,4 @@
-"""What labels look like, split by split: how sure the teacher is, and which classes it gives beside the corpus."""
+"""Statistics of labels by split: the teacher's entropy, and its class balance next to that of the corpus."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ ROWS_AT_A_TIME = 1 << 18
 
 @dataclass(frozen=True)
 class SplitSummary:
-    """Numbers about the labels of one split. Shares are from 0 to 1; None where there are no rows to tell."""
+    """Statistics of the labels of one split. Shares are from 0 to 1; None if there are no rows."""
 
     rows: int
     labelled: int
     distinct_texts: int
-    entropy: float | None  # mean over the rows, in nats; with several labels a row, mean over rows and classes
-    entropy_share: float | None  # of what it would be if the teacher knew nothing
+    entropy: float | None  # mean over the rows, in nats; multi-label: mean over rows and classes
+    entropy_share: float | None  # of the entropy of a uniform distribution
     teacher_balance: dict[str, float] | None  # share of the labelled rows that the teacher gives each class
     corpus_balance: dict[str, float] | None  # the same of the corpus's own labels
 
@@ -30,7 +30,7 @@ class SplitSummary:
 def summarise(
     labels: TeacherLabels, *, splits: Mapping[str, Rows], classes: Sequence[str], multi_label: bool
 ) -> dict[str, SplitSummary]:
-    """Of each split; labels are read some at a time."""
+    """The summary of each split; labels are read in parts."""
     return {
         split: _summary(
             labels,
@@ -69,7 +69,7 @@ def _summary(
 
 
 def entropies(logits: Logits, *, multi_label: bool) -> Doubles:
-    """(rows): how unsure the teacher is of each row, in nats.
+    """(rows): entropy of the teacher's probabilities, in nats.
 
     One label:        -Σ_c p_c · log p_c                with p = softmax(z)
     several labels:   mean over c of the same for (p_c, 1 - p_c), which is log(1 + exp z_c) - p_c · z_c
@@ -82,7 +82,7 @@ def entropies(logits: Logits, *, multi_label: bool) -> Doubles:
 
 
 def probabilities(logits: Logits, *, multi_label: bool) -> Doubles:
-    """(rows, classes): softmax of each row; with several labels a row, the sigmoid of each class."""
+    """(rows, classes): softmax of each row; multi-label: sigmoid of each logit."""
     z = logits.astype(np.float64)
     norm = np.logaddexp(0.0, z) if multi_label else np.logaddexp.reduce(z, axis=1, keepdims=True)
     return np.asarray(np.exp(z - norm))

@@ -1,4 +1,4 @@
-"""Labels in the terminal: who gave them, how sure it was, and its classes beside those of the corpus."""
+"""Labels in the terminal: the teacher, its entropy, and its class balance next to that of the corpus."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,9 +22,7 @@ def print_labels(head: Mapping[str, Any], splits: Mapping[str, SplitSummary], co
     console.print()
     console.print(_class_table(splits))
     console.print(
-        Text(
-            "entropy: mean over the rows, in nats, and as a share of what a teacher that knows nothing has", style="dim"
-        )
+        Text("entropy: mean over the rows, in nats, and as a share of that of a uniform distribution", style="dim")
     )
     hidden = len(_classes(splits)) - MOST_CLASSES
     if hidden > 0:
@@ -32,7 +30,7 @@ def print_labels(head: Mapping[str, Any], splits: Mapping[str, SplitSummary], co
 
 
 def print_verification(found: Verification, *, precision: str, console: Console) -> None:
-    """What came of asking again, and the verdict."""
+    """The result of asking the teacher again."""
     depends = f" (in {precision} the logits of a text depend on which others share its batch)"
     why = depends if precision in ("bf16", "int8") else ""
     lines = {
@@ -47,16 +45,14 @@ def print_verification(found: Verification, *, precision: str, console: Console)
     for shard in found.damaged:
         console.print(Text(f"  {shard}"), soft_wrap=True)
     if found.is_sound:
-        console.print(Text("The labels are what the teacher says.", style="green"))
+        console.print(Text("The labels are what the teacher answers now.", style="green"))
         return
     if found.is_same:
-        advice = (
-            "Remove the damaged shards of the store: what they held will be asked again by the next run that needs it."
-        )
-        console.print(Text(f"The labels of this run are what the teacher says. {advice}", style="yellow"))
+        advice = "Remove the damaged shards of the store: the next run that needs their texts asks the teacher again."
+        console.print(Text(f"The labels of this run are what the teacher answers now. {advice}", style="yellow"))
         return
     advice = "Remove the folder `labels` of the run, and damaged shards, then run the recipe again."
-    console.print(Text(f"The labels are not what the teacher says. {advice}", style="bold red"))
+    console.print(Text(f"The labels are not what the teacher answers now. {advice}", style="bold red"))
 
 
 def _head_lines(head: Mapping[str, Any]) -> dict[str, str]:
@@ -65,7 +61,7 @@ def _head_lines(head: Mapping[str, Any]) -> dict[str, str]:
     speed = f" at {rate:,.0f} rows/s" if rate else ""
     return {
         "Teacher": f"{head['teacher']}, fingerprint {head['fingerprint']}",
-        "Labels": f"{head['labelled']:,} of {head['rows']:,} rows, {head['distinct_texts']:,} different texts"
+        "Labels": f"{head['labelled']:,} of {head['rows']:,} rows, {head['distinct_texts']:,} distinct texts"
         + (f", with features ({head['features']})" if head["features"] else ""),
         "Asked": f"{head['asked']:,} texts{speed}; hit rate of the store {head['hit_rate']:.1%}",
         "Store": f"{head['store']}: {head['store_mb']:,.1f} MB of this teacher in {shards}",
@@ -79,7 +75,7 @@ def _print_lines(lines: Mapping[str, str], console: Console) -> None:
 
 
 def _split_table(splits: Mapping[str, SplitSummary]) -> Table:
-    table = _table("split", ["rows", "labelled", "different texts", "entropy", "share"])
+    table = _table("split", ["rows", "labelled", "distinct texts", "entropy", "share"])
     for name, split in splits.items():
         cells = [f"{split.rows:,}", f"{split.labelled:,}", f"{split.distinct_texts:,}"]
         table.add_row(Text(name), *cells, _number(split.entropy), _percent(split.entropy_share))
@@ -87,16 +83,16 @@ def _split_table(splits: Mapping[str, SplitSummary]) -> Table:
 
 
 def _class_table(splits: Mapping[str, SplitSummary]) -> Table:
-    """The share of rows that each class has: by the teacher, and by the corpus where it says so."""
-    told = {
+    """The share of rows of each class: by the teacher, and by the corpus if it has labels."""
+    balances = {
         f"{name}: {who}": balance
         for name, split in splits.items()
         for who, balance in (("teacher", split.teacher_balance), ("corpus", split.corpus_balance))
         if balance
     }
-    table = _table("class", list(told))
+    table = _table("class", list(balances))
     for name in _classes(splits)[:MOST_CLASSES]:
-        table.add_row(Text(name), *(_percent(balance[name]) for balance in told.values()))
+        table.add_row(Text(name), *(_percent(balance[name]) for balance in balances.values()))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Whether the labels of a run are what its teachers say now: a sample is asked again, and every shard is looked at."""
+"""Checks the labels of a run: its teachers are asked again for a sample, and every shard is checked for damage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from limbeck.labeling.source import Pooling, TeacherSource
 from limbeck.labeling.store import LabelStore
 from limbeck.labeling.summary import chosen
 
-# Logits may differ this much. In bf16 a number has three figures, and how sums are rounded depends on which texts
-# share a batch, so the same text asked twice can give logits that are a good tenth apart; so it is with the int8 of
-# exported models, whose scale is that of the batch.
+# Logits may differ this much. A bf16 number has three significant digits, and the rounding of sums depends on which
+# texts share a batch, so logits of the same text can differ by more than 0.1; the same holds for the int8 of exported
+# models, whose scale is that of the batch.
 TOLERANCES = {"fp32": 1e-3, "bf16": 0.25, "int8": 0.25}
 SEED = 0
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of it."""
+    """The result of the check."""
 
     rows: int
-    silent: int  # of them that the teacher has no answer for now
+    silent: int  # rows for which the teacher has no answer now
     largest_difference: float
     mean_difference: float
     agreement: float  # share of the rows whose label, or labels, are the same
@@ -40,7 +40,7 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether that is so, and no shard is damaged."""
+        """Whether every row is answered as before, and no shard is damaged."""
         return self.is_same and not self.damaged
 
 
@@ -56,11 +56,11 @@ def verify(
     store: Path,
     sample: int,
 ) -> Verification:
-    """Ask the sources again for a sample of labelled rows, the same one each time; look at all their shards."""
+    """Ask the sources again for a sample of labelled rows, always the same one; check all their shards."""
     rows = _sample(labels, splits, size=sample)
-    said = [source.open().logits(rows.texts, rows.pairs) for source in sources]
+    answers = [source.open().logits(rows.texts, rows.pairs) for source in sources]
     weights = [source.weight for source in sources]
-    now = combined(said, weights, combine=combine, multi_label=multi_label)
+    now = combined(answers, weights, combine=combine, multi_label=multi_label)
     is_answer = ~np.isnan(now).any(axis=1)
     now, kept = now[is_answer], labels.for_rows(rows.ids)[is_answer]
     differences = np.abs(now - kept)
@@ -80,13 +80,13 @@ def verify(
 
 
 def stores_of(labels: TeacherLabels, fingerprints: Sequence[str], *, root: Path, classes: int) -> list[LabelStore]:
-    """Where what these teachers said is kept."""
+    """The stores of these teachers' answers."""
     pooling: Pooling | None = labels.facts.get("features")
     return [LabelStore(root, teacher=teacher, classes=classes, pooling=pooling) for teacher in fingerprints]
 
 
 def _sample(labels: TeacherLabels, splits: Mapping[str, Rows], *, size: int) -> Rows:
-    """So many rows at random, over all splits; those without a label are left out."""
+    """`size` random rows over all splits, without those that have no label."""
     total = sum(len(rows) for rows in splits.values())
     numbers = np.sort(np.random.default_rng(SEED).choice(total, size=min(size, total), replace=False))
     parts, start = [], 0

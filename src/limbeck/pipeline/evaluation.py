@@ -28,7 +28,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
 from limbeck.teacher.kinds import kind_of
-from limbeck.timing.costs import measure_costs, teacher_size, weighable
+from limbeck.timing.costs import measure_costs, runnable, teacher_size
 from limbeck.timing.machine import machine_facts
 
 ROLES = ("teacher", "baseline", "student", "export")  # the order of the report
@@ -57,19 +57,22 @@ def evaluate(
     an int8 ONNX file.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
-    rows, weighed = judged_rows(corpus), weighable(members)
+    rows, runnable_members = judged_rows(corpus), runnable(members)
     with written_atomically(out, kind="report", key=key) as scratch:
         judged = judge(ordered, corpus=corpus, teacher=labels, section=section, reporter=reporter)
         costs = measure_costs(
             ordered,
-            weighed=weighed,
+            members=runnable_members,
             teacher_int8=teacher_int8,
             labels=labels,
             rows=rows,
             section=section,
             reporter=reporter,
         )
-        facts = [_teacher_facts(teacher, members, weighed), *(_candidate_facts(candidate) for candidate in ordered)]
+        facts = [
+            _teacher_facts(teacher, members, runnable_members),
+            *(_candidate_facts(candidate) for candidate in ordered),
+        ]
         models = [
             {**of_model, **of_quality, **of_cost}
             for of_model, of_quality, of_cost in zip(facts, judged.lines, costs.lines, strict=True)
@@ -93,15 +96,15 @@ def evaluate(
 
 
 def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: str) -> dict[str, Any] | None:
-    """The student where it is confident, otherwise the teacher; None without a student or the teacher's labels."""
-    if judged.main is None or judged.duel is None:
+    """The student where it is confident, else the teacher; None without a student or without answers of the teacher."""
+    if judged.main is None or judged.paired is None:
         return None
     teacher, student = models[0], models[1 + judged.main]
     times = {"teacher_ms": _p50(teacher), "student_ms": _p50(student)}
     return {
         "student": student["name"],
-        "chosen_on": "dev" if judged.dev_duel else split,
-        **cascade(judged.duel, dev=judged.dev_duel, **times),
+        "chosen_on": "dev" if judged.dev_paired else split,
+        **cascade(judged.paired, dev=judged.dev_paired, **times),
     }
 
 
@@ -110,7 +113,7 @@ def _p50(entry: Mapping[str, Any]) -> float | None:
 
 
 def _teacher_facts(
-    teacher: TeacherFolder, members: Sequence[TeacherFolder], weighed: Sequence[TeacherFolder]
+    teacher: TeacherFolder, members: Sequence[TeacherFolder], runnable_members: Sequence[TeacherFolder]
 ) -> dict[str, Any]:
     facts = teacher.facts
     reasons = [reason for member in members if (reason := kind_of(member.facts).advice.cost_unknown)]
@@ -121,9 +124,9 @@ def _teacher_facts(
         "kind": facts.kind,
         **({"members": [PurePosixPath(name).name for name in facts.members]} if facts.members else {}),
         "precision": facts.precision,
-        **({"exported": True} if weighed and all(member.is_exported for member in weighed) else {}),
-        **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not weighed else {}),
-        **teacher_size(weighed),
+        **({"exported": True} if runnable_members and all(member.is_exported for member in runnable_members) else {}),
+        **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not runnable_members else {}),
+        **teacher_size(runnable_members),
         "dev_accuracy": facts.dev_accuracy,
     }
 

@@ -1,4 +1,4 @@
-"""Between rooms 1 and 2: the encoder goes on guessing masked words, in the task's own text.
+"""Between rooms 1 and 2: continued pretraining of the encoder on masked words of the task's text.
 
 Reads:  Rows of the corpus's train split, and of the TransferText
 Writes: PretrainedFolder

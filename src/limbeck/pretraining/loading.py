@@ -1,4 +1,4 @@
-"""Loading an encoder that is to guess masked words, with a head of its own or a fresh one."""
+"""Loads an encoder as a masked language model, with its own head or a newly initialised one."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,56 +20,56 @@ from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.modes import quiet_transformers
 
-ADVICE = "Take the table `pretraining` out of [teacher], or name another checkpoint: one that has guessed masked words."
+ADVICE = "Remove the table `pretraining` from [teacher], or name a checkpoint that was pretrained on masked words."
 
 
 class PretrainingImpossible(TeacherError):
-    """An encoder that is to go on guessing masked words cannot, or finds none to guess."""
+    """An encoder cannot be pretrained further on masked words, or there are no words to mask."""
 
     def __init__(self, *, checkpoint: str, reason: str, advice: str) -> None:
         super().__init__(f"cannot pretrain '{checkpoint}'", found=reason, advice=advice)
 
 
 @dataclass(frozen=True)
-class Guesser:
+class MaskedLM:
     """A model with a head for masked words, and its tokenizer."""
 
     model: Any  # of transformers, for masked language modelling
     tokenizer: Any
     max_length: int
-    beside: dict[str, Tensor]  # what the checkpoint has besides: a pooler, a classifier
-    has_fresh_head: bool
+    other_weights: dict[str, Tensor]  # weights of the checkpoint that the model does not have: a pooler, a classifier
+    has_new_head: bool
 
     def save(self, folder: Path) -> None:
-        """As a Hugging Face folder, with what else the checkpoint had: a teacher starts from all of it."""
-        self.model.to("cpu")  # where what lies beside it is
-        self.model.save_pretrained(folder, state_dict={**self.model.state_dict(), **self.beside})
+        """Write a Hugging Face folder, with the other weights of the checkpoint: a teacher starts from all of them."""
+        self.model.to("cpu")  # where the other weights are
+        self.model.save_pretrained(folder, state_dict={**self.model.state_dict(), **self.other_weights})
         self.tokenizer.save_pretrained(folder)
 
 
-def load_guesser(folder: Path, *, name: str, max_length: int) -> Guesser:
-    """From a Hugging Face folder that the recipe calls so. A head that is missing starts at random.
+def load_masked_lm(folder: Path, *, name: str, max_length: int) -> MaskedLM:
+    """From a Hugging Face folder, which the recipe calls `name`. A missing head is initialised at random.
 
     Raises PretrainingImpossible for a model that has no such head, or whose tokenizer has no mask.
     """
     with damage_as_user_errors(folder):
-        tokenizer = guessing_tokenizer(folder, name=name)
+        tokenizer = masked_lm_tokenizer(folder, name=name)
         model, loading = _with_head(folder)
-        beside = _beside(folder, model) if loading["unexpected_keys"] else {}
-    _refuse_strange_weights(model, loading, folder=folder)
+        other_weights = _other_weights(folder, model) if loading["unexpected_keys"] else {}
+    _refuse_missing_weights(model, loading, folder=folder)
     refuse_tokens_without_rows(tokenizer, model, folder=folder)
     trained = [name for name, _ in model.named_parameters()]
-    return Guesser(
+    return MaskedLM(
         model=model,
         tokenizer=tokenizer,
         max_length=min(max_length, position_count(model) or max_length),
-        beside=beside,
-        has_fresh_head=any(not _is_of_body(name, model) for name in trained if name in loading["missing_keys"]),
+        other_weights=other_weights,
+        has_new_head=any(not _is_of_body(name, model) for name in trained if name in loading["missing_keys"]),
     )
 
 
-def guessing_tokenizer(folder: Path, *, name: str) -> Any:
-    """The tokenizer of a checkpoint that can guess masked words. Cheap: no weight is read.
+def masked_lm_tokenizer(folder: Path, *, name: str) -> Any:
+    """The tokenizer of a masked language model. Cheap: no weight is read.
 
     Raises PretrainingImpossible for any other.
     """
@@ -86,7 +86,7 @@ def guessing_tokenizer(folder: Path, *, name: str) -> Any:
 
 
 def _with_head(folder: Path) -> tuple[Any, Any]:
-    """The model, and what was found while loading. A decoder that starts at random is the table of word vectors."""
+    """The model, and the loading info. A decoder that is missing is tied to the word embeddings."""
     model, loading = _loaded(AutoModelForMaskedLM, folder)
     decoder = model.get_output_embeddings()
     is_tied = decoder is not None and decoder.weight is model.get_input_embeddings().weight
@@ -102,15 +102,15 @@ def _loaded(kind: Any, folder: Path, **changes: Any) -> tuple[Any, Any]:
         use_safetensors=True,
         dtype=torch.float32,
         output_loading_info=True,
-        ignore_mismatched_sizes=True,  # of the body they are refused below
+        ignore_mismatched_sizes=True,  # those of the body are refused below
         trust_remote_code=False,
         **changes,
     )
     return model, loading
 
 
-def _beside(folder: Path, model: Any) -> dict[str, Tensor]:
-    """The weights of a classifier that are in the checkpoint and not in the model, as a classifier names them."""
+def _other_weights(folder: Path, model: Any) -> dict[str, Tensor]:
+    """The classifier weights of the checkpoint that are not in the model, by their names in a classifier."""
     if type(model.config) not in AutoModelForSequenceClassification._model_mapping:
         return {}
     classifier, loading = _loaded(AutoModelForSequenceClassification, folder)
@@ -122,11 +122,11 @@ def _names(mismatched: Collection[Any]) -> list[str]:
     return [entry if isinstance(entry, str) else entry[0] for entry in mismatched]
 
 
-def _refuse_strange_weights(model: Any, loading: Any, *, folder: Path) -> None:
-    """Transformers starts what it does not find, or finds in another shape, at random. An encoder may not start so."""
+def _refuse_missing_weights(model: Any, loading: Any, *, folder: Path) -> None:
+    """Raise if weights of the encoder are missing or misshapen: transformers would initialise them at random."""
     body = [name for name, _ in model.named_parameters() if _is_of_body(name, model)]
     if misshapen := sorted(name for name in _names(loading["mismatched_keys"]) if name in body):
-        reason = f"weights of another shape than its config.json says: {some(misshapen)}"
+        reason = f"weights with another shape than in its config.json: {some(misshapen)}"
         raise CheckpointDamaged(path=folder, reason=reason)
     lost = [name for name in body if name in loading["missing_keys"]]
     if 2 * len(lost) > len(body):

@@ -1,27 +1,27 @@
-"""Which tokens are to be guessed, and what the model sees in their places."""
+"""Which tokens are masked, and what the model sees in their place."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-# Devlin et al. 2019 (arXiv:1810.04805), section 3.1: the share of the tokens to be guessed that is seen as a mask, and
-# the share that is seen as another token; the rest stand as they are, since a classifier will never see a mask.
+# Devlin et al. 2019 (arXiv:1810.04805), section 3.1: of the tokens to predict, the share replaced by the mask token and
+# the share replaced by a random token; the rest are unchanged, since a classifier never sees a mask token.
 SEEN_AS_MASK, SEEN_AS_ANOTHER = 0.8, 0.1
 
 Ids = npt.NDArray[np.int64]
 
 
 class MaskingVocabulary(NamedTuple):
-    """What of a vocabulary masking goes by."""
+    """The parts of a vocabulary that masking needs."""
 
     mask: int
     ordinary: Ids  # the ids of all tokens that are not special
-    is_ordinary: npt.NDArray[np.bool_]  # the same as a table, id by id
+    is_ordinary: npt.NDArray[np.bool_]  # the same as a table over ids
 
     @classmethod
     def of(cls, tokenizer: Any) -> "MaskingVocabulary":
-        """Of a tokenizer with a mask. The unknown token is special too: that a word is unknown is nothing to learn."""
+        """Of a tokenizer with a mask token. The unknown token is special too: it is not worth predicting."""
         known = np.array(sorted(tokenizer.get_vocab().values()), dtype=np.int64)
         is_ordinary = np.zeros(int(known.max()) + 1, dtype=np.bool_)
         is_ordinary[known] = True
@@ -30,32 +30,32 @@ class MaskingVocabulary(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """A batch as the model sees it, and what it is to guess."""
+    """A batch as the model sees it, and the tokens that it has to predict."""
 
     ids: Ids  # (rows, tokens)
-    rows: Ids  # (guesses): where they are
-    columns: Ids  # (guesses)
-    answers: Ids  # (guesses): the tokens that stood there
+    rows: Ids  # (masked): their positions
+    columns: Ids  # (masked)
+    answers: Ids  # (masked): the original tokens
 
 
 def masked(
     ids: Ids, inside: npt.NDArray[np.bool_], tokens: MaskingVocabulary, *, fraction: float, seed: list[int]
 ) -> Masked:
-    """Of n ordinary tokens of a row, max(1, round(fraction · n)) are to be guessed; of a row without any, none.
+    """Masks max(1, round(fraction · n)) of the n ordinary tokens of a row; none in a row without any.
 
-    `ids` are (rows, tokens), and `inside` says which of them are no padding. The same seed masks the same tokens.
+    `ids` are (rows, tokens), and `inside` is False for padding. The same seed masks the same tokens.
     """
-    dice = np.random.default_rng(seed)
-    may_be = inside & tokens.is_ordinary[ids]
-    there = may_be.sum(axis=1)
-    wanted = np.minimum(np.maximum(np.rint(fraction * there), 1), there)
-    drawn = np.where(may_be, dice.random(ids.shape), 2.0)
+    generator = np.random.default_rng(seed)
+    candidates = inside & tokens.is_ordinary[ids]
+    counts = candidates.sum(axis=1)
+    wanted = np.minimum(np.maximum(np.rint(fraction * counts), 1), counts)
+    drawn = np.where(candidates, generator.random(ids.shape), 2.0)
     ranks = drawn.argsort(axis=1).argsort(axis=1)  # 0 for the lowest number drawn in a row
     rows, columns = np.nonzero(ranks < wanted[:, None])
     answers = ids[rows, columns]
-    fate = dice.random(len(answers))
-    others = dice.choice(tokens.ordinary, size=len(answers))
-    seen = np.where(fate < SEEN_AS_MASK, tokens.mask, np.where(fate < SEEN_AS_MASK + SEEN_AS_ANOTHER, others, answers))
+    draw = generator.random(len(answers))
+    others = generator.choice(tokens.ordinary, size=len(answers))
+    seen = np.where(draw < SEEN_AS_MASK, tokens.mask, np.where(draw < SEEN_AS_MASK + SEEN_AS_ANOTHER, others, answers))
     covered = ids.copy()
     covered[rows, columns] = seen
     return Masked(covered, rows, columns, answers)

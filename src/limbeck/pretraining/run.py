@@ -1,4 +1,4 @@
-"""Continued pretraining: the encoder goes on guessing masked words, in the texts of its task; saved with its head."""
+"""Continued pretraining: trains the encoder further on masked words of the task's texts; saves it with its head."""
 
 import json
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.models.checkpoint import find_checkpoint
-from limbeck.pretraining.guessing import TRAINING, guessing_loss, judge_guesses, masked_texts
-from limbeck.pretraining.loading import Guesser, PretrainingImpossible, guessing_tokenizer, load_guesser
+from limbeck.pretraining.loading import MaskedLM, PretrainingImpossible, load_masked_lm, masked_lm_tokenizer
+from limbeck.pretraining.masked_lm import TRAINING, evaluate_masked_lm, masked_lm_loss, masked_texts
 from limbeck.pretraining.masking import MaskingVocabulary
 from limbeck.pretraining.texts import Places, TextRows, chosen_texts, token_rows
 from limbeck.progress import Reporter
@@ -41,40 +41,40 @@ def pretrain(
     reporter: Reporter,
     tracks: Tracks = NO_TRACKS,
 ) -> PretrainedFolder:
-    """The checkpoint after so many epochs of guessing masked words in the texts of all parts.
+    """The checkpoint after training on masked words in the texts of all parts.
 
-    `max_length` is the teacher's, which counts where the section has none. What is killed goes on from its last
-    checkpoint, and comes to the same weights.
+    `max_length` is the teacher's, used if the section has none. A run that was killed continues from its last
+    checkpoint, and arrives at the same weights.
     """
     torch.manual_seed(section.seed)
     folder = find_checkpoint(checkpoint)
-    guesser = load_guesser(folder, name=checkpoint, max_length=section.max_length or max_length)
-    texts = _texts(section, parts, guesser, checkpoint=checkpoint, reporter=reporter)
+    masked_lm = load_masked_lm(folder, name=checkpoint, max_length=section.max_length or max_length)
+    texts = _texts(section, parts, masked_lm, checkpoint=checkpoint, reporter=reporter)
     with written_atomically(out, kind="pretrained", key=key) as scratch:
         what = f"pretraining {Path(checkpoint).name}"
-        history = _go_on(guesser, section, texts, work=scratch / WORK, reporter=reporter, tracks=tracks, what=what)
-        guesser.save(scratch)
+        history = _train(masked_lm, section, texts, work=scratch / WORK, reporter=reporter, tracks=tracks, what=what)
+        masked_lm.save(scratch)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
-    _tell(history, texts, guesser, what=what, reporter=reporter)
+    _report(history, texts, masked_lm, what=what, reporter=reporter)
     return PretrainedFolder(out)
 
 
 def _texts(
-    section: Pretraining, parts: Sequence[Rows], guesser: Guesser, *, checkpoint: str, reporter: Reporter
+    section: Pretraining, parts: Sequence[Rows], masked_lm: MaskedLM, *, checkpoint: str, reporter: Reporter
 ) -> TextRows:
     rows = chosen_texts(parts, max_rows=section.max_rows, seed=section.seed)
-    texts = token_rows(rows, guesser.tokenizer, max_length=guesser.max_length, seed=section.seed, reporter=reporter)
+    texts = token_rows(rows, masked_lm.tokenizer, max_length=masked_lm.max_length, seed=section.seed, reporter=reporter)
     if not len(texts.read):
         raise PretrainingImpossible(
             checkpoint=checkpoint,
-            reason=f"of {len(rows):,} texts, {len(texts.held_back):,} have a word that its tokenizer knows",
-            advice="Give more text, or name a checkpoint that was made for this language.",
+            reason=f"of {len(rows):,} texts, {len(texts.held_back):,} have a word in its vocabulary",
+            advice="Give more text, or name a checkpoint that was trained on this language.",
         )
     return texts
 
 
-def _go_on(
-    guesser: Guesser,
+def _train(
+    masked_lm: MaskedLM,
     section: Pretraining,
     texts: TextRows,
     *,
@@ -83,21 +83,21 @@ def _go_on(
     tracks: Tracks,
     what: str,
 ) -> History:
-    """Leave the weights of the last epoch in the model; returns what was found before, and after every epoch."""
+    """Leave the weights of the last epoch in the model; returns the evaluation before training and after each epoch."""
     tokens, arithmetic, device = (
-        MaskingVocabulary.of(guesser.tokenizer),
+        MaskingVocabulary.of(masked_lm.tokenizer),
         choose_arithmetic(section.precision),
         training_device(),
     )
     lengths = texts.lengths[texts.read]
 
     def batches(epoch: int) -> list[Places]:
-        """Numbers that no other epoch has: mask and text of each follow from it, wherever a killed training goes on."""
+        """Numbers unique to the epoch: text and mask follow from them, so a killed run continues with the same ones."""
         own = length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
         return [places + epoch * len(lengths) for places in own]
 
     def losses(model: Any, numbers: Places, _done: float) -> dict[str, Tensor]:
-        inputs, guesses = masked_texts(
+        inputs, targets = masked_texts(
             texts,
             texts.read[numbers % len(lengths)],
             tokens,
@@ -105,17 +105,20 @@ def _go_on(
             seed=[section.seed, TRAINING, int(numbers[0])],
             device=device,
         )
-        return {"masked_words": guessing_loss(model, inputs, guesses)}
+        return {"masked_words": masked_lm_loss(model, inputs, targets)}
 
     def judge(model: Any) -> dict[str, float]:
-        found = judge_guesses(
+        found = evaluate_masked_lm(
             model, texts, tokens, fraction=section.masked_fraction, seed=section.seed, arithmetic=arithmetic
         )
-        return {**found, "dev_loss": found["held_back_loss"]}  # which the loop looks at, and which is not of dev here
+        return {
+            **found,
+            "dev_loss": found["held_back_loss"],
+        }  # the key that the training loop reads; here it is not of dev
 
-    before = judge(guesser.model.to(device))
+    before = judge(masked_lm.model.to(device))
     progress = train(
-        guesser.model,
+        masked_lm.model,
         section,
         arithmetic=arithmetic,
         batches=batches,
@@ -130,22 +133,24 @@ def _go_on(
     return [{key: entry[key] for key in KEPT if key in entry} for entry in [{"epoch": 0, **before}, *progress.history]]
 
 
-def _tell(history: History, texts: TextRows, guesser: Guesser, *, what: str, reporter: Reporter) -> None:
+def _report(history: History, texts: TextRows, masked_lm: MaskedLM, *, what: str, reporter: Reporter) -> None:
     before, after = history[0], history[-1]
-    fresh = "; the checkpoint has no head for masked words, so one started fresh" if guesser.has_fresh_head else ""
+    new_head = (
+        "; the checkpoint has no head for masked words, so a new one was initialised" if masked_lm.has_new_head else ""
+    )
     reporter.note(
         f"  {what}: {len(texts.read):,} texts read; in {len(texts.held_back):,} held back the loss was "
         f"{before['held_back_loss']:.3f} before and is {after['held_back_loss']:.3f} after, with "
-        f"{before['held_back_accuracy']:.1%} and {after['held_back_accuracy']:.1%} guessed right{fresh}"
+        f"{before['held_back_accuracy']:.1%} and {after['held_back_accuracy']:.1%} predicted right{new_head}"
     )
 
 
 def refuse_pretraining(teacher: AnyTeacher) -> None:
-    """Raise what pretraining would raise after the data was read: not every checkpoint can guess masked words."""
+    """Raise before any data is read if a checkpoint cannot be pretrained on masked words."""
     encoders = [
         member
         for member in each_teacher(teacher)
         if isinstance(member, EncoderTeacher) and member.pretraining is not None
     ]
     for checkpoint in dict.fromkeys(encoder.checkpoint for encoder in encoders):
-        guessing_tokenizer(find_checkpoint(checkpoint), name=checkpoint)
+        masked_lm_tokenizer(find_checkpoint(checkpoint), name=checkpoint)

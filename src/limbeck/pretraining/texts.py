@@ -1,4 +1,4 @@
-"""The texts that are read: each once, as rows of tokens, a small part of them held back to judge by."""
+"""The texts to train on: each once, as rows of tokens; a small part is held back for evaluation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ Inputs = dict[str, npt.NDArray[np.int64]]  # (rows, tokens): input_ids, attentio
 
 @dataclass(frozen=True)
 class TextRows:
-    """Every text as tokens, with the special ones around it, and which of the texts are read and which held back."""
+    """Every text as tokens, special tokens included, and which texts are trained on and which are held back."""
 
-    columns: dict[str, TokenRows]  # input_ids, and token types where two texts are told apart by them
+    columns: dict[str, TokenRows]  # input_ids, and token types if the model distinguishes two texts by them
     padding: dict[str, int]
     read: Places
     held_back: Places
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """(texts): tokens of each, special tokens included."""
+        """(texts): number of tokens, special tokens included."""
         return self.columns["input_ids"].lengths
 
     def batch(self, places: Places) -> Inputs:
@@ -45,7 +45,7 @@ class TextRows:
 
 
 def chosen_texts(parts: Sequence[Rows], *, max_rows: int | None, seed: int) -> Rows:
-    """The rows of all parts, equal ones once; if there are too many, whole parts in their order, the rest at random."""
+    """The rows of all parts, without duplicates; if there are too many, parts in order, the last of them at random."""
     rows = joined(parts)
     _, first = np.unique(rows.keys, axis=0, return_index=True)
     if max_rows is None or len(first) <= max_rows:
@@ -56,9 +56,9 @@ def chosen_texts(parts: Sequence[Rows], *, max_rows: int | None, seed: int) -> R
 
 
 def token_rows(rows: Rows, tokenizer: Any, *, max_length: int, seed: int, reporter: Reporter) -> TextRows:
-    """The texts as a teacher reads them, cut at their end; without those in which there is nothing to guess."""
+    """The texts as a teacher reads them, truncated at the end; without those that have no token to mask."""
     names = ["input_ids", *([TYPES] if rows.is_pair and TYPES in tokenizer.model_input_names else [])]
-    with reporter.bar("cutting texts into tokens", total=len(rows), unit="texts") as bar:
+    with reporter.bar("tokenising texts", total=len(rows), unit="texts") as bar:
         blocks = _blocks(rows, tokenizer, names, max_length=max_length, bar=bar)
         columns = TokenRows.together(blocks, columns=len(names), device=torch.device("cpu"))
     values = {"input_ids": tokenizer.pad_token_id or 0, TYPES: tokenizer.pad_token_type_id}
@@ -75,7 +75,7 @@ def token_rows(rows: Rows, tokenizer: Any, *, max_length: int, seed: int, report
 def _blocks(
     rows: Rows, tokenizer: Any, names: Sequence[str], *, max_length: int, bar: Bar
 ) -> Iterator[list[list[list[int]]]]:
-    """Some thousand texts at a time: for each of the names, the numbers of every text that has an ordinary token."""
+    """Some thousand texts at a time: for each name, the numbers of every text that has an ordinary token."""
     is_ordinary = MaskingVocabulary.of(tokenizer).is_ordinary
     for part in rows.slices(TEXTS_AT_A_TIME):
         found = tokenizer(part.texts, part.pairs, truncation=True, max_length=max_length, verbose=False)

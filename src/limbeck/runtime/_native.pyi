@@ -1,24 +1,23 @@
-"""The optional C++ extension: students of words on CPUs with AVX2 or AVX-512 VNNI.
+"""The optional C++ extension: runs word-level students on CPUs with AVX2 or AVX-512 VNNI.
 
-Arrays are C-contiguous buffers (numpy arrays, read-only ones too) as model.onnx holds them. "float32 or int8" means:
-float32 with no scales (None), or int8 with float32 scales; every array may be the one or the other by itself. Integers
-of weights lie within ±127. Embeddings are read where they are, so the array stays alive and must not change; all else
-is copied.
+Arrays are C-contiguous buffers (numpy arrays, also read-only ones) as in model.onnx. "float32 or int8" means: float32
+with no scales (None), or int8 with float32 scales; each array may be either, independent of the others. Integer weights
+lie within ±127. Embeddings are not copied, so the array stays alive and must not change; everything else is copied.
 
 `embeddings` (words + 1, width) float32 or int8, `embedding_scales` (words + 1, 1) or (words + 1); the last row, which
-stands for "outside", is never read, and its number is no valid id. A table of low rank needs nothing here: multiply its
-second factor into the weights that read the vectors (as float32), and give the first factor as embeddings.
+means "outside", is never read, and its number is not a valid id. Low-rank embeddings need no support here: multiply the
+second factor into the weights that read the vectors (as float32), and pass the first factor as embeddings.
 
 `dense` and `classifier` are (weight (outputs, inputs), bias (outputs)), float32. With `pair`, they read
-[h1; h2; h1⊙h2; |h1−h2|]. `level` is one of "avx512-vnni" and "avx2", None for the best that the CPU has.
-`folding_bytes` bounds what is kept of words already met; words beyond it are computed whenever they come.
+[h1; h2; h1⊙h2; |h1−h2|]. `level` is "avx512-vnni" or "avx2", None for the best that the CPU supports.
+`folding_bytes` limits the cache of precomputed words; words beyond it are computed each time.
 
-Constructors raise ValueError (shapes, types and names that do not fit), RuntimeError (the CPU has no such level).
-`logits` raises ValueError for an id that is no word, an empty row, texts that do not match the model (one column, or
-two for pairs, of equal length) and for an `out` of the wrong size, TypeError for what is no list of lists of ints.
+Constructors raise ValueError (wrong shapes, types or names), RuntimeError (the CPU does not support the level).
+`logits` raises ValueError for an invalid id, an empty row, texts that do not match the model (one column, or two for
+pairs, of equal length) and for an `out` of the wrong size, TypeError for anything but lists of lists of ints.
 
-Objects are safe to use from many threads at once. The GIL is released while they work. A row's logits are the same
-whatever rows it comes with, whatever the number of threads and whatever is already folded.
+Objects are thread-safe, and release the GIL while they compute. A row's logits do not depend on the other rows of the
+call, on the number of threads or on the cache.
 """
 
 from collections.abc import Sequence
@@ -31,10 +30,10 @@ _Array = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float32]
 
 def level() -> str:
-    """The best level of this CPU: "avx512-vnni", "avx2" or "" (none: constructors raise RuntimeError)."""
+    """The best level of this CPU: "avx512-vnni", "avx2" or "" (not supported: constructors raise RuntimeError)."""
 
 class Recurrent:
-    """LSTM and GRU students: both directions, layer upon layer."""
+    """LSTM and GRU students: bidirectional, one or more layers."""
 
     def __init__(
         self,
@@ -62,20 +61,20 @@ class Recurrent:
             int8, gru:    W (2, 3 · hidden, inputs), R (2, 3 · hidden, hidden), scales (2, 3 · hidden, 1)
 
         Layers above the first have 2 · hidden inputs. `attention` is (weight (2 · hidden, 2 · hidden) as (inputs,
-        outputs), its scales (2 · hidden) or None, bias (2 · hidden), question (2 · hidden, 1)); it is given with the
-        pooling "attention" and with no other.
+        outputs), its scales (2 · hidden) or None, bias (2 · hidden), question (2 · hidden, 1)); it is given only with
+        the pooling "attention".
 
-        With int8 R, states are rounded to 1/127 where R reads them; so they are where an int8 W or attention does.
+        States that an int8 R, W or attention reads are rounded to 1/127.
         """
 
     def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
         """Write the logits (rows, classes) of texts into `out`, in the order of the rows.
 
-        `columns[0]` holds the token ids of each row's text, `columns[1]` those of its second text where rows are pairs.
+        `columns[0]` has the token ids of each row's text, `columns[1]` those of its second text if rows are pairs.
         """
 
     def folded_bytes(self) -> int:
-        """What the words met so far take up."""
+        """Memory of the cached words."""
 
 class Convolution:
     """TextCNN students."""
@@ -95,18 +94,18 @@ class Convolution:
         level: str | None = None,
         folding_bytes: int = 67_108_864,
     ) -> None:
-        """`filters` (width, Σ windows · filters) float32 or int8, with the outputs of window 0, place 0 first, then
-        those of its place 1 and so on, then window 1; `filter_scales` (Σ windows · filters). `bias` (windows ·
+        """`filters` (width, Σ windows · filters) float32 or int8, with the outputs of window 0, position 0 first, then
+        those of its position 1 and so on, then window 1; `filter_scales` (Σ windows · filters). `bias` (windows ·
         filters)."""
 
     def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
-        """As of Recurrent."""
+        """As for Recurrent."""
 
     def folded_bytes(self) -> int:
-        """As of Recurrent."""
+        """As for Recurrent."""
 
 class Bag:
-    """Students that see a bag of words."""
+    """Bag-of-words students."""
 
     def __init__(
         self,
@@ -120,10 +119,10 @@ class Bag:
         level: str | None = None,
         folding_bytes: int = 67_108_864,
     ) -> None:
-        """`word_weights` (words + 1) float32 are logarithms; None: all words weigh the same."""
+        """`word_weights` (words + 1) float32 are logarithms; None: all words have the same weight."""
 
     def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
-        """As of Recurrent."""
+        """As for Recurrent."""
 
     def folded_bytes(self) -> int:
-        """As of Recurrent."""
+        """As for Recurrent."""

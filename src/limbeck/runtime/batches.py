@@ -1,4 +1,4 @@
-"""Cutting rows into chunks that fit in memory, and chunks into batches of rows of similar length."""
+"""Splits rows into chunks that fit in memory, and chunks into batches of rows of similar length."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -8,26 +8,26 @@ from limbeck.runtime.row import Row, characters, checked_rows, refuse_no_list
 
 CHUNK_ROWS = 4_096  # enough to sort by length over; beyond that, memory grows and padding hardly shrinks
 CHUNK_CHARACTERS = 4_000_000  # so that a chunk of very long texts stays small too
-ROWS_AT_ONCE = 16  # are taken and looked at: one by one takes longer, and more may be large
-BATCH_TOKENS = 1_024  # measured: larger batches were no faster on one core, smaller ones share the work better
+ROWS_AT_ONCE = 16  # read and checked together: one by one is slower, and more may be large
+BATCH_TOKENS = 1_024  # measured: larger batches were no faster on one core, smaller ones spread better over threads
 
 
 def chunks_of(rows: Iterable[Any], *, pair: bool) -> Iterable[list[Row]]:
-    """The rows in order, checked, in lists that are bounded in rows and in characters; none is empty.
+    """The rows in order, checked, in non-empty lists of limited rows and characters.
 
-    A chunk is closed once it has too many characters, looked at every ROWS_AT_ONCE rows. Raises NothingToPredict.
+    A chunk ends once it has too many characters, checked every ROWS_AT_ONCE rows. Raises NothingToPredict.
     """
-    if isinstance(rows, list) and len(rows) <= ROWS_AT_ONCE:  # who asks for a single row waits for every microsecond
+    if isinstance(rows, list) and len(rows) <= ROWS_AT_ONCE:  # for a single row, every microsecond counts
         return [checked_rows(rows, pair=pair)] if rows else []
     refuse_no_list(rows, pair=pair)
     return _chunks(rows, pair=pair)
 
 
 def _chunks(rows: Iterable[Any], *, pair: bool) -> Iterator[list[Row]]:
-    waiting, taken = iter(rows), 0
+    source, taken = iter(rows), 0
     chunk: list[Row] = []
     size = 0
-    while some := list(islice(waiting, min(ROWS_AT_ONCE, CHUNK_ROWS - len(chunk)))):
+    while some := list(islice(source, min(ROWS_AT_ONCE, CHUNK_ROWS - len(chunk)))):
         chunk += checked_rows(some, pair=pair, first=taken)
         taken += len(some)
         size += sum(map(characters if pair else len, some))

@@ -18,25 +18,25 @@ from limbeck.runtime.row import Row
 def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice = "auto") -> "Classifier":
     """The model in this folder, its files checked against its manifest.
 
-    `threads` is how many rows or batches are worked on at once; left out, one for each CPU this process may use. A
-    single row always takes one thread. `engine` is what runs the network: "native", for students of words on x86-64
-    with AVX2; "onnx", onnxruntime, for all of them everywhere; "auto", the first of the two that can.
+    `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
+    single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
+    with AVX2; "onnx", onnxruntime, for all models everywhere; "auto", the first of the two that can run the model.
 
-    Raises ArtifactMissing, ArtifactDamaged or FormatTooNew; DependencyMissing where a model's text is cut by jieba,
-    which is not installed; EngineUnusable where "native" is asked for and cannot be had.
+    Raises ArtifactMissing, ArtifactDamaged or FormatTooNew; DependencyMissing if the model needs jieba to segment text
+    and it is not installed; EngineUnusable if "native" is asked for and cannot run the model.
     """
     return Classifier(open_model(Path(folder)), threads=threads, engine=engine)
 
 
 class Classifier:
-    """Keeps nothing between calls but what it has worked out of words already, so many threads may share one.
+    """Keeps nothing between calls but a cache of words, so many threads may share one.
 
-    Rows are texts, or pairs of texts where `facts.pair` says so, in any iterable. They are taken and tokenised chunk by
-    chunk, and run by the engine; what comes back is in the order given.
+    Rows are texts, or pairs of texts if `facts.pair` is set, in any iterable. They are read and tokenised chunk by
+    chunk, and run by the engine; results are in the order of the rows.
     """
 
     def __init__(self, model: ModelFolder, *, threads: int | None = None, engine: EngineChoice = "auto") -> None:
-        """Without the manifest check that `load` makes."""
+        """Without the manifest check of `load`."""
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
         if engine not in get_args(EngineChoice):
@@ -52,12 +52,12 @@ class Classifier:
 
     @property
     def engine(self) -> str:
-        """What runs the network: "onnxruntime", or "native" and what of the processor it uses."""
+        """What runs the network: "onnxruntime", or "native" and the instruction set that it uses."""
         return self._engine.name
 
     def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
-        """The most probable label of each row; where `facts.multi_label` says that a row may have several, a list of
-        all that are at least as probable as not, in the order of the classes, maybe empty."""
+        """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
+        of at least 0.5, in the order of the classes, possibly empty."""
         labels = self.facts.labels
         if self.facts.multi_label:
             return label_sets(self.predict_proba(rows), labels)
@@ -66,12 +66,12 @@ class Classifier:
     def predict_proba(self, rows: Iterable[Row]) -> Floats:
         """(rows, classes): probabilities, at the temperature that was fitted on dev when the model was exported.
 
-        Each row sums to one, unless it may have several labels: then each is a probability of its own.
+        Each row sums to one; multi-label: each probability is independent of the others.
         """
         return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
 
     def logits(self, rows: Iterable[Row]) -> Logits:
-        """(rows, classes): what the network says, before temperature and softmax or sigmoid."""
+        """(rows, classes): the output of the network, before temperature and softmax or sigmoid."""
         blocks = [self._engine.logits(self._inputs.encode(chunk)) for chunk in chunks_of(rows, pair=self.facts.pair)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What runs a model's network, and the choice of it."""
+"""The engine that runs a model's network, and the choice between engines."""
 
 from typing import Literal, Protocol, assert_never
 
@@ -15,20 +15,20 @@ EngineChoice = Literal["auto", "native", "onnx"]
 
 
 class Engine(Protocol):
-    """Safe to be used by many threads at once."""
+    """Thread-safe."""
 
     @property
     def name(self) -> str:
-        """What it is, and what of the processor it uses."""
+        """Its name, and the instruction set that it uses."""
 
     def logits(self, columns: Columns) -> Logits:
         """(rows, classes), in the order of the rows; there is at least one."""
 
 
 def open_engine(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, choice: EngineChoice, threads: int) -> Engine:
-    """The engine asked for; "auto" takes the quicker one, native, wherever it can run the model.
+    """The engine asked for; "auto" takes the faster one, native, if it can run the model.
 
-    Raises EngineUnusable where "native" was asked for and cannot be had.
+    Raises EngineUnusable if "native" was asked for and cannot run the model.
     """
     match choice:
         case "onnx":
@@ -45,6 +45,6 @@ def open_engine(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, choice
 
 
 def _onnx(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int) -> Engine:
-    from limbeck.runtime.onnx_engine import OnnxEngine  # onnxruntime takes longer to import than a model to load
+    from limbeck.runtime.onnx_engine import OnnxEngine  # importing onnxruntime takes longer than loading a model
 
     return OnnxEngine(model.graph, inputs, classes=len(facts.labels), threads=threads)

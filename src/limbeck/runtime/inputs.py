@@ -1,4 +1,4 @@
-"""From rows to tokens, and from tokens to what a graph is fed with."""
+"""From rows to tokens, and from tokens to the inputs of a graph."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -11,26 +11,26 @@ from limbeck.runtime.row import Row, columns_of
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer, padded
 
-Columns: TypeAlias = list[list[list[int]]]  # each holds a list of numbers for every row
+Columns: TypeAlias = list[list[list[int]]]  # each has a list of numbers for every row
 Feed: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 class Inputs(Protocol):
-    """What a model reads of rows."""
+    """How a model reads rows."""
 
     def encode(self, rows: list[Row]) -> Columns:
         """The rows as tokens."""
 
     def lengths(self, columns: Columns) -> list[tuple[int, ...]]:
-        """Of each row, the tokens that padding has to be as wide as."""
+        """The lengths of each row, in tokens, that padding depends on."""
 
     def feed(self, columns: Columns) -> Feed:
-        """Padded arrays, by the names that graphs have for their inputs; maybe more than a graph takes."""
+        """Padded arrays, by the names of graph inputs; possibly more than the graph needs."""
 
 
 @dataclass(frozen=True)
 class WordInputs:
-    """Of students that read words: a column for each text of a row."""
+    """For word-level students: a column for each text of a row."""
 
     tokenizer: StudentTokenizer
     max_length: int
@@ -40,7 +40,7 @@ class WordInputs:
         return [self.tokenizer.encode(column, max_length=self.max_length) for column in columns_of(rows)]
 
     def lengths(self, columns: Columns) -> list[tuple[int, ...]]:
-        """Of each row, the tokens of each of its texts."""
+        """The number of tokens of each text of a row."""
         return list(zip(*([len(row) for row in column] for column in columns), strict=True))
 
     def feed(self, columns: Columns) -> Feed:
@@ -51,7 +51,7 @@ class WordInputs:
 
 @dataclass(frozen=True)
 class FramedInputs:
-    """Of students that read special tokens around texts: one column of ids, also for pairs, and then their types."""
+    """For students with special tokens: one column of ids, also for pairs, and for pairs a column of token types."""
 
     tokenizer: FramedTokenizer
     max_length: int
@@ -64,7 +64,7 @@ class FramedInputs:
         return [*self.tokenizer.encode_pairs(texts, *pairs, max_length=self.max_length)]
 
     def lengths(self, columns: Columns) -> list[tuple[int, ...]]:
-        """Of each row, its tokens."""
+        """The number of tokens of each row."""
         return [(len(row),) for row in columns[0]]
 
     def feed(self, columns: Columns) -> Feed:
@@ -75,14 +75,14 @@ class FramedInputs:
 
 
 def _arrays(column: list[list[int]], *, pad_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """(rows, tokens) ids, and (rows) lengths; a row alone needs no padding, and waits for every microsecond."""
+    """(rows, tokens) ids, and (rows) lengths; a single row needs no padding, which saves microseconds."""
     if len(column) == 1:
         return np.array(column, dtype=np.int64), np.array([len(column[0])], dtype=np.int32)
     return padded(column, pad_id=pad_id)
 
 
 def inputs_of(model: ModelFolder, facts: ModelFacts) -> WordInputs | FramedInputs:
-    """How rows become what this model reads."""
+    """How this model reads rows."""
     if facts.tokenizer == "framed":
         return FramedInputs(FramedTokenizer.load(model.tokenizer), facts.max_length)
     return WordInputs(StudentTokenizer.load(model.tokenizer), facts.max_length)

@@ -1,4 +1,4 @@
-"""The engine for students of words on processors it was written for: a C++ extension, which need not be there."""
+"""The native engine, for word-level students on supported processors: an optional C++ extension."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ class NativeImpossible(Exception):
 
 
 class NativeEngine:
-    """Rows go in as lists: sorting, grouping and sharing out among threads is done in C++."""
+    """Takes rows as lists: sorting, grouping and threading are done in C++."""
 
     def __init__(self, model: ModelFolder, facts: ModelFacts, *, threads: int) -> None:
         """Raises NativeImpossible."""
@@ -32,13 +32,13 @@ class NativeEngine:
             graph = read_onnx(model.graph)
             self._network = native_network(graph)
             _refuse_other_classes(graph, facts)
-        except ValueError as error:  # GraphNotUnderstood, and what the extension says of sizes that do not fit
+        except ValueError as error:  # GraphNotUnderstood, and errors of the extension about wrong sizes
             raise NativeImpossible(f"it does not understand '{model.graph}': {error}") from error
         self.name = f"native {_native.level()}"
         self._classes, self._threads = len(facts.labels), threads
 
     def logits(self, columns: Columns) -> Logits:
-        """(rows, classes), in the order of the rows; there is at least one."""
+        """(rows, classes), in the order of the rows; at least one row."""
         logits = np.empty((len(columns[0]), self._classes), dtype=np.float32)
         self._network.logits(columns, logits, self._threads)
         return logits

@@ -1,7 +1,7 @@
-"""From the graph of a student of words to its network in the C++ extension.
+"""From the graph of a word-level student to its network in the C++ extension.
 
-A graph is taken for one of ours by its constants and by its operators, one after the other: a file with anything more,
-anything less or anything else in it is left to onnxruntime, which does what the graph says.
+A graph is recognised as one of ours by its constants and its sequence of operators: any other graph is left to
+onnxruntime, which runs exactly what the graph says.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -19,47 +19,47 @@ Matrix = tuple[Array, Floats | None]  # float32; or int8, with its scales
 
 WORDS = "Max Cast Unsqueeze Shape Squeeze Range Less Where"
 LOOKUP, INT8_LOOKUP = "Gather", "Gather Gather Cast Mul"
-RESTORED = "Cast Mul"  # int8 weights for which onnxruntime has no operator are made floats at the graph's beginning
+RESTORED = "Cast Mul"  # int8 weights without an int8 operator in onnxruntime become floats at the start of the graph
 MASKED = "Transpose Unsqueeze Where"
-# Of each pooling of a recurrent student: a constant that no other has, and its operators.
+# For each pooling of a recurrent student: a constant that only it has, and its operators.
 POOLINGS = {
     "max": ("below_every_state", f"{MASKED} ReduceMax Transpose Flatten"),
     "mean": ("no_state", f"{MASKED} ReduceSum Transpose Flatten Cast Div"),
     "attention": ("question.weight", f"Transpose Reshape MatMul Add Tanh MatMul {MASKED} Softmax Mul ReduceSum"),
 }
-LAST = "last", "Transpose Flatten"  # the pooling that takes no constant
+LAST = "last", "Transpose Flatten"  # the pooling without a constant
 JOINED, DENSE, CLASSIFIER = "Mul Sub Abs Concat", "Gemm Relu", "Gemm"
-# Operators that do the same with whole numbers.
+# Quantised operators that compute the same.
 SAME = {"DynamicQuantizeLSTM": "LSTM", "DynamicQuantizeMatMul": "MatMul"}
 
 
 class Network(Protocol):
-    """All that is asked of a network of the extension."""
+    """The interface of a network of the extension."""
 
     def logits(self, columns: list[list[list[int]]], out: Floats, threads: int, /) -> None:
         """Write (rows, classes) into `out`."""
 
 
 def native_network(graph: OnnxFile) -> Network:
-    """The graph's network. Raises GraphNotUnderstood, and ValueError where the sizes of its weights do not fit."""
+    """The graph's network. Raises GraphNotUnderstood, and ValueError if the sizes of its weights do not fit."""
     kind = STUDENT_KINDS.get(graph.name)
     if kind is None or kind.native_plan is None:
-        raise GraphNotUnderstood(f"networks of the kind '{graph.name}' are not known here")
+        raise GraphNotUnderstood(f"networks of the kind '{graph.name}' are not supported")
     plan: Plan = resolved(kind.native_plan)(graph)
     _refuse_unless(graph, plan.operators)
     return plan.network(**plan.weights, **_shared(graph))
 
 
 class Plan(NamedTuple):
-    """What a kind of student does with a text."""
+    """How a kind of student computes the features of a text."""
 
     network: type[Network]
     operators: str  # from a text's words to its features
-    weights: dict[str, Any]  # on that way
+    weights: dict[str, Any]  # of these operators
 
 
 def recurrent(graph: OnnxFile) -> Plan:
-    """Of a Bi-LSTM or its relations."""
+    """The plan of a Bi-LSTM or Bi-GRU."""
     levels = sum(name.endswith(".B") for name in graph.constants)
     cell = "GRU" if any(node.operator == "GRU" for node in graph.nodes) else "LSTM"
     found = ((name, nodes) for name, (constant, nodes) in POOLINGS.items() if constant in graph.constants)
@@ -79,14 +79,14 @@ def recurrent(graph: OnnxFile) -> Plan:
 def _level(graph: OnnxFile, name: str) -> tuple[Array, Floats | None, Array, Floats | None, Array]:
     for matrix in ("W", "R"):
         if np.any(graph.constants.get(f"{name}.{matrix}.zero", 0)):
-            raise GraphNotUnderstood(f"'{name}.{matrix}' has another zero than 0")
+            raise GraphNotUnderstood(f"'{name}.{matrix}' has a zero point other than 0")
     return *_matrix(graph, f"{name}.W"), *_matrix(graph, f"{name}.R"), _constant(graph, f"{name}.B")
 
 
 def convolution(graph: OnnxFile) -> Plan:
-    """Of a text CNN."""
+    """The plan of a text CNN."""
     sums = [node for node in graph.nodes if node.operator == "Sum" and node.outputs[0].startswith("input_ids.")]
-    windows = [len(node.inputs) for node in sums]  # what each of its places says is added up
+    windows = [len(node.inputs) for node in sums]  # one summand for each position of the window
     filters, scales = _matrix(graph, "filters")
     weights = {
         "windows": windows,
@@ -100,7 +100,7 @@ def convolution(graph: OnnxFile) -> Plan:
 
 
 def bag(graph: OnnxFile) -> Plan:
-    """Of a weighted mean of word vectors."""
+    """The plan of a weighted mean of word vectors."""
     logarithms = graph.constants.get("word_weights")
     weighed = "Where" if logarithms is None else "Gather"
     operators = f"{weighed} {_lookup(graph)} Softmax Unsqueeze MatMul Flatten"
@@ -108,7 +108,7 @@ def bag(graph: OnnxFile) -> Plan:
 
 
 def _shared(graph: OnnxFile) -> dict[str, Any]:
-    """What every student of words has: its vectors and its head."""
+    """What every word-level student has: its embeddings and its head."""
     embeddings, scales = _matrix(graph, "embeddings")
     return {
         "embeddings": embeddings,
@@ -120,7 +120,7 @@ def _shared(graph: OnnxFile) -> dict[str, Any]:
 
 
 def _refuse_unless(graph: OnnxFile, of_text: str) -> None:
-    """Raise unless the graph's operators are just these: of one text or two, and of the head."""
+    """Raise unless the graph has exactly these operators: for one text or two, and for the head."""
     restored = sum(name.startswith("level_") and name.endswith(".int8") for name in graph.constants)
     texts = [WORDS, of_text] * (2 if _is_pair(graph) else 1) + [JOINED] * _is_pair(graph)
     expected = " ".join([RESTORED] * restored + texts + [DENSE] * _has_dense(graph) + [CLASSIFIER])
@@ -146,8 +146,8 @@ def _linear(graph: OnnxFile, name: str) -> tuple[Array, Array]:
 
 
 def _matrix(graph: OnnxFile, name: str) -> Matrix:
-    whole = f"{name}.int8" if f"{name}.int8" in graph.constants else name
-    return _constant(graph, whole), graph.constants.get(f"{name}.scale")
+    key = f"{name}.int8" if f"{name}.int8" in graph.constants else name
+    return _constant(graph, key), graph.constants.get(f"{name}.scale")
 
 
 def _constant(graph: OnnxFile, name: str) -> Array:

@@ -14,7 +14,7 @@ Logits = npt.NDArray[np.float32]
 
 
 class OnnxEngine:
-    """Rows are sorted by length, padded as little as can be, and run in batches, several at once."""
+    """Sorts rows by length, for as little padding as possible, and runs several batches at once."""
 
     name = "onnxruntime"
 
@@ -24,7 +24,7 @@ class OnnxEngine:
         self._inputs, self._classes, self._threads = inputs, classes, threads
 
     def logits(self, columns: Columns) -> Logits:
-        """(rows, classes), in the order of the rows; there is at least one."""
+        """(rows, classes), in the order of the rows; at least one row."""
         rows = len(columns[0])
         if rows == 1:
             return self._run(columns)
@@ -36,7 +36,7 @@ class OnnxEngine:
         return logits
 
     def _run_all(self, batches: list[Columns]) -> list[Logits]:
-        """Threads live no longer than the call: a pool kept for longer would be dead in a forked worker."""
+        """Threads end with the call: a pool that lives longer would be dead in a forked worker."""
         if len(batches) == 1 or self._threads == 1:
             return [self._run(batch) for batch in batches]
         with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
@@ -49,9 +49,9 @@ class OnnxEngine:
 
 
 def _options() -> onnxruntime.SessionOptions:
-    """One thread per run: measured, int8 LSTMs gain nothing from a second, and whole batches share out better.
+    """One thread per run: measured, int8 LSTMs gain nothing from a second, and parallel batches are faster.
 
-    Every other option stays as it is: none that was tried gained more than noise, and several lost (docs/speed.md).
+    Every other option keeps its default: none that was tried gained more than noise, several lost (docs/speed.md).
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1

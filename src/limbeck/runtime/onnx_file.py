@@ -1,7 +1,8 @@
 """The constants and nodes of an ONNX file, read without the onnx package.
 
-The file is a protobuf message: fields of a number, a kind and a value, one after the other; messages inside are values
-of a length. What each number means stands in onnx.proto of the ONNX project; only what our exports hold is read here.
+The file is a protobuf message: a sequence of fields with a number, a wire type and a value; nested messages are
+length-delimited values. The field numbers are defined in onnx.proto of the ONNX project; only what our exports use is
+read here.
 """
 
 import struct
@@ -17,17 +18,17 @@ Message: TypeAlias = memoryview
 Field: TypeAlias = tuple[int, int | Message]
 Attribute: TypeAlias = int | float | str | list[int]
 
-LONGEST_NUMBER = 10  # bytes, of seven bits each
+LONGEST_NUMBER = 10  # bytes of a varint, seven bits each
 DTYPES = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8", 9: "?", 10: "<f2", 11: "<f8"}
 
 
 class GraphNotUnderstood(ValueError):
-    """The file is damaged, or holds something that our exports do not; onnxruntime may know better."""
+    """The file is damaged, or has something that our exports do not have; onnxruntime may be able to run it."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """One operation, with the names of what it reads and makes."""
+    """One operation, with the names of its inputs and outputs."""
 
     operator: str
     inputs: list[str]
@@ -37,16 +38,16 @@ class Node:
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """A graph: its nodes in their order, what it is fed with, and its constants by name."""
+    """A graph: its nodes in order, its inputs, and its constants by name."""
 
     name: str
     inputs: list[str]
     nodes: list[Node]
-    constants: Mapping[str, npt.NDArray[Any]]  # not to be written to
+    constants: Mapping[str, npt.NDArray[Any]]  # read-only
 
 
 def read_onnx(path: Path) -> OnnxFile:
-    """The graph in this file. Constants are views of the file's bytes, and may stand at odd addresses.
+    """The graph in this file. Constants are views of the file's bytes, and may be unaligned.
 
     Raises GraphNotUnderstood.
     """
@@ -103,7 +104,7 @@ def _node(data: Message) -> Node:
 
 def _attribute(data: Message) -> dict[str, Attribute]:
     name, found = "", list[Attribute]()
-    whole_numbers: list[int] = []
+    integers: list[int] = []
     for number, value in _fields(data):
         match number:
             case 1:
@@ -111,16 +112,16 @@ def _attribute(data: Message) -> dict[str, Attribute]:
             case 2:
                 found.append(_float(_message(value)))
             case 3:
-                found.append(_signed(_whole(value)))
+                found.append(_signed(_integer(value)))
             case 4:
                 found.append(_text(value))
             case 8:
-                whole_numbers += _whole_numbers(value)
+                integers += _integers(value)
             case 13 | 20 | 21:  # its documentation, its type, the name it has in a function
                 continue
             case _:
-                raise GraphNotUnderstood(f"an attribute '{name}' of a kind that is not known here")
-    return {name: found[0] if found else whole_numbers}
+                raise GraphNotUnderstood(f"an attribute '{name}' of an unsupported type")
+    return {name: found[0] if found else integers}
 
 
 def _tensor(data: Message) -> tuple[str, npt.NDArray[Any]]:
@@ -129,9 +130,9 @@ def _tensor(data: Message) -> tuple[str, npt.NDArray[Any]]:
     for number, value in _fields(data):
         match number:
             case 1:
-                shape += _whole_numbers(value)
+                shape += _integers(value)
             case 2:
-                kind = _whole(value)
+                kind = _integer(value)
             case 8:
                 name = _text(value)
             case 9:
@@ -141,23 +142,23 @@ def _tensor(data: Message) -> tuple[str, npt.NDArray[Any]]:
             case 14 if value == 0:  # its numbers are in this file
                 continue
             case _:
-                raise GraphNotUnderstood("the numbers of a constant do not stand in it as plain bytes")
+                raise GraphNotUnderstood("the values of a constant are not stored in it as raw bytes")
     return name, _array(name, kind, shape, raw)
 
 
 def _array(name: str, kind: int, shape: list[int], raw: Message | None) -> npt.NDArray[Any]:
     if kind not in DTYPES:
-        raise GraphNotUnderstood(f"the constant '{name}' is of type {kind}, which is not known here")
+        raise GraphNotUnderstood(f"the constant '{name}' is of the unsupported type {kind}")
     try:
         if any(size < 0 for size in shape):
             raise ValueError(f"its shape is {shape}")
         return np.frombuffer(b"" if raw is None else raw, dtype=DTYPES[kind]).reshape(shape)
     except ValueError as error:
-        raise GraphNotUnderstood(f"the constant '{name}' is no array: {error}") from None
+        raise GraphNotUnderstood(f"the constant '{name}' is not an array: {error}") from None
 
 
 def _fields(data: Message) -> Iterator[Field]:
-    """Number and value of each field; the value of a whole number is that, of all others their bytes."""
+    """Number and value of each field: an int for a varint, the bytes for any other type."""
     place, end = 0, len(data)
     while place < end:
         tag, place = _varint(data, place)
@@ -173,7 +174,7 @@ def _fields(data: Message) -> Iterator[Field]:
             case 5:
                 size = 4
             case kind:
-                raise GraphNotUnderstood(f"a field of the kind {kind}, which is not known here")
+                raise GraphNotUnderstood(f"a field of the unsupported wire type {kind}")
         if place + size > end:
             raise GraphNotUnderstood("it ends in the middle of a field")
         yield tag >> 3, data[place : place + size]
@@ -181,7 +182,7 @@ def _fields(data: Message) -> Iterator[Field]:
 
 
 def _varint(data: Message, place: int) -> tuple[int, int]:
-    """A whole number, seven bits a byte and the lowest first, and the place behind it."""
+    """An integer, seven bits per byte and the lowest first, and the position after it."""
     number = 0
     for step, byte in enumerate(data[place : place + LONGEST_NUMBER]):
         number |= (byte & 0x7F) << (7 * step)
@@ -190,8 +191,8 @@ def _varint(data: Message, place: int) -> tuple[int, int]:
     raise GraphNotUnderstood("it ends in the middle of a number")
 
 
-def _whole_numbers(value: int | Message) -> list[int]:
-    """Of a field that may be repeated: one of them, or all of them in one."""
+def _integers(value: int | Message) -> list[int]:
+    """The integers of a repeated field: one of them, or all of them packed."""
     if isinstance(value, int):
         return [_signed(value)]
     numbers, place = [], 0
@@ -212,7 +213,7 @@ def _float(data: Message) -> float:
     return number
 
 
-def _whole(value: int | Message) -> int:
+def _integer(value: int | Message) -> int:
     if not isinstance(value, int):
         raise GraphNotUnderstood("bytes where a number is expected")
     return value
@@ -228,4 +229,4 @@ def _text(value: int | Message) -> str:
     try:
         return str(_message(value), "utf-8")
     except UnicodeDecodeError:
-        raise GraphNotUnderstood("a name that is no text") from None
+        raise GraphNotUnderstood("a name that is not UTF-8") from None

@@ -1,4 +1,4 @@
-"""From logits to probabilities, and from those to labels: one a row, or as many as apply."""
+"""From logits to probabilities, and from probabilities to labels: one per row, or all that apply."""
 
 import math
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 
-FEW = 16  # numbers, which Python adds up sooner than numpy is called
-THRESHOLD = 0.5  # from this probability on, a label that need not be the only one applies
+FEW = 16  # numbers: for so few, plain Python is faster than numpy
+THRESHOLD = 0.5  # multi-label: a label applies from this probability on
 
 
 def probabilities_of(logits: Floats, *, multi_label: bool) -> Floats:
-    """Along the last axis: together they are one, or, with several labels a row, each stands for itself."""
+    """Probabilities along the last axis: they sum to one or, multi-label, are independent."""
     return sigmoid(logits) if multi_label else softmax(logits)
 
 
 def softmax(logits: Floats) -> Floats:
-    """Probabilities along the last axis; the largest logit is taken off first, so that nothing overflows."""
+    """Softmax along the last axis; the largest logit is subtracted first, so that nothing overflows."""
     if logits.size <= FEW and logits.ndim == 2 and len(logits) == 1:
         return _softmax_of_one(logits)
     powers = np.exp(logits - logits.max(axis=-1, keepdims=True, initial=-np.inf))
@@ -27,7 +27,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def _softmax_of_one(logits: Floats) -> Floats:
-    """The same of one row, without five calls of numpy, each of which takes longer than all of this."""
+    """The same for one row, without five numpy calls, each of which takes longer than all of this."""
     (row,) = logits.tolist()
     largest = max(row)
     powers = [math.exp(logit - largest) for logit in row]
@@ -36,13 +36,13 @@ def _softmax_of_one(logits: Floats) -> Floats:
 
 
 def sigmoid(logits: Floats) -> Floats:
-    """1 / (1 + e^-logit), by way of logarithms, so that nothing overflows and small ones keep their digits."""
+    """1 / (1 + e^-logit), computed in logarithms, so that nothing overflows and small values keep their digits."""
     probabilities: Floats = np.exp(-np.logaddexp(0, -logits))
     return probabilities
 
 
 def best_labels(probabilities: Floats, labels: Sequence[str]) -> list[str]:
-    """The most probable label of each row; logits do as well."""
+    """The most probable label of each row; also works for logits."""
     if len(probabilities) == 1:
         (row,) = probabilities.tolist()
         return [labels[row.index(max(row))]]
@@ -50,5 +50,5 @@ def best_labels(probabilities: Floats, labels: Sequence[str]) -> list[str]:
 
 
 def label_sets(probabilities: Floats, labels: Sequence[str]) -> list[list[str]]:
-    """All labels of each row that reach the threshold, in the order of the classes; maybe none."""
+    """All labels of each row that reach the threshold, in the order of the classes; possibly none."""
     return [[labels[number] for number in np.flatnonzero(row).tolist()] for row in probabilities >= THRESHOLD]

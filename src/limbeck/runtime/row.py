@@ -1,4 +1,4 @@
-"""What a model is asked about: a text, or two texts; and the refusal of anything else, with its place."""
+"""A row to classify: a text, or two texts; anything else is refused, with its position."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,14 +17,14 @@ def characters(row: Row) -> int:
 
 
 def stripped(row: Row) -> Row:
-    """Without white space around its texts, as training has them."""
+    """Without leading and trailing white space, as in training."""
     return row.strip() if isinstance(row, str) else (row[0].strip(), row[1].strip())
 
 
 def columns_of(rows: Sequence[Row]) -> list[list[str]]:
-    """The texts of all rows and, if they are pairs, the second texts; rows are all of one kind, and at least one.
+    """The texts of all rows and, if they are pairs, the second texts; rows are all of one kind, at least one.
 
-    Without white space around them, as training has them: some tokenizers make another token of a word behind a blank.
+    Without leading and trailing white space, as in training: for some tokenizers a word after a space is another token.
     """
     if isinstance(rows[0], str):
         return [list(map(str.strip, cast(Sequence[str], rows)))]
@@ -32,11 +32,11 @@ def columns_of(rows: Sequence[Row]) -> list[list[str]]:
 
 
 def refuse_no_list(rows: object, *, pair: bool) -> None:
-    """Raise unless it is something to take rows from, and neither itself a row nor a whole table."""
+    """Raise unless it is an iterable of rows, and neither a row itself nor a table."""
     if hasattr(rows, "columns"):  # iterating over a DataFrame gives the names of its columns
         by_name = "zip(table['text'], table['other'])" if pair else "table['text']"
         raise NothingToPredict(
-            reason=f"predict takes a list of rows, not a whole {type(rows).__name__}",
+            reason=f"predict takes a list of rows, not a {type(rows).__name__}",
             advice=f"Give it the column{'s' if pair else ''} to read: predict({by_name}).",
         )
     is_one = isinstance(rows, str | bytes | Mapping) or getattr(rows, "ndim", 1) == 0
@@ -48,9 +48,9 @@ def refuse_no_list(rows: object, *, pair: bool) -> None:
 
 
 def checked_rows(rows: Sequence[Any], *, pair: bool, first: int = 0) -> list[Row]:
-    """The rows; anything else is refused with its position, counted on from `first`.
+    """The rows; anything else is refused with its position, counted from `first`.
 
-    Texts of a type derived from str become plain ones; a pair may be any sequence of two texts, an array too.
+    Subclasses of str become plain strings; a pair may be any sequence of two texts, also an array.
     """
     if not pair and all(type(row) is str for row in rows):
         return list(rows)
@@ -71,7 +71,7 @@ def _checked(row: object, *, pair: bool, position: int) -> Row:
 
 
 def _plain(text: str) -> str:
-    """The characters alone: strings of numpy, and members of an enumeration, may have methods of their own."""
+    """A plain str: numpy strings and enum members may have other methods."""
     return text if type(text) is str else str.__str__(text)
 
 
@@ -80,7 +80,7 @@ def _example(pair: bool) -> str:
 
 
 def _described(row: object) -> str:
-    """The type of a row, and for a sequence the types of what is in it."""
+    """The type of a row, and for a sequence the types of its elements."""
     if row is None:
         return "None"
     if isinstance(row, float | np.floating) and math.isnan(row):

@@ -1,4 +1,4 @@
-"""Room 8: an exported model behind an HTTP port, with a page to try it on. No torch.
+"""Room 8: serves an exported model over HTTP, with a page to try it. No torch.
 
 Reads:  ModelFolder
 Writes: nothing; it answers over HTTP

@@ -38,7 +38,7 @@ SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.
 
 
 class Metrics:
-    """The counters of one server, in a registry of their own, so that two servers in one process do not mix."""
+    """The counters of one server, in their own registry, so that two servers in one process do not share them."""
 
     def __init__(self, facts: ModelFacts) -> None:
         self._registry = CollectorRegistry()
@@ -49,7 +49,7 @@ class Metrics:
         self.rows = self._counter("limbeck_rows", "Rows that were classified", [])
         self._seconds = Histogram(
             "limbeck_request_seconds",
-            "Seconds from the head of a request to the end of its answer",
+            "Seconds from the start of a request to the end of its response",
             ["path"],
             buckets=SECONDS,
             registry=self._registry,
@@ -74,28 +74,28 @@ class Metrics:
 
 
 class Counted:
-    """Counts every request that passes. Paths that are none of ours are counted as one: a scan of the server by a
-    stranger must not fill its memory with their names."""
+    """Counts every request. Unknown paths are counted as one: a scan of the server by a
+    stranger must not fill its memory with path names."""
 
     def __init__(self, app: ASGIApp, *, metrics: Metrics, paths: frozenset[str]) -> None:
         self._app, self._metrics, self._paths = app, metrics, paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on and note how it ended."""
+        """Pass the request on, and record its status and duration."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        status = 500  # unless an answer begins
+        status = 500  # unless a response starts
 
-        async def noting(message: Message) -> None:
+        async def recording_send(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noting)
+            await self._app(scope, receive, recording_send)
         finally:
             path = scope["path"] if scope["path"] in self._paths else "other"
             self._metrics.note(path=path, status=status, seconds=time.perf_counter() - started)
@@ -110,7 +110,7 @@ REFUSALS: dict[int | str, dict[str, object]] = {
     422: {"model": Problem, "description": "The body is not a question this model can answer"},
 }
 DIGITS = 6  # of a probability, as in the files that `limbeck predict` writes
-# The page may talk to this server and to nobody else, whatever a label or a text holds.
+# The page may connect to this server only, whatever a label or a text contains.
 PAGE_POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -118,7 +118,7 @@ PAGE_POLICY = (
 
 
 class Served(Predicts, Protocol):
-    """All a server asks of a classifier."""
+    """What a server needs of a classifier."""
 
     @property
     def engine(self) -> str: ...
@@ -127,9 +127,9 @@ class Served(Predicts, Protocol):
 def create_app(classifier: Served, *, size_mb: float, limits: Limits = STANDARD_LIMITS, threads: int = 1) -> FastAPI:
     """The application for a loaded model.
 
-    `threads` is how many requests the model works on at once; the others wait their turn, and what needs no model
-    (/health, /metrics, the page) is answered meanwhile. FastAPI's own pages /docs and /redoc are left out: they load
-    scripts from another server.
+    `threads` is how many requests the model computes at once; the others wait, while requests that need no model
+    (/health, /metrics, the page) are answered. FastAPI's own pages /docs and /redoc are disabled: they load scripts
+    from another server.
     """
     facts = classifier.facts
     metrics = Metrics(facts)
@@ -139,19 +139,19 @@ def create_app(classifier: Served, *, size_mb: float, limits: Limits = STANDARD_
     _show_metrics_and_page(app, metrics)
     app.add_exception_handler(RequestValidationError, refuse_malformed)
     app.add_middleware(BodyLimit, most=limits.body_bytes)
-    app.add_middleware(Counted, metrics=metrics, paths=PATHS)  # the last one added is the first one passed
+    app.add_middleware(Counted, metrics=metrics, paths=PATHS)  # the last one added runs first
     return app
 
 
 def _answer_questions(app: FastAPI, classifier: Predicts, *, metrics: Metrics, limits: Limits, threads: int) -> None:
-    turns = CapacityLimiter(threads)
+    limiter = CapacityLimiter(threads)
     answer: type[Answer | MultiLabelAnswer] = MultiLabelAnswer if classifier.facts.multi_label else Answer
 
     @app.post("/predict", response_model=answer, responses=REFUSALS)
     async def predict(question: Question) -> Response:
-        """What the model says about each text, and with which probabilities."""
+        """The model's label for each text, and the probabilities."""
         rows = rows_of(question, pair=classifier.facts.pair, limits=limits)
-        body = await to_thread.run_sync(_answer, classifier, rows, limiter=turns)
+        body = await to_thread.run_sync(_answer, classifier, rows, limiter=limiter)
         metrics.rows.inc(len(rows))
         return Response(body, media_type="application/json")
 
@@ -161,10 +161,10 @@ def _answer(classifier: Predicts, rows: list[Row]) -> str:
     started = time.perf_counter()
     probabilities = classifier.predict_proba(rows)
     milliseconds = (time.perf_counter() - started) * 1_000
-    return _said(classifier, probabilities, milliseconds=round(milliseconds, 3)).model_dump_json()
+    return _as_answer(classifier, probabilities, milliseconds=round(milliseconds, 3)).model_dump_json()
 
 
-def _said(
+def _as_answer(
     classifier: Predicts, probabilities: npt.NDArray[np.float32], *, milliseconds: float
 ) -> Answer | MultiLabelAnswer:
     names = classifier.labels
@@ -185,7 +185,7 @@ def _answer_about_the_model(app: FastAPI, model: Model) -> None:
 
     @app.get("/health")
     async def is_ready() -> Health:
-        """Whether the model is loaded. There is no server without one, so that an answer is a yes."""
+        """Whether the model is loaded. The server only runs with one, so any answer means yes."""
         return health
 
     @app.get("/model")

@@ -1,4 +1,4 @@
-"""How much one request may ask for, and the refusal of a body that is larger."""
+"""The limits of one request; larger bodies are refused."""
 
 from dataclasses import dataclass
 
@@ -10,40 +10,40 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that one request may hold."""
+    """The upper limits of one request."""
 
     rows: int = 1_000
     characters: int = 100_000  # of one text
-    body_bytes: int = 8_000_000  # JSON is parsed between other requests: this much takes some 10 ms
+    body_bytes: int = 8_000_000  # JSON is parsed between other requests: this much takes about 10 ms
 
 
 STANDARD_LIMITS = Limits()
 
 
 class BodyLimit:
-    """Refuses a body by the length it announces or, where it announces none, once that much has come."""
+    """Refuses a body by its content-length or, without one, as soon as too many bytes have arrived."""
 
     def __init__(self, app: ASGIApp, *, most: int) -> None:
         self._app, self._most = app, most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand the request on, its body counted."""
+        """Pass the request on, and count the bytes of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif _announced(scope) > self._most:
+        elif _content_length(scope) > self._most:
             refusal = JSONResponse({"detail": self._reason}, status_code=413, headers={"connection": "close"})
             await refusal(scope, receive, send)
         else:
             await self._app(scope, self._counting(receive), send)
 
     def _counting(self, receive: Receive) -> Receive:
-        come = 0
+        received = 0
 
         async def counted() -> Message:
-            nonlocal come
+            nonlocal received
             message = await receive()
-            come += len(message.get("body", b""))
-            if come > self._most:
+            received += len(message.get("body", b""))
+            if received > self._most:
                 raise HTTPException(413, self._reason, headers={"connection": "close"})
             return message
 
@@ -54,6 +54,6 @@ class BodyLimit:
         return f"the body is larger than {self._most:,} bytes; send fewer rows in one request"
 
 
-def _announced(scope: Scope) -> int:
+def _content_length(scope: Scope) -> int:
     length = Headers(scope=scope).get("content-length", "")
     return int(length) if length.isdecimal() else 0

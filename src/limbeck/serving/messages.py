@@ -1,4 +1,4 @@
-"""What travels over HTTP: questions in, answers out, as the OpenAPI page shows them."""
+"""Requests and responses of the HTTP API, as the OpenAPI page shows them."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ Milliseconds = Annotated[
 
 
 class Strict(BaseModel):
-    """A question with a key that nobody reads is a mistake, and is told so."""
+    """A request with an unknown key is refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -47,35 +47,35 @@ class Question(Strict):
 
 
 class Prediction(BaseModel):
-    """What the model says about one row."""
+    """The model's prediction for one row."""
 
     label: str = Field(description="The most probable label.")
-    probabilities: dict[str, float] = Field(description="The probability of each label; together they are 1.")
+    probabilities: dict[str, float] = Field(description="The probability of each label; they sum to 1.")
 
 
 class MultiLabelPrediction(BaseModel):
-    """What a model says about one row that may have several labels, or none."""
+    """The model's prediction for one row that may have several labels, or none."""
 
-    labels: list[str] = Field(description="Every label with a probability of 0.5 or more; maybe none.")
-    probabilities: dict[str, float] = Field(description="The probability of each label, whatever the others are.")
+    labels: list[str] = Field(description="Every label with a probability of 0.5 or more; possibly none.")
+    probabilities: dict[str, float] = Field(description="The probability of each label, independent of the others.")
 
 
 class Answer(BaseModel):
-    """What the model says about every row, in the order of the question."""
+    """The predictions for all rows, in the order of the request."""
 
     predictions: list[Prediction]
     milliseconds: Milliseconds
 
 
 class MultiLabelAnswer(BaseModel):
-    """What a model whose rows may have several labels says about every row, in the order of the question."""
+    """The predictions for all rows of a multi-label model, in the order of the request."""
 
     predictions: list[MultiLabelPrediction]
     milliseconds: Milliseconds
 
 
 class Health(BaseModel):
-    """Whether questions will be answered, and by what."""
+    """Whether the server can answer, and with which model."""
 
     ready: bool
     model: str = Field(description="Name of the model.")
@@ -83,7 +83,7 @@ class Health(BaseModel):
 
 
 class Model(BaseModel):
-    """What is known about the model, and how much one request may ask of it."""
+    """Facts about the model, and the limits of one request."""
 
     name: str
     kind: str
@@ -92,13 +92,13 @@ class Model(BaseModel):
     language: str
     pair: bool = Field(description="Whether a row is a pair of texts.")
     multi_label: bool = Field(description="Whether a row may have several labels, or none.")
-    max_length: int = Field(description="Tokens of a text that are read; what comes behind them is cut off.")
+    max_length: int = Field(description="Tokens of a text that are read; the rest is cut off.")
     parameters: int
     parameters_without_embeddings: int
     engine: str = Field(description="What runs the network: onnxruntime, or native code for this kind of processor.")
     size_mb: float = Field(description="The model's files, in millions of bytes.")
-    max_rows: int = Field(description="Rows that one request may hold.")
-    max_characters: int = Field(description="Characters that one text may hold.")
+    max_rows: int = Field(description="Rows that one request may have.")
+    max_characters: int = Field(description="Characters that one text may have.")
 
 
 class Problem(BaseModel):
@@ -113,7 +113,7 @@ MOST_CHARACTERS_OF_A_REASON = 600
 
 
 def rows_of(question: Question, *, pair: bool, limits: Limits) -> list[Row]:
-    """The rows of the question. Refuses with 413 what is too much, with 422 what the model does not read."""
+    """The rows of the request. Refuses with 413 what exceeds the limits, with 422 what the model cannot read."""
     if question.texts is not None and pair:
         raise HTTPException(422, f"this model reads two texts per row: send {PAIR_FORM}")
     asked: Sequence[str | TextRow] = question.texts if question.texts is not None else question.rows or []
@@ -140,10 +140,12 @@ def _short_enough(text: str, place: str, limits: Limits) -> str:
 
 
 async def refuse_malformed(request: Request, error: Exception) -> JSONResponse:
-    """The answer to a body that is no question: one sentence, and nothing of the body but its keys."""
+    """The response to a malformed body: one sentence, which shows nothing of the body but its keys."""
     assert isinstance(error, RequestValidationError)
     status, reason = _what_is_wrong(request, error)
-    shown = readable(reason, most_characters=MOST_CHARACTERS_OF_A_REASON)  # a key can be long, or half a character
+    shown = readable(
+        reason, most_characters=MOST_CHARACTERS_OF_A_REASON
+    )  # a key can be long, or have half a surrogate pair
     return JSONResponse({"detail": shown}, status_code=status)
 
 

@@ -1,4 +1,4 @@
-"""`limbeck serve`: load a model, take a port, answer until told to stop."""
+"""`limbeck serve`: loads a model, opens a port, answers until it is stopped."""
 
 import errno
 import signal
@@ -20,7 +20,7 @@ from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
 from limbeck.serving.app import create_app
 
-SECONDS_TO_FINISH = 8  # what is under way may end; docker kills ten seconds after it asked
+SECONDS_TO_FINISH = 8  # running requests may finish; docker kills ten seconds after SIGTERM
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -36,7 +36,7 @@ class PortTaken(ServingError):
 
 
 class AddressUnusable(ServingError):
-    """The system does not let us listen on this host and port."""
+    """The system does not allow listening on this host and port."""
 
     def __init__(self, *, host: str, port: int, reason: str) -> None:
         self.host, self.port = host, port
@@ -57,50 +57,52 @@ def serve(
     engine: EngineChoice = "auto",
     console: Console | None = None,
 ) -> None:
-    """Answer questions about texts over HTTP until Ctrl-C or SIGTERM, then finish what is under way and return.
+    """Classify texts over HTTP until Ctrl-C or SIGTERM, then finish running requests and return.
 
-    Port 0 takes any free one; the console names it. `threads` is how many requests are worked on at once; `engine`
-    is what runs the network, as `limbeck.load` has it. To be called from the main thread, which is the one that hears
-    signals. Raises ArtifactMissing, ArtifactDamaged, FormatTooNew, EngineUnusable, PortTaken or AddressUnusable.
+    Port 0 takes any free one; the console shows it. `threads` is how many requests are computed at once; `engine` is
+    what runs the network, as in `limbeck.load`. Call it from the main thread, which receives signals. Raises
+    ArtifactMissing, ArtifactDamaged, FormatTooNew, EngineUnusable, PortTaken or AddressUnusable.
     """
     console = console or plain_console()
     folder = open_model(model)
     classifier = Classifier(folder, threads=1, engine=engine)
     app = create_app(classifier, size_mb=folder.size_mb(), threads=threads)
-    with listening(host, port) as ear:
+    with listening(host, port) as listener:
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, lifespan="off"
         )
         server = uvicorn.Server(config)
         with _stopped_by_signals(server):
-            _say_where(console, classifier.facts, size_mb=folder.size_mb(), host=host, port=ear.getsockname()[1])
-            server.run(sockets=[ear])
+            _print_address(
+                console, classifier.facts, size_mb=folder.size_mb(), host=host, port=listener.getsockname()[1]
+            )
+            server.run(sockets=[listener])
     console.print("Stopped.")
 
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that takes connections from now on, so that an address, once printed, answers."""
+    """A socket that accepts connections from now on, so that the address works as soon as it is printed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        ear = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(host=host, port=port) from error
         raise AddressUnusable(host=host, port=port, reason=error.strerror or str(error)) from error
-    with ear:
-        # Connections inherit it. Without it the body of an answer waits 40 ms for the client to acknowledge its head;
-        # asyncio sets it by itself only on sockets it has opened itself.
-        ear.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        yield ear
+    with listener:
+        # Connections inherit it. Without it, the body of a response waits 40 ms for the client to acknowledge the head;
+        # asyncio sets it only on sockets that it opened itself.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        yield listener
 
 
 @contextmanager
 def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the server and not the process.
+    """Ctrl-C and SIGTERM stop the server, not the process.
 
-    Uvicorn listens for them itself, but once it has stopped it sends them on to whoever listened before: by default
-    that would end the process as if it had failed.
+    Uvicorn handles them itself, but after stopping it passes them to the previous handlers: by default that would end
+    the process as if it had failed.
     """
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -115,7 +117,7 @@ def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _say_where(console: Console, facts: ModelFacts, *, size_mb: float, host: str, port: int) -> None:
+def _print_address(console: Console, facts: ModelFacts, *, size_mb: float, host: str, port: int) -> None:
     address = _url(EVERY_ADDRESS.get(host, host), port)
     row = '{"rows": [{"text": "a text", "pair": "another text"}]}' if facts.pair else '{"texts": ["a text"]}'
     lines = [
@@ -124,7 +126,7 @@ def _say_where(console: Console, facts: ModelFacts, *, size_mb: float, host: str
         f"  API   curl {address}/predict -H 'content-type: application/json' -d '{row}'",
     ]
     if not _only_here(host):
-        lines.append("  Other machines can reach it, and it asks for no password.")
+        lines.append("  Other machines can reach it, without a password.")
     console.print(Text("\n".join([*lines, "Stop it with Ctrl-C."])), soft_wrap=True)
 
 

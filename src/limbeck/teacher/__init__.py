@@ -1,4 +1,4 @@
-"""Room 2: the big model that judges.
+"""Room 2: the big model that labels texts.
 
 Reads:  Corpus
 Writes: TeacherFolder

@@ -1,4 +1,4 @@
-"""What the numbers of a file of answers are, probabilities or logits, and the logits that they stand for."""
+"""Whether the numbers in a file of answers are probabilities or logits, and their conversion to logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ import numpy.typing as npt
 from limbeck.errors import some
 from limbeck.teacher.score_columns import AnswerMalformed, Meaning, Values
 
-SUM_TOLERANCE = 1e-2  # files round their numbers, and language models give the likeliest tokens alone
-ROUNDING = 1e-6  # what 32-bit arithmetic may leave over at 0, at 1 and in a sum
-PERCENT_TOLERANCE = 1.0  # how far from 100 percentages may sum, which are rounded too
-NEARLY_ALL = 0.95  # of rows that are probabilities: the others are then mistakes, and the file is not one of logits
+SUM_TOLERANCE = 1e-2  # files round their numbers, and language models give only the likeliest tokens
+ROUNDING = 1e-6  # rounding error of 32-bit arithmetic at 0, at 1 and in a sum
+PERCENT_TOLERANCE = 1.0  # how far from 100 the sum of percentages may be: they are rounded too
+NEARLY_ALL = 0.95  # share of rows that are probabilities: from here on the others are mistakes, not logits
 
 
 def are_probabilities(values: Values, *, multi_label: bool) -> npt.NDArray[np.bool_]:
-    """(rows): whether all numbers lie between 0 and 1 and, for one label a row, sum to 1."""
+    """(rows): whether all numbers lie between 0 and 1 and, unless multi-label, sum to 1."""
     within = ((values >= -ROUNDING) & (values <= 1 + ROUNDING)).all(axis=1)
     if multi_label:
         return np.asarray(within)
@@ -25,9 +25,9 @@ def are_probabilities(values: Values, *, multi_label: bool) -> npt.NDArray[np.bo
 
 
 def logits_of(probabilities: Values, *, least: float, multi_label: bool) -> Values:
-    """Logits that give these probabilities back, which are first kept `least` away from 0 and 1.
+    """Logits of these probabilities, which are first clipped to be at least `least` away from 0 and 1.
 
-    One label a row: log p, less the row's mean, and softmax is the way back. Several: log p - log (1 - p), sigmoid.
+    Single-label: log p minus the row's mean, the inverse of softmax. Multi-label: log p - log (1 - p), of sigmoid.
     """
     exact = probabilities.astype(np.float64)
     if multi_label:
@@ -40,11 +40,11 @@ def logits_of(probabilities: Values, *, least: float, multi_label: bool) -> Valu
 
 @dataclass
 class AnswerScale:
-    """Goes along with the rows as they are read, and says at the end what their numbers are."""
+    """Collects statistics of the rows while they are read; at the end it knows what their numbers are."""
 
     path: Path
     names: Sequence[str]  # of the columns
-    told: Meaning | None  # by the recipe or by the names of the columns; None: to be found out
+    declared: Meaning | None  # by the recipe or by the names of the columns; None: to be detected
     multi_label: bool
     rows: int = 0
     fitting: int = 0  # rows that are probabilities
@@ -54,7 +54,7 @@ class AnswerScale:
     first_percent: tuple[int, list[float]] | None = None
 
     def add(self, numbers: Sequence[int], values: Values) -> None:
-        """Look at more rows, given with their numbers in the file."""
+        """Add rows, given with their numbers in the file."""
         fits = are_probabilities(values, multi_label=self.multi_label)
         self.rows += len(fits)
         self.fitting += int(fits.sum())
@@ -62,7 +62,7 @@ class AnswerScale:
         if self.first_misfit is None and not fits.all():
             place = int(np.argmin(fits))
             self.first_misfit = numbers[place], values[place].tolist()
-            if self.told == "probabilities":
+            if self.declared == "probabilities":
                 raise self._misfit(self.first_misfit, "")
         if not self.multi_label:
             self._count_percentages(numbers, values)
@@ -77,9 +77,9 @@ class AnswerScale:
 
     @property
     def meaning(self) -> Meaning:
-        """Probabilities where every row is a set of them. A few that are not, among many that are, are mistakes."""
-        if self.told is not None:
-            return self.told
+        """Probabilities if every row is a distribution. A few rows that are not, among many that are, are an error."""
+        if self.declared is not None:
+            return self.declared
         if self.first_misfit is None:
             return "probabilities"
         if self.fitting >= NEARLY_ALL * self.rows:
@@ -93,7 +93,7 @@ class AnswerScale:
         row, values = misfit
         outside = [at for at, value in enumerate(values) if not -ROUNDING <= value <= 1 + ROUNDING]
         column = self.names[outside[0]] if outside else some(self.names)
-        reason = "no probability" if outside else f"the probabilities sum to {sum(values):.4g} and not to 1"
+        reason = "not a probability" if outside else f"the probabilities sum to {sum(values):.4g} and not to 1"
         return AnswerMalformed(
             path=self.path,
             row=row,

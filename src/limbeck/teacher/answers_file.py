@@ -1,4 +1,4 @@
-"""A teacher that is a file: what somebody's model said about each text, read once and kept as logits by content key."""
+"""A file of answers as the teacher: another model's answers, read once and stored as logits by content key."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,25 +24,25 @@ from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, de
 from limbeck.teacher.score_columns import Meaning, ScoreColumns, find_score_columns, form_of, read_numbers
 
 ROWS_AT_A_TIME = 8192
-SAME = 1e-4  # logits no further apart are the same: one number, rounded differently
+SAME = 1e-4  # logits that differ by no more are the same number, rounded differently
 WARNING = "  warning:"
 
 
 @dataclass(frozen=True)
 class _FileAnswers:
-    """All that a file says, each text once, and what there was to notice."""
+    """All answers of a file, each text once, and statistics."""
 
     keys: Keys  # sorted
     logits: Logits
     rows: int
-    columns: list[str]  # where its numbers stand
+    columns: list[str]  # of its numbers
     meaning: Meaning
-    is_doubtful: bool  # taken for logits, although every number lies between 0 and 1
-    said_differently: int  # texts with more than one answer
+    is_doubtful: bool  # taken as logits, although every number lies between 0 and 1
+    conflicting: int  # texts with several different answers
 
 
 class AnswersFile:
-    """Asked like any other teacher; what it does not know is NaN."""
+    """Used like any other teacher; NaN for texts that are not in the file."""
 
     def __init__(self, path: Path) -> None:
         self._answers = AnswerTable.open(path)
@@ -55,7 +55,7 @@ class AnswersFile:
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Logits:
-        """(rows, classes) in the order of the texts, NaN in the rows of texts that the file says nothing of."""
+        """(rows, classes) in the order of the texts, NaN for texts that are not in the file."""
         del tokens_per_batch  # nothing is computed
         keys = content_keys(_stripped(texts), None if pairs is None else _stripped(pairs))
         places = find_keys(self._answers.keys, keys)
@@ -67,25 +67,25 @@ class AnswersFile:
 
 
 def open_answers(folder: TeacherFolder) -> AnswersFile:
-    """The answers of a teacher that is a file, memory-mapped."""
+    """The answers of a file teacher, memory-mapped."""
     return AnswersFile(folder.folder / ANSWERS)
 
 
 def read_file_teacher(section: FileTeacher, given: Preparation) -> TeacherFolder:
-    """Read the file, and judge it by the dev rows that it covers."""
+    """Read the file, and evaluate it on the dev rows that it covers."""
     corpus, reporter = given.corpus, given.reporter
-    said = _read(section, corpus=corpus, reporter=reporter)
+    answers = _read(section, corpus=corpus, reporter=reporter)
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
-        write_answers(scratch / ANSWERS, keys=said.keys, logits=said.logits)
+        write_answers(scratch / ANSWERS, keys=answers.keys, logits=answers.logits)
         facts = TeacherFacts(
             name=section.name or Path(section.path).name,
             labels=corpus.labels,
             kind="file",
             multi_label=corpus.is_multi_label,
-            **_judged(said, corpus.splits["dev"]),
+            **_judged(answers, corpus.splits["dev"]),
         )
         save_teacher_facts(scratch, facts)
-    _tell(said, facts, corpus=corpus, reporter=reporter)
+    _report(answers, facts, corpus=corpus, reporter=reporter)
     return TeacherFolder(given.out)
 
 
@@ -107,22 +107,22 @@ def ready_file(section: FileTeacher, look: BeforeRun) -> ReadyTeacher:
 def _read(section: FileTeacher, *, corpus: Corpus, reporter: Reporter) -> _FileAnswers:
     path = Path(section.path)
     columns = find_score_columns(section, classes=corpus.labels)
-    told = columns.meaning if section.values == "auto" else section.values
-    verdict = AnswerScale(path=path, names=columns.names, told=told, multi_label=corpus.is_multi_label)
+    declared = columns.meaning if section.values == "auto" else section.values
+    scale = AnswerScale(path=path, names=columns.names, declared=declared, multi_label=corpus.is_multi_label)
     keys: list[Keys] = []
-    values: list[Logits] = []  # numbers as they stand in the file, until it is known what they are
+    values: list[Logits] = []  # numbers as in the file, until it is known what they are
     with reporter.bar(f"reading {path.name}", total=path.stat().st_size, unit="bytes") as bar:
         for piece in _pieces(section, columns, watch=bar.advance):
             keys.append(_keys(piece, path=path, is_pair=section.pair is not None))
             values.append(read_numbers(piece, columns, path=path))
-            verdict.add([number for number, _ in piece], values[-1])
-    meaning = verdict.meaning
+            scale.add([number for number, _ in piece], values[-1])
+    meaning = scale.meaning
     if meaning == "probabilities":
         least, multi_label = section.least_probability, corpus.is_multi_label
         values = [logits_of(piece, least=least, multi_label=multi_label) for piece in values]
-    once, logits, said_differently = _each_once(np.concatenate(keys), np.concatenate(values))
-    is_doubtful = meaning == "logits" and told is None and verdict.within
-    return _FileAnswers(once, logits, verdict.rows, columns.names, meaning, is_doubtful, said_differently)
+    once, logits, conflicting = _each_once(np.concatenate(keys), np.concatenate(values))
+    is_doubtful = meaning == "logits" and declared is None and scale.within
+    return _FileAnswers(once, logits, scale.rows, columns.names, meaning, is_doubtful, conflicting)
 
 
 def _pieces(section: FileTeacher, columns: ScoreColumns, *, watch: Watch) -> Iterator[list[NumberedCells]]:
@@ -142,12 +142,12 @@ def _keys(piece: Sequence[NumberedCells], *, path: Path, is_pair: bool) -> Keys:
 
 
 def _stripped(texts: Sequence[str]) -> list[str]:
-    """As the corpus has them, which drops white space around texts."""
+    """Without leading and trailing white space, as in the corpus."""
     return [text.strip() for text in texts]
 
 
 def _each_once(keys: Keys, logits: Logits) -> tuple[Keys, Logits, int]:
-    """Sorted by key, each key once: with its logits, or the mean of them; and how many were said differently."""
+    """Sorted by key, each key once, with its logits or the mean of them; and the number of conflicting keys."""
     order = key_order(keys)
     keys, logits = keys[order], logits[order]
     is_first = np.ones(len(keys), dtype=np.bool_)
@@ -162,30 +162,30 @@ def _each_once(keys: Keys, logits: Logits) -> tuple[Keys, Logits, int]:
     return keys[starts], once, int(differ.sum())
 
 
-def _judged(said: _FileAnswers, dev: Rows) -> dict[str, Any]:
-    """The facts about dev, by its rows that have a label and an answer."""
-    places = find_keys(said.keys, dev.keys)
+def _judged(answers: _FileAnswers, dev: Rows) -> dict[str, Any]:
+    """The facts about dev, on its rows that have a label and an answer."""
+    places = find_keys(answers.keys, dev.keys)
     known = (places >= 0) & dev.is_labelled
-    return dev_facts(said.logits[places[known]], dev.select(np.flatnonzero(known)))
+    return dev_facts(answers.logits[places[known]], dev.select(np.flatnonzero(known)))
 
 
-def _tell(said: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
+def _report(answers: _FileAnswers, facts: TeacherFacts, *, corpus: Corpus, reporter: Reporter) -> None:
     reporter.note(
-        f"  teacher {facts.name}: {said.rows:,} rows of {said.meaning} read, {len(said.keys):,} different "
-        f"texts; columns {some(said.columns, most=6)}"
+        f"  teacher {facts.name}: {answers.rows:,} rows of {answers.meaning} read, {len(answers.keys):,} distinct "
+        f"texts; columns {some(answers.columns, most=6)}"
     )
-    covered = {split: int((find_keys(said.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
+    covered = {split: int((find_keys(answers.keys, rows.keys) >= 0).sum()) for split, rows in corpus.splits.items()}
     parts = [f"{covered[split]:,} of {len(rows):,} {split} rows" for split, rows in corpus.splits.items()]
-    accuracy = f"{facts.dev_accuracy:.1%} right on dev" if facts.dev_rows else "how good it is on dev is not known"
+    accuracy = f"{facts.dev_accuracy:.1%} correct on dev" if facts.dev_rows else "its accuracy on dev is unknown"
     reporter.note(f"  it covers {', '.join(parts)}; {accuracy}")
-    if said.said_differently:
+    if answers.conflicting:
         reporter.note(
-            f"{WARNING} {said.said_differently:,} texts have several answers; the mean of their logits is taken",
+            f"{WARNING} {answers.conflicting:,} texts have several answers; the mean of their logits is used",
             style="warning",
         )
-    if said.is_doubtful:
+    if answers.is_doubtful:
         reporter.note(
-            f"{WARNING} taken for logits, although all numbers lie between 0 and 1: if they are probabilities, make "
+            f"{WARNING} taken as logits, although all numbers lie between 0 and 1: if they are probabilities, make "
             f"every row sum to 1",
             style="warning",
         )

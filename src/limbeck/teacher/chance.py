@@ -1,4 +1,4 @@
-"""Refusing a teacher that guesses: its student would learn nothing but noise."""
+"""Refuses a teacher that is no better than chance: its student would only learn noise."""
 
 from limbeck.artifacts.teacher_folder import TeacherFacts
 from limbeck.errors import TeacherError
@@ -7,24 +7,24 @@ from limbeck.recipe.teacher import NearChance
 from limbeck.teacher.kinds import kind_of
 from limbeck.training.skill import NEAR_CHANCE
 
-SWAPPED = -0.3  # a skill below this is no bad luck: something is learned, under other names
+SWAPPED = -0.3  # a skill below this is not chance: the teacher learned something, under other class names
 
 TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
 
 
 class TeacherNearChance(TeacherError):
-    """A teacher that does hardly better on dev than guessing, or worse."""
+    """A teacher that is hardly better on dev than chance, or worse."""
 
     def __init__(
         self, *, name: str, accuracy: float, skill: float, rows: int, reason: str, advice: str, table: str = "[teacher]"
     ) -> None:
         self.name, self.accuracy, self.skill = name, accuracy, skill
-        right = f"{accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, all right: 1)"
+        found = f"{accuracy:.1%} of {rows:,} dev rows are right; Cohen's kappa {skill:.2f} (guessing: 0, perfect: 1)"
         super().__init__(
             f"the teacher {name} does hardly better on dev than guessing: a student would learn nothing from it",
-            found=f"{right}\n{reason}",
-            advice=f'{advice} Or set near_chance = "warn" in {table} to go on with it.',
+            found=f"{found}\n{reason}",
+            advice=f'{advice} Or set near_chance = "warn" in {table} to use it anyway.',
         )
 
 
@@ -36,15 +36,15 @@ def refuse_guessing(
     table: str = "[teacher]",
     has_read_together: bool = False,
 ) -> None:
-    """Raise, or with "warn" only tell, if the teacher's skill on dev is that of someone who guesses, or worse.
+    """Raise, or with "warn" print a warning, if the teacher's skill on dev is that of random guessing, or worse.
 
-    `table` is where the recipe says what to do about it. An encoder that was fine-tuned on pairs as one text each
-    (`has_read_together`) could have read them otherwise.
+    `table` is the recipe's table with `near_chance`. An encoder that was fine-tuned on pairs joined into one text
+    (`has_read_together`) could read the two texts separately.
     """
     if facts.dev_skill is None or facts.dev_accuracy is None or facts.dev_skill >= NEAR_CHANCE:
         return
-    said = kind_of(facts).advice
-    reason, advice = said.guessing, said.when_guessing
+    texts = kind_of(facts).advice
+    reason, advice = texts.guessing, texts.when_guessing
     if facts.dev_skill < SWAPPED:
         reason = SWAPPED_REASON
     elif has_read_together:

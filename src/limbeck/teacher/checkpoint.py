@@ -1,4 +1,4 @@
-"""A teacher's checkpoint: where it is, and what it holds."""
+"""A teacher's checkpoint: where it is, and how many weights it has."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["OFFLINE_PACKAGES", "checkpoint_fingerprint", "find_checkpoint", "wei
 
 
 def weights_in(folder: Path) -> int | None:
-    """How many numbers the safetensors files of a folder hold, by their headers; None where there are none.
+    """The number of weights in the safetensors files of a folder, by their headers; None without such files.
 
     Raises CheckpointDamaged if a header cannot be read.
     """
@@ -27,7 +27,7 @@ def weights_in(folder: Path) -> int | None:
 
 
 def _header(path: Path) -> dict[str, dict[str, list[int]]]:
-    """The names and shapes that a safetensors file begins with: eight bytes say how long they are."""
+    """The header of a safetensors file, with names and shapes; its first eight bytes are the header's length."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         try:

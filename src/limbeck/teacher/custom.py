@@ -1,4 +1,4 @@
-"""A function of the user's own as the teacher: built once, called with a bounded number of texts, checked each time."""
+"""A user's function as the teacher: built once, called with a limited number of texts, each answer checked."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,15 +19,15 @@ from limbeck.recipe.teacher import CustomTeacher
 from limbeck.teacher.answer_values import are_probabilities, logits_of
 from limbeck.teacher.preparation import BeforeRun, Logits, Preparation, ReadyTeacher, dev_facts, labelled
 
-CUSTOM = "custom.json"  # all that decides its answers: another file is another teacher in the label store
+CUSTOM = "custom.json"  # everything its answers depend on: another file is another teacher in the label store
 BUILT = "It is called once with labels, the class names, and with `options`, and returns a function of a list of texts."
-FAILED = "What was answered before is in the label store. Put right what failed, and run the same command again."
+FAILED = "Earlier answers are in the label store. Fix what failed, and run the same command again."
 
 Answer = Callable[[list[Any]], Any]
 
 
 class CustomTeacherUnusable(TeacherError):
-    """A teacher that is a function of the user's own cannot be found, fails, or does not answer as it must."""
+    """A user's function as the teacher cannot be imported, fails, or returns something unusable."""
 
     def __init__(self, *, call: str, reason: str, advice: str = "") -> None:
         self.call, self.reason = call, reason
@@ -36,7 +36,7 @@ class CustomTeacherUnusable(TeacherError):
 
 
 class CustomAnswers:
-    """The function, asked like any other teacher: in the order of the texts, a bounded number at a time."""
+    """The function, used like any other teacher: texts in order, a limited number per call."""
 
     def __init__(self, described: dict[str, Any], *, texts_per_call: int) -> None:
         self._call, self._labels = str(described["call"]), list(described["labels"])
@@ -54,7 +54,7 @@ class CustomAnswers:
         bar: Bar | None = None,
     ) -> Logits:
         """(rows, classes) in the order of the texts. Raises CustomTeacherUnusable."""
-        del tokens_per_batch  # what a token is, only the function knows
+        del tokens_per_batch  # only the function knows its tokens
         rows: list[Any] = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
         found = np.zeros((len(rows), len(self._labels)), dtype=np.float32)
         for start in range(0, len(rows), self.texts_per_call):
@@ -67,17 +67,17 @@ class CustomAnswers:
     def _asked(self, block: list[Any]) -> Any:
         try:
             return self._answer(block)
-        except Exception as error:  # a model, a network, a file: whatever the function is made of
+        except Exception as error:  # whatever the function uses: a model, a network connection, a file
             raise self._unusable(f"it failed: {_first_line(error)}", advice=FAILED) from error
 
     def _checked(self, answer: Any, *, texts: int) -> Logits:
-        """As logits. Raises unless there is a finite number for each text and each class."""
+        """The answer as logits. Raises unless it has a finite number for each text and each class."""
         wanted = (texts, len(self._labels))
         try:
-            with np.errstate(over="ignore"):  # what is beyond 32 bits is not finite, and refused below
+            with np.errstate(over="ignore"):  # what does not fit into 32 bits becomes infinite, and is refused below
                 values: Logits = np.asarray(answer, dtype=np.float32)
         except Exception as error:  # rows of different lengths, names of classes, a tensor on a GPU
-            found = f"it returned {type(answer).__name__}, which is no array of numbers: {_first_line(error)}"
+            found = f"it returned {type(answer).__name__}, which is not an array of numbers: {_first_line(error)}"
             raise self._unusable(found, wanted=wanted) from error
         if values.shape != wanted:
             raise self._unusable(f"it returned an array of shape {values.shape} for {texts:,} texts", wanted=wanted)
@@ -91,7 +91,7 @@ class CustomAnswers:
         if len(bad):
             row = values[bad[0]]
             why = "" if self._multi_label else f", whose sum is {row.sum():.4g}"
-            found = f"row {bad[0]} of {texts:,} does not hold probabilities: {_numbers(row)}{why}"
+            found = f"row {bad[0]} of {texts:,} is not a row of probabilities: {_numbers(row)}{why}"
             raise self._unusable(found, wanted=wanted)
         return logits_of(values, least=self._least, multi_label=self._multi_label)
 
@@ -100,17 +100,17 @@ class CustomAnswers:
     ) -> CustomTeacherUnusable:
         if wanted:
             kind = "logits" if self._is_logits else "probabilities, each from 0 to 1"
-            kind += "" if self._is_logits or self._multi_label else " and 1 in sum"
+            kind += "" if self._is_logits or self._multi_label else ", with sum 1"
             other = "" if self._is_logits else ' If it returns logits, set answers = "logits".'
             advice = (
-                f"Wanted: an array of shape {wanted} of {kind}, a row for each text in their order, a column for each "
+                f"Expected: an array of shape {wanted} of {kind}, a row for each text in order, a column for each "
                 f"class in the order of `labels` ({some(self._labels, most=6)}).{other}"
             )
         return CustomTeacherUnusable(call=self._call, reason=reason, advice=advice)
 
 
 def prepare_custom(section: CustomTeacher, given: Preparation) -> TeacherFolder:
-    """Write down what it is, and judge it on dev; what it answers of dev is kept as all its answers are."""
+    """Write its description, and evaluate it on dev; its answers on dev are stored like all its answers."""
     corpus, described = given.corpus, _described(section, given.corpus)
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         (scratch / CUSTOM).write_text(json.dumps(described, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -129,7 +129,7 @@ def prepare_custom(section: CustomTeacher, given: Preparation) -> TeacherFolder:
             logits = given.ask(answering, name=facts.name, fingerprint=fingerprint, rows=dev)
             facts = replace(facts, **dev_facts(logits, dev))
         save_teacher_facts(scratch, facts)
-    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "not judged: no dev row has a label"
+    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "not evaluated: no dev row has a label"
     given.reporter.note(f"  teacher {facts.name} ({section.call}): {accuracy}")
     return TeacherFolder(given.out)
 
@@ -141,12 +141,12 @@ def open_custom(teacher: TeacherFolder) -> CustomAnswers:
 
 
 def custom_inputs(section: CustomTeacher) -> dict[str, str]:
-    """The files that the function is written in, by their bytes. Raises CustomTeacherUnusable."""
+    """Digests of the function's source files. Raises CustomTeacherUnusable."""
     return {f"source {name}": digest for name, digest in _source(section.call).items()}
 
 
 def custom_problems(section: CustomTeacher) -> list[str]:
-    """That the function cannot be imported, or would not take its options."""
+    """Whether the function cannot be imported, or does not accept its options."""
     try:
         refuse_arguments(resolve_call(section.call), {"labels": [], **section.options})
     except CallUnusable as reason:
@@ -161,7 +161,7 @@ def ready_custom(section: CustomTeacher, look: BeforeRun) -> ReadyTeacher:
 
 
 def _described(section: CustomTeacher, corpus: Corpus) -> dict[str, Any]:
-    """All that decides its answers."""
+    """Everything that its answers depend on."""
     return {
         "call": section.call,
         "options": section.options,
@@ -174,7 +174,7 @@ def _described(section: CustomTeacher, corpus: Corpus) -> dict[str, Any]:
 
 
 def _source(call: str) -> dict[str, str]:
-    """Name and digest of the files that the function is written in."""
+    """Name and digest of the function's source files."""
     try:
         files: list[Path] = files_of_call(call)
     except CallUnusable as reason:
@@ -190,7 +190,7 @@ def _built(call: str, *, labels: list[str], options: dict[str, Any]) -> Answer:
     except Exception as error:
         raise CustomTeacherUnusable(call=call, reason=f"it failed: {_first_line(error)}", advice=BUILT) from error
     if not callable(answer):
-        found = f"it returned {type(answer).__name__}, which is no function"
+        found = f"it returned {type(answer).__name__}, which is not a function"
         raise CustomTeacherUnusable(call=call, reason=found, advice=BUILT)
     built: Answer = answer
     return built

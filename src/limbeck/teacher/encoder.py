@@ -1,4 +1,4 @@
-"""A sequence classifier of transformers with its tokenizer: asked for logits, or for the states of texts and words."""
+"""A transformers sequence classifier with its tokenizer: computes logits, features of texts and vectors of words."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -21,11 +21,11 @@ from limbeck.training.batches import ahead, token_budget_batches
 from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
 
-# A GPU wants large batches. A CPU does not: from about 8,000 tokens on every layer begins by asking the system for
-# fresh memory, and in trials on one thread 1,024 tokens took less time a row than 4,096, more so with wide teachers.
+# A GPU needs large batches. A CPU does not: from about 8,000 tokens on, every layer allocates new memory from the
+# system, and in trials on one thread 1,024 tokens took less time per row than 4,096, more so with wide teachers.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 65_536}
 
-ROWS_AHEAD = 4096  # that are read while the device works on as many
+ROWS_AHEAD = 4096  # that are tokenised while the device computes the same number
 
 Pooling = Literal["cls", "mean"]
 Logits = npt.NDArray[np.float32]
@@ -37,7 +37,7 @@ Batch = tuple[npt.NDArray[np.int64], dict[str, Tensor]]  # places of rows, and t
 
 @dataclass(frozen=True)
 class Reading:
-    """A block of texts, read."""
+    """A tokenised block of texts."""
 
     rows: int
     batches: Iterable[Batch]
@@ -45,14 +45,14 @@ class Reading:
 
 @dataclass
 class Encoder:
-    """A model, its tokenizer, and how it is to be asked."""
+    """A model, its tokenizer, and its settings for inference."""
 
     model: Any  # a transformers model for sequence classification
     tokenizer: Any
     max_length: int
     arithmetic: Arithmetic
-    fresh: frozenset[str] = frozenset()  # weights that the checkpoint did not have: they start at random
-    note: str | None = None  # what was found while loading, for whoever waits
+    fresh: frozenset[str] = frozenset()  # weights that the checkpoint did not have: they are initialised at random
+    note: str | None = None  # what was found while loading, for the reporter
     long_texts: LongTexts = "head"
     head_share: float = 0.25
 
@@ -63,7 +63,7 @@ class Encoder:
         return device
 
     def tokenise(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[TokenRow]:
-        """Ids with the model's own special tokens, cut to `max_length`; of a pair the longer text is cut first."""
+        """Ids with the model's special tokens, truncated to `max_length`; the longer text of a pair is cut first."""
         return self._tokens(texts, pairs).rows()
 
     def _tokens(self, texts: Sequence[str], pairs: Sequence[str] | None) -> Tokens:
@@ -77,7 +77,7 @@ class Encoder:
         )
 
     def _with_own_mask(self, texts: Sequence[str]) -> list[str]:
-        """A masked word stands in a text as the student's mask; here it becomes what this tokenizer calls a mask."""
+        """Texts have the student's mask token for a masked word; replace it by the mask token of this tokenizer."""
         own = self.tokenizer.mask_token or self.tokenizer.unk_token
         if own is None or own == MASK:
             return list(texts)
@@ -95,7 +95,7 @@ class Encoder:
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Logits:
-        """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
+        """(rows, classes) in the order of the texts; in eval mode, without gradients."""
         return self._asked(texts, pairs, pooling=None, tokens_per_batch=tokens_per_batch, bar=bar)[0]
 
     def logits_and_features(
@@ -109,8 +109,8 @@ class Encoder:
     ) -> tuple[Logits, Features]:
         """The logits as `logits` gives them, and (rows, width): one vector for each row, from its last hidden states.
 
-        "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens but padding. An
-        encoder that reads two texts apart has one such vector, whatever the pooling: what its classifier reads of both.
+        "cls" is the state of the token that the classifier reads, "mean" the mean over all tokens except padding. An
+        encoder that reads two texts separately has one vector for both poolings: the input of its classifier.
         """
         logits, features = self._asked(texts, pairs, pooling=pooling, tokens_per_batch=tokens_per_batch, bar=bar)
         assert features is not None, "asked with a pooling"
@@ -124,15 +124,15 @@ class Encoder:
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Generator[Answer, None, None]:
-        """What `logits` says of one block of texts after the other; with a pooling, what `logits_and_features` does.
+        """The result of `logits` for one block of texts after the other; with a pooling, of `logits_and_features`.
 
-        While a device of its own works on a block, the next one is taken and read here, on another thread. Where the
-        model runs on the CPU, the two would get in each other's way. Close it where it may be left early.
+        While a GPU computes a block, the next one is tokenised here, on another thread. If the model runs on the CPU,
+        the two would compete for it. Close the generator if it may not be exhausted.
         """
         readings = (self._read(texts, pairs, tokens_per_batch=tokens_per_batch) for texts, pairs in blocks)
-        with closing(ahead(readings) if self._is_apart else readings) as read:
+        with closing(ahead(readings) if self._is_on_gpu else readings) as read:
             for reading in read:
-                yield self._said(reading, pooling=pooling, bar=bar)
+                yield self._computed(reading, pooling=pooling, bar=bar)
 
     def _asked(
         self,
@@ -143,11 +143,11 @@ class Encoder:
         tokens_per_batch: int | None,
         bar: Bar | None,
     ) -> Answer:
-        """All texts as one block; in blocks where the device would stand idle until the last text is read."""
-        if not self._is_apart or len(texts) <= ROWS_AHEAD:
-            return self._said(self._read(texts, pairs, tokens_per_batch=tokens_per_batch), pooling=pooling, bar=bar)
+        """All texts as one block; as several if a GPU would be idle until the last text is tokenised."""
+        if not self._is_on_gpu or len(texts) <= ROWS_AHEAD:
+            return self._computed(self._read(texts, pairs, tokens_per_batch=tokens_per_batch), pooling=pooling, bar=bar)
         lengths = [len(text) + len(pair) for text, pair in zip(texts, pairs or repeat(""), strict=False)]
-        order = np.argsort(lengths, kind="stable")[::-1]  # if memory runs out, it does so at once
+        order = np.argsort(lengths, kind="stable")[::-1]  # if memory runs out, it does so at the start
         parts = [order[start : start + ROWS_AHEAD] for start in range(0, len(order), ROWS_AHEAD)]
         blocks = ((_chosen(texts, part), None if pairs is None else _chosen(pairs, part)) for part in parts)
         with closing(self.in_turn(blocks, pooling=pooling, tokens_per_batch=tokens_per_batch, bar=bar)) as answers:
@@ -156,11 +156,11 @@ class Encoder:
         return np.concatenate(logits)[back], None if pooling is None else np.concatenate(features)[back]
 
     def _read(self, texts: Sequence[str], pairs: Sequence[str] | None, *, tokens_per_batch: int | None) -> Reading:
-        """Nothing is left to be done with these texts but to send them to the device."""
+        """Tokenise and batch these texts, ready to be sent to the device."""
         batches = self._batches(self._tokens(texts, pairs), tokens_per_batch=tokens_per_batch)
-        return Reading(len(texts), list(batches) if self._is_apart else batches)
+        return Reading(len(texts), list(batches) if self._is_on_gpu else batches)
 
-    def _said(self, reading: Reading, *, pooling: Pooling | None, bar: Bar | None) -> Answer:
+    def _computed(self, reading: Reading, *, pooling: Pooling | None, bar: Bar | None) -> Answer:
         config = self.model.config
         found = torch.zeros((reading.rows, config.num_labels), device=self.device)
         width = getattr(config, "pair_feature_size", config.hidden_size) if pooling else 0
@@ -169,7 +169,7 @@ class Encoder:
         with self._asking():
             for places, batch in self._sent(reading.batches, bar=bar):
                 answer = self.model(**batch, **({"output_hidden_states": True} if pooling else {}))
-                found[places] = answer.logits.float()  # read at the end: no batch waits
+                found[places] = answer.logits.float()  # copied to the CPU at the end: no batch waits
                 own = getattr(answer, "features", None)
                 if pooling and own is not None:
                     features[places] = own.half()
@@ -184,8 +184,8 @@ class Encoder:
     ) -> npt.NDArray[np.float32]:
         """(words, width): for each word alone, the mean of its last hidden states without the special tokens.
 
-        With `are_pieces` the words are tokens of this tokenizer: to cut "##ing" once more would make it another word.
-        A word of which the tokenizer leaves nothing gets the mean of all others.
+        With `are_pieces` the words are tokens of this tokenizer: tokenising "##ing" again would change it. A word
+        without any token gets the mean of all others.
         """
         tokens = Tokens.of(self._pieces(words)) if are_pieces else self._tokens(words, None)
         ids = set(self.tokenizer.all_special_ids) - {self.tokenizer.unk_token_id}
@@ -201,35 +201,35 @@ class Encoder:
         return found.cpu().numpy()
 
     def _pieces(self, pieces: Sequence[str]) -> list[TokenRow]:
-        """Each piece as it is, between the special tokens that stand around a text."""
+        """Each piece as one token, between the special tokens of a text."""
         row = self.tokenizer("a", return_special_tokens_mask=True)
         of_text = [place for place, is_special in enumerate(row.pop("special_tokens_mask")) if not is_special]
-        first, behind = of_text[0], of_text[-1] + 1
-        frame = {name: [*column[: first + 1], *column[behind:]] for name, column in row.items()}
+        first, end = of_text[0], of_text[-1] + 1
+        frame = {name: [*column[: first + 1], *column[end:]] for name, column in row.items()}
         before, after = frame["input_ids"][:first], frame["input_ids"][first + 1 :]
         numbers = self.tokenizer.convert_tokens_to_ids(list(pieces))
         return [{**frame, "input_ids": [*before, number, *after]} for number in numbers]
 
     @contextmanager
     def _asking(self) -> Iterator[None]:
-        """Eval mode, no gradients, in the arithmetic it was judged in."""
+        """Eval mode, no gradients, in the precision that it was evaluated in."""
         autocast = torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.arithmetic == "bf16")
         with evaluating(self.model), autocast:
             yield
 
     @property
-    def _is_apart(self) -> bool:
-        """Whether the model runs on a device of its own, while this processor has nothing to do."""
+    def _is_on_gpu(self) -> bool:
+        """Whether the model runs on a GPU, so that the CPU is free."""
         return self.device.type != "cpu"
 
     def _batches(self, tokens: Tokens, *, tokens_per_batch: int | None) -> Iterator[Batch]:
-        """The places of rows of similar length, and these rows padded to one length."""
+        """The positions of rows of similar length, and these rows padded to one length."""
         budget = tokens_per_batch or TOKENS_PER_BATCH.get(self.device.type, TOKENS_PER_BATCH["cpu"])
         for places in token_budget_batches(tokens.lengths, tokens_per_batch=budget):
             yield places, padded(tokens, places, self.tokenizer)
 
     def _sent(self, batches: Iterable[Batch], *, bar: Bar | None) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
-        """Batches on the model's device; what is done moves the bar."""
+        """Batches on the model's device; advances the bar after each."""
         for places, batch in batches:
             yield (
                 sent(torch.from_numpy(places), self.device),
@@ -239,7 +239,7 @@ class Encoder:
                 bar.advance(len(places))
 
     def save(self, folder: Path) -> None:
-        """As a Hugging Face folder."""
+        """Write a Hugging Face folder."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -249,19 +249,19 @@ def _chosen(texts: Sequence[str], places: npt.NDArray[np.int64]) -> list[str]:
 
 
 def mean_state(states: Tensor, inside: Tensor) -> Tensor:
-    """(rows, width): the mean of the states (rows, tokens, width) that are inside; zeros where none is."""
+    """(rows, width): the mean of the states (rows, tokens, width) that are inside; zeros if none is."""
     return (states * inside[..., None]).sum(dim=1) / inside.sum(dim=1, keepdim=True).clamp(min=1)
 
 
 def padded_batch(rows: Sequence[Mapping[str, list[int]]], tokenizer: Any) -> dict[str, Tensor]:
-    """The rows as `padded` makes them; each has as many values in all of its columns."""
+    """The rows, padded as by `padded`; all columns of a row have the same length."""
     return padded(Tokens.of(rows), np.arange(len(rows)), tokenizer)
 
 
 def padded(tokens: Tokens, chosen: Numbers, tokenizer: Any) -> dict[str, Tensor]:
-    """(rows, tokens) for each column of the chosen rows, filled up on the side and with the values the tokenizer says.
+    """(rows, tokens) for each column of the chosen rows, padded on the tokenizer's side with its padding values.
 
-    There is a mask of attention, whether or not rows bring one.
+    The result always has an attention mask.
     """
     lengths = tokens.lengths[chosen]
     width = int(lengths.max(initial=0))
@@ -279,5 +279,5 @@ def padded(tokens: Tokens, chosen: Numbers, tokenizer: Any) -> dict[str, Tensor]
 
 
 def padding_values(tokenizer: Any) -> dict[str, int]:
-    """What stands in a column where there is no token; in others than these 0."""
+    """The padding value of each column; 0 for all others."""
     return {IDS: tokenizer.pad_token_id, TYPES: tokenizer.pad_token_type_id}

@@ -1,4 +1,4 @@
-"""Several teachers as one: who they are, and how much the word of each counts."""
+"""An ensemble of teachers: its members and their weights."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,10 +27,10 @@ class MemberUnjudged(TeacherError):
 
 
 def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder:
-    """Write down who is in it and with what weight; its answers are combined where labels are made."""
+    """Write its members and their weights; their answers are combined when rows are labelled."""
     corpus, members = given.corpus, given.members
     parameters = [member.facts.parameters for member in members.values()]
-    beside_words = [member.facts.parameters_without_embeddings for member in members.values()]
+    without_embeddings = [member.facts.parameters_without_embeddings for member in members.values()]
     facts = TeacherFacts(
         name=_together(members.values()),
         kind="ensemble",
@@ -38,7 +38,7 @@ def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder
         multi_label=corpus.is_multi_label,
         dev_accuracy=None,
         parameters=_sum(parameters),
-        parameters_without_embeddings=_sum(beside_words),
+        parameters_without_embeddings=_sum(without_embeddings),
         members={name: member.fingerprint for name, member in members.items()},
         weights=_weights(section, members),
         combine="mean_logits" if section.combine == "mean_logits" else "mean_probabilities",
@@ -49,18 +49,18 @@ def join_teachers(section: EnsembleTeacher, given: Preparation) -> TeacherFolder
 
 
 def refuse_to_open(teacher: TeacherFolder) -> NoReturn:
-    """Its members are asked, each by itself."""
+    """Raise: an ensemble is not opened, its members are asked one by one."""
     raise ValueError(f"{teacher.facts.name} is an ensemble: its members are asked, not the ensemble")
 
 
 def _together(members: Iterable[TeacherFolder]) -> str:
-    """Their own names, those of one name counted: "3 × bert-base-uncased + llm"."""
+    """The members' names, equal ones counted: "3 × bert-base-uncased + llm"."""
     counts = Counter(member.facts.name for member in members)
     return " + ".join(name if count == 1 else f"{count} × {name}" for name, count in counts.items())
 
 
 def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows) -> TeacherFacts:
-    """The facts with how well the members do together on dev, which is known once they have been asked."""
+    """The facts with the ensemble's accuracy on dev, which is known once the members have answered."""
     rows = rows.select(np.flatnonzero(rows.is_labelled & labels.covers(rows.ids)))
     if not len(rows):
         return facts
@@ -68,7 +68,7 @@ def guessing_of_labels(facts: TeacherFacts, *, labels: TeacherLabels, rows: Rows
 
 
 def _weights(section: EnsembleTeacher, members: Mapping[str, TeacherFolder]) -> list[float]:
-    """The same for all, or by accuracy on dev; they sum to one."""
+    """Equal weights, or by accuracy on dev; they sum to one."""
     if section.combine != "weighted":
         return [1 / len(members)] * len(members)
     accuracies = []
@@ -80,6 +80,6 @@ def _weights(section: EnsembleTeacher, members: Mapping[str, TeacherFolder]) -> 
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:
-    """None where one of them is not known: a file has no size."""
+    """None if one of them is unknown: a file has no size."""
     known = [number for number in numbers if number is not None]
     return sum(known) if len(known) == len(numbers) else None

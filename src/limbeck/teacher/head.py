@@ -13,12 +13,12 @@ from torch import nn
 from limbeck.errors import TeacherError, did_you_mean, some
 
 UNKNOWN = "?"
-SAYS_NOTHING = re.compile(r"label[\s_-]*\d+", re.IGNORECASE)  # what transformers calls classes that nobody named
-SHORTEST_BEGINNING = 3  # letters: "pos" may stand for "positive"
+UNNAMED = re.compile(r"label[\s_-]*\d+", re.IGNORECASE)  # how transformers names classes without names
+SHORTEST_PREFIX = 3  # letters: "pos" may mean "positive"
 
 
 class ClassesDiffer(TeacherError):
-    """The classes of a checkpoint that is to be used as it is are not those of the corpus, in their order."""
+    """A checkpoint that is used without training does not have the corpus's classes in the same order."""
 
     def __init__(
         self, *, checkpoint: str, difference: str, theirs: Sequence[str], ours: Sequence[str], guess: Mapping[str, str]
@@ -26,7 +26,7 @@ class ClassesDiffer(TeacherError):
         self.theirs, self.ours, self.guess = tuple(theirs), tuple(ours), dict(guess)
         advice = f'Set teacher.train = "all": a checkpoint of {len(theirs)} classes cannot be used as it is here.'
         if len(theirs) == len(ours):
-            unsure = "with a class of the corpus for each ?" if "?" in guess.values() else "if this is what they mean"
+            unsure = "with a class of the corpus in place of each ?" if "?" in guess.values() else "if this is correct"
             advice = f"Put this line into [teacher], {unsure}: label_names = {_inline_table(guess)}"
         super().__init__(
             f"the classes of '{checkpoint}' are not those of the corpus: {difference}",
@@ -43,7 +43,7 @@ class LabelNamesUnfit(TeacherError):
         super().__init__(
             f"teacher.label_names does not fit '{checkpoint}': {some(problems)}",
             found=numbered_lists(theirs, ours),
-            advice="Name each class of the checkpoint once, and give each a class of the corpus of its own.",
+            advice="Name each class of the checkpoint once, and map each to another class of the corpus.",
         )
 
 
@@ -58,7 +58,7 @@ def numbered_lists(theirs: Sequence[str], ours: Sequence[str], *, whose: str = "
 
 
 def _inline_table(names: Mapping[str, str]) -> str:
-    """As TOML writes it; its strings are those of JSON."""
+    """A TOML inline table; its strings are written as in JSON."""
     entries = (f"{json.dumps(a, ensure_ascii=False)} = {json.dumps(b, ensure_ascii=False)}" for a, b in names.items())
     return "{ " + ", ".join(entries) + " }"
 
@@ -71,9 +71,9 @@ def classes_of(config: Any) -> list[str]:
 def class_order(
     theirs: Sequence[str], ours: Sequence[str], *, label_names: Mapping[str, str], checkpoint: str
 ) -> list[int]:
-    """For each class of the corpus the number of the checkpoint's class that it is.
+    """For each class of the corpus, the index of the same class in the checkpoint.
 
-    `label_names` says it (theirs → ours); without it the names must be the same in the same order.
+    `label_names` maps theirs → ours; without it the names must be the same in the same order.
     """
     if label_names:
         problems = _problems_of(label_names, theirs=theirs, ours=ours)
@@ -93,8 +93,8 @@ def how_they_differ(theirs: Sequence[str], ours: Sequence[str]) -> str:
         return f"it has {len(theirs)}, the corpus has {len(ours)}"
     if sorted(theirs) == sorted(ours):
         return "the same names in another order (a permutation)"
-    if all(SAYS_NOTHING.fullmatch(name) for name in theirs):
-        return "its names do not say what they stand for"
+    if all(UNNAMED.fullmatch(name) for name in theirs):
+        return "its names do not say what they mean"
     spelled = [_normalised(name) for name in theirs], [_normalised(name) for name in ours]
     if spelled[0] == spelled[1]:
         return "the same names in another spelling"
@@ -104,12 +104,12 @@ def how_they_differ(theirs: Sequence[str], ours: Sequence[str]) -> str:
 
 
 def guessed_names(theirs: Sequence[str], ours: Sequence[str]) -> dict[str, str]:
-    """What each class of theirs may be called in the corpus, by its name; UNKNOWN where no name is like it."""
+    """The likely corpus class of each of their classes, by its name; UNKNOWN if no name is similar."""
     guessed: dict[str, str] = {}
-    for alike in (_same, _same_but_for_spelling, _close):
+    for match in (_same, _same_but_for_spelling, _close):
         for name in theirs:
             left = [ours_name for ours_name in ours if ours_name not in guessed.values()]
-            found = alike(name, left) if name not in guessed else None
+            found = match(name, left) if name not in guessed else None
             if found is not None:
                 guessed[name] = found
     return {name: guessed.get(name, UNKNOWN) for name in theirs}
@@ -129,7 +129,7 @@ def final_layer(model: Any) -> nn.Linear:
 
 
 def put_in_order(model: Any, order: Sequence[int]) -> None:
-    """Make class `order[n]` class n: the outputs of the head change places."""
+    """Reorder the outputs of the head, so that class `order[n]` becomes class n."""
     layer = final_layer(model)
     with torch.no_grad():
         layer.weight.copy_(layer.weight[list(order)])
@@ -138,9 +138,9 @@ def put_in_order(model: Any, order: Sequence[int]) -> None:
 
 
 def start_afresh(model: Any) -> list[str]:
-    """Draw the final layer's weights anew, as transformers does for a checkpoint without a head; returns their names.
+    """Reinitialise the final layer, as transformers does for a checkpoint without a head; returns its weights' names.
 
-    What a head may have below that layer stays: it is what the checkpoint made of its texts, whatever the classes.
+    Other layers of the head stay: they do not depend on the classes.
     """
     layer = final_layer(model)
     nn.init.normal_(layer.weight, std=getattr(model.config, "initializer_range", 0.02))
@@ -157,21 +157,21 @@ def name_classes(model: Any, labels: Sequence[str]) -> None:
 
 
 def _problems_of(label_names: Mapping[str, str], *, theirs: Sequence[str], ours: Sequence[str]) -> list[str]:
-    """Why these names are no way from each class of theirs to one of ours and back."""
+    """Why these names are not a one-to-one mapping from their classes to ours."""
     given = list(label_names.values())
     twice = sorted({name for name in given if given.count(name) > 1})
     return [
         *(f"the checkpoint has two classes '{name}'" for name in sorted({n for n in theirs if theirs.count(n) > 1})),
         *(f"the checkpoint has no '{name}'{did_you_mean(name, theirs)}" for name in label_names if name not in theirs),
-        *(f"'{name}' of the checkpoint is left out" for name in theirs if name not in label_names),
+        *(f"'{name}' of the checkpoint is missing" for name in theirs if name not in label_names),
         *(f"the corpus has no '{name}'{did_you_mean(name, ours)}" for name in dict.fromkeys(given) if name not in ours),
         *(f"'{name}' of the corpus is given twice" for name in twice),
-        *(f"'{name}' of the corpus is left out" for name in ours if name not in given),
+        *(f"'{name}' of the corpus is missing" for name in ours if name not in given),
     ]
 
 
 def _normalised(name: str) -> str:
-    """Without case, marks and spaces, and without a "label" in front."""
+    """Without case, punctuation and spaces, and without a leading "label"."""
     letters = "".join(character for character in name.casefold() if character.isalnum())
     return letters.removeprefix("label") or letters
 
@@ -186,13 +186,13 @@ def _same_but_for_spelling(name: str, ours: Sequence[str]) -> str | None:
 
 
 def _close(name: str, ours: Sequence[str]) -> str | None:
-    """The only one of which one is the other's beginning, else one that differs in few letters."""
+    """The only name that is a prefix of the other or has it as a prefix; else one that differs in few letters."""
     by_spelling = {_normalised(other): other for other in ours}
     wanted = _normalised(name)
-    begun = [spelled for spelled in by_spelling if _is_beginning(spelled, wanted) or _is_beginning(wanted, spelled)]
-    found = begun if len(begun) == 1 else get_close_matches(wanted, list(by_spelling), n=1, cutoff=0.6)
+    prefixed = [spelled for spelled in by_spelling if _is_prefix(spelled, wanted) or _is_prefix(wanted, spelled)]
+    found = prefixed if len(prefixed) == 1 else get_close_matches(wanted, list(by_spelling), n=1, cutoff=0.6)
     return by_spelling[found[0]] if found else None
 
 
-def _is_beginning(short: str, long: str) -> bool:
-    return len(short) >= SHORTEST_BEGINNING and long.startswith(short)
+def _is_prefix(short: str, long: str) -> bool:
+    return len(short) >= SHORTEST_PREFIX and long.startswith(short)

@@ -1,7 +1,7 @@
 """The table of teacher kinds: a row names everything a kind gives, from its recipe section to the doctor's advice.
 
-Whoever tells kinds apart asks this table. What a recipe has to know when it is loaded, which must do without PyTorch,
-are the `traits` of the section's class.
+All code that distinguishes kinds uses this table. What a recipe has to know when it is loaded, without PyTorch, are the
+`traits` of the section's class.
 """
 
 from collections.abc import Callable
@@ -30,49 +30,49 @@ Section = TypeVar("Section", bound=AnyTeacher)
 
 @dataclass(frozen=True)
 class TeacherAdvice:
-    """What to say to the user about a teacher of this kind."""
+    """Texts for the user about a teacher of this kind."""
 
     guessing: str
-    """Likely reasons why it does hardly better on dev than guessing."""
+    """Likely reasons why it is hardly better on dev than guessing."""
     when_guessing: str
     """What to do then."""
     when_swapped: str
-    """What to do where its classes are in another order than the corpus's."""
+    """What to do if its classes are in another order than the corpus's."""
     better: str
     """What would be a better teacher."""
     cost_unknown: str
-    """Why it has no size and no speed in the report, after "it is"; empty where it has both."""
+    """Why it has no size and no speed in the report, after "it is"; empty if it has both."""
 
 
 @dataclass(frozen=True)
 class TeacherKind(Generic[Section]):
-    """All that a kind of teacher gives."""
+    """Everything that a kind of teacher provides."""
 
     section: type[Section]
-    """Its table in the recipe; what it has besides logits is there as `traits`."""
+    """Its table in the recipe; what it has in addition to logits is there as `traits`."""
     prepare: Callable[[Section, Preparation], TeacherFolder]
-    """The work of the stage: writes the teacher's folder, and judges it on dev."""
+    """The stage for this kind: writes the teacher's folder, and evaluates it on dev."""
     open: Callable[[TeacherFolder], OpenTeacher]
-    """The prepared teacher, ready to be asked."""
+    """The prepared teacher, opened for inference."""
     inputs: Callable[[Section], dict[str, str]]
-    """The fingerprints of what its answers come from besides the corpus."""
+    """The fingerprints of its inputs other than the corpus."""
     name: Callable[[Section], str]
-    """What a member of an ensemble is called."""
+    """The name of a member of an ensemble."""
     report_name: Callable[[TeacherFacts], str]
-    """What the report and the cards call it."""
+    """Its name in the report and the model cards."""
     is_fine_tuned: Callable[[Section], bool]
-    """Whether it learns from the corpus."""
+    """Whether it is trained on the corpus."""
     problems: Callable[[Section], list[str]]
-    """What is wrong with the section that can be known before anything is read: "key: problem"."""
+    """Problems of the section that can be found before anything is read: "key: problem"."""
     ready: Callable[[Section, BeforeRun], ReadyTeacher | None]
-    """For the doctor: the teacher before a run, opened; None where it is yet to be trained, or is several."""
+    """For the doctor: the teacher before a run, opened; None if it still has to be trained, or is an ensemble."""
     parameters: Callable[[Section, BeforeRun], int | None]
-    """For the doctor: how many numbers it holds; None where that is not known."""
+    """For the doctor: its number of parameters; None if unknown."""
     advice: TeacherAdvice
 
     @property
     def traits(self) -> TeacherTraits:
-        """What it has besides logits."""
+        """What it has in addition to logits."""
         return self.section.traits
 
 
@@ -90,8 +90,8 @@ ENCODER = TeacherKind(
     advice=TeacherAdvice(
         guessing="likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
         "too high a learning rate, too few steps",
-        when_guessing="Fine-tune it (train), longer (epochs) or with a lower learning_rate; of a ready one, check "
-        "label_names.",
+        when_guessing="Fine-tune it (train), longer (epochs) or with a lower learning_rate; if it is used without "
+        "training, check label_names.",
         when_swapped="Say which class is which: label_names in [teacher].",
         better="a larger checkpoint",
         cost_unknown="",
@@ -112,7 +112,7 @@ FILE = TeacherKind(
         guessing="likely reasons: columns under the names of other classes, numbers that belong to other texts",
         when_guessing="Check that each class has its own column (columns), and that the file was made for these texts.",
         when_swapped="Say which class is which: columns in [teacher].",
-        better="what a stronger model says",
+        better="the answers of a stronger model",
         cost_unknown="a file of them",
     ),
 )
@@ -128,12 +128,12 @@ STUDENT = TeacherKind(
     ready=student_teacher.ready_student,
     parameters=student_teacher.student_parameters,
     advice=TeacherAdvice(
-        guessing="likely reasons: a student of another task whose classes have the same names, or one that never "
-        "learned",
+        guessing="likely reasons: a student of another task whose classes have the same names, or one that was not "
+        "trained well",
         when_guessing="Look at the report of the run that trained it, and name a student that does well on this "
         "corpus.",
         when_swapped="Its classes were swapped when it was trained: look at the corpus of its run.",
-        better="a larger student, or the model that taught it",
+        better="a larger student, or the teacher it was trained with",
         cost_unknown="",
     ),
 )
@@ -150,7 +150,7 @@ CUSTOM = TeacherKind(
     parameters=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: columns in another order than `labels`, answers in another order than the texts",
-        when_guessing="Check that row i of what it returns is about text i, and column j about labels[j].",
+        when_guessing="Check that row i of its result is for text i, and column j for labels[j].",
         when_swapped="Return the columns in the order of `labels`, which the function is given.",
         better="a function that does better on dev",
         cost_unknown="a function of your own",
@@ -169,8 +169,8 @@ ENSEMBLE = TeacherKind(
     parameters=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: a member that guesses, members whose classes are in another order",
-        when_guessing="Look at the members' own numbers above, and leave out the one that does not fit.",
-        when_swapped="Say of each member which class is which, as its kind does: label_names, columns.",
+        when_guessing="Look at the members' own numbers above, and remove the one that does not fit.",
+        when_swapped="Say for each member which class is which, with the keys of its kind: label_names, columns.",
         better="larger members",
         cost_unknown="",
     ),
@@ -185,10 +185,10 @@ KINDS: dict[str, TeacherKind[Any]] = {
 
 
 def kind_of(teacher: AnyTeacher | TeacherFacts) -> TeacherKind[Any]:
-    """The row of a teacher, by its table in the recipe or by what is known of it once it is prepared."""
+    """The row of a teacher, by its table in the recipe or by its facts once it is prepared."""
     return KINDS[teacher.kind]
 
 
 def _last_part(name: str) -> str:
-    """The last part of a checkpoint's or file's name: a path in front would tell about the machine."""
+    """The last part of a checkpoint's or file's name: a full path would reveal something about the machine."""
     return PurePosixPath(name).name or name

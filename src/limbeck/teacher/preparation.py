@@ -1,4 +1,4 @@
-"""What every kind of teacher is prepared from, what it is once it can be asked, and how well it does on dev."""
+"""What every kind of teacher is prepared from, its interface once it is open, and its accuracy on dev."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,28 +22,28 @@ NOT_JUDGED = {"dev_accuracy": None, "dev_skill": None, "dev_rows": 0}
 
 
 class OpenTeacher(Protocol):
-    """A teacher that can be asked."""
+    """A teacher that is open for inference."""
 
     def logits(self, texts: Any, pairs: Any, *, tokens_per_batch: Any = None, bar: Any = None) -> Logits:
-        """(rows, classes); NaN where it has no answer."""
+        """(rows, classes); NaN for rows without an answer."""
 
 
 class AskAndKeep(Protocol):
-    """Asks a teacher by way of the label store: what was answered before is found there, what is answered is kept."""
+    """Asks a teacher through the label store: earlier answers are taken from it, new ones are stored in it."""
 
     def __call__(self, teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
         """(rows, classes)"""
 
 
 def ask_alone(teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
-    """The answers, kept nowhere."""
+    """The answers, without the label store."""
     del name, fingerprint
     return teacher.logits(rows.texts, rows.pairs)
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What a teacher is made from besides its section, and where it goes."""
+    """What a teacher is prepared from in addition to its section, and where it is written."""
 
     corpus: Corpus
     out: Path
@@ -51,7 +51,7 @@ class Preparation:
     reporter: Reporter
     tracks: Tracks = NO_TRACKS
     pretrained: Path | None = None
-    """The folder of an encoder's checkpoint after it was pretrained, where it was."""
+    """The folder of an encoder's pretrained checkpoint, if it was pretrained."""
     members: Mapping[str, TeacherFolder] = field(default_factory=dict)
     """Of an ensemble, by name and in order."""
     ask: AskAndKeep = ask_alone
@@ -59,11 +59,11 @@ class Preparation:
 
 @dataclass(frozen=True)
 class BeforeRun:
-    """What there is for the doctor to look at a teacher with, before anything is made."""
+    """What the doctor has to check a teacher before a run."""
 
     corpus: Corpus
-    scratch: Path  # a folder for this teacher alone, not there yet
-    find_checkpoint: Callable[[str], Path]  # fetches nothing
+    scratch: Path  # a folder for this teacher alone, which does not exist yet
+    find_checkpoint: Callable[[str], Path]  # downloads nothing
     reporter: Reporter
 
 
@@ -77,7 +77,7 @@ class ReadyTeacher:
 
 
 def dev_facts(logits: Logits, rows: Rows) -> dict[str, Any]:
-    """The facts of teacher.json about dev rows that have a label, and these answers."""
+    """The facts of teacher.json about dev, from labelled dev rows and the teacher's logits of them."""
     if not len(rows):
         return dict(NOT_JUDGED)
     accuracy = judged(logits, rows.labels)["dev_accuracy"]
@@ -85,5 +85,5 @@ def dev_facts(logits: Logits, rows: Rows) -> dict[str, Any]:
 
 
 def labelled(rows: Rows) -> Rows:
-    """Those that have a label."""
+    """The rows that have a label."""
     return rows.select(np.flatnonzero(rows.is_labelled))

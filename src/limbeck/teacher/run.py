@@ -1,4 +1,4 @@
-"""Room 2: a teacher of whatever kind, ready to be asked."""
+"""Room 2: prepares a teacher of any kind."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -31,22 +31,22 @@ def prepare_teacher(
     members: Mapping[str, TeacherFolder] | None = None,
     ask: AskAndKeep = ask_alone,
 ) -> TeacherFolder:
-    """The teacher that the section asks for, in its folder and judged on dev.
+    """The teacher that the section asks for, in its folder and evaluated on dev.
 
-    `pretrained` is the folder of an encoder's checkpoint after it was pretrained, where it was; `members` are those of
-    an ensemble; `ask` keeps what a teacher answers while it is prepared.
+    `pretrained` is the folder of an encoder's pretrained checkpoint, if it was pretrained; `members` are those of an
+    ensemble; `ask` stores the answers of a teacher while it is prepared.
     """
     given = Preparation(corpus, out, key, reporter, tracks, pretrained, members or {}, ask)
     return kind_of(section).prepare(section, given)
 
 
 def opened(teacher: TeacherFolder) -> OpenTeacher:
-    """A prepared teacher, ready to be asked; of an ensemble it is the members that are asked."""
+    """A prepared teacher, opened for inference; for an ensemble, open its members instead."""
     return kind_of(teacher.facts).open(teacher)
 
 
 def refuse_unusable(teacher: AnyTeacher, *, recipe: str) -> None:
-    """Raise RecipeInvalid, with the key of each problem, for what is known to fail before anything is read."""
+    """Raise RecipeInvalid, with the key of each problem, for what would certainly fail later."""
     is_several = isinstance(teacher, EnsembleTeacher)
     problems = [
         f"teacher.members.{number}.{problem}" if is_several else f"teacher.{problem}"
@@ -58,16 +58,16 @@ def refuse_unusable(teacher: AnyTeacher, *, recipe: str) -> None:
 
 
 def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
-    """A name for each, fit for a folder: its checkpoint's, file's or function's, of a student with its run's in front.
+    """A folder name for each: that of its checkpoint, file or function; for a student with its run's name in front.
 
-    Members of the same name are told apart by their settings, not by their place: leaving one out must not make the
+    Members of the same name are distinguished by their settings, not by their position: removing one must not make the
     others change folders and be trained again. The same member twice gets a number.
     """
     plain = [_plain_name(member) for member in members]
     named: dict[str, AnyMember] = {}
     for member, name in zip(members, plain, strict=True):
         if plain.count(name) > 1:
-            name = f"{name}-{fingerprint_of(member.model_dump_json(exclude=_no_part_of_name(member)))[:6]}"
+            name = f"{name}-{fingerprint_of(member.model_dump_json(exclude=_not_in_name(member)))[:6]}"
         number = 1
         while (f"{name}-{number}" if number > 1 else name) in named:
             number += 1
@@ -75,14 +75,17 @@ def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:
     return named
 
 
-def _no_part_of_name(member: AnyMember) -> set[str]:
-    """Keys that change no answers; and one that came later, where it is not given: folders keep the names they have."""
-    usual = {"pretraining": None, "pairs": "together"}  # keys that came later: without them names are what they were
-    unsaid = {key for key, value in usual.items() if getattr(member, key, value) == value}
-    return {"near_chance", "processes", "compile", "seeds", "texts_per_call", *unsaid}
+def _not_in_name(member: AnyMember) -> set[str]:
+    """Keys that do not change answers; and keys added later, if not given, so that folders keep their names."""
+    usual = {
+        "pretraining": None,
+        "pairs": "together",
+    }  # keys that were added later: with these values names are as before
+    not_given = {key for key, value in usual.items() if getattr(member, key, value) == value}
+    return {"near_chance", "processes", "compile", "seeds", "texts_per_call", *not_given}
 
 
 def _plain_name(member: AnyMember) -> str:
-    """Letters, digits and . _ - alone; never "." or "..", nor hidden: the folder of a run is not left."""
+    """Only letters, digits and . _ -; never "." or "..", nor hidden: it must stay inside the folder of the run."""
     own = kind_of(member).name(member)
     return re.sub(r"^\.+$|^\.|^$|[^\w.-]", lambda found: "_" * max(len(found[0]), 1), own)

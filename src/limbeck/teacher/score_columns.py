@@ -1,4 +1,4 @@
-"""Where a file of answers keeps the text and the number of each class: columns by name, or fields of objects."""
+"""Finds the text and the number of each class in a file of answers: columns by name, or fields of objects."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ from limbeck.tables.table import open_table
 Meaning = Literal["probabilities", "logits"]
 Values = npt.NDArray[np.float32]  # (rows, classes), as the file has them
 
-# What may stand in front of a class's name, and what that says about the numbers; the first way that fits is taken.
-# Columns called just like the classes come after those that say what they hold: they may be gold labels, 0 and 1.
-WAYS: dict[str, Meaning | None] = {
+# Prefixes of a class's name, and what they say about the numbers; the first prefix that fits is used. Columns named
+# just like the classes come after those with a prefix: they may be gold labels, 0 and 1.
+PREFIXES: dict[str, Meaning | None] = {
     "probability_": "probabilities",
     "logit_": "logits",
     "": None,
@@ -49,7 +49,7 @@ class ClassColumnsMissing(TeacherError):
 
 
 def _likely_column(name: str, columns: Sequence[str]) -> str:
-    """The column that may be meant for a class: one that ends like it, or is close to it; else an ellipsis."""
+    """The likely column of a class: one that ends like it, or is similar to it; else an ellipsis."""
     endings = [column for column in columns if column.casefold().endswith(name.casefold())]
     return (endings or get_close_matches(name, columns, n=1, cutoff=0.6) or ["…"])[0]
 
@@ -68,7 +68,7 @@ class ClassUnknown(TeacherError):
 
 
 class AnswerMalformed(TeacherError):
-    """One row of a file of answers holds something else than a number, or numbers that cannot be what they should."""
+    """One row of a file of answers has a value that is not a number, or numbers that are not probabilities."""
 
     def __init__(self, *, path: Path, row: int, column: str, found: str, reason: str, advice: str) -> None:
         self.row, self.column, self.value = row, column, found
@@ -87,8 +87,8 @@ class ScoreColumns:
     """The columns of a file of answers."""
 
     texts: list[int]  # of the text and, for pairs, of the second text
-    names: list[str]  # what the file calls each class, in the order of the classes
-    places: list[Place]  # where its number stands
+    names: list[str]  # the file's name of each class, in the order of the classes
+    places: list[Place]  # of its number
     meaning: Meaning | None  # what the names say about the numbers
 
 
@@ -98,7 +98,7 @@ def form_of(section: FileTeacher) -> TableForm:
 
 
 def find_score_columns(section: FileTeacher, *, classes: Sequence[str]) -> ScoreColumns:
-    """The columns, by the file's head and its first row. Raises where a class has none."""
+    """The columns, by the file's header and its first row. Raises if a class has none."""
     path = Path(section.path)
     table = open_table(path, form=form_of(section))
     keys = {"text": section.text} | ({} if section.pair is None else {"pair": section.pair})
@@ -115,7 +115,7 @@ def find_score_columns(section: FileTeacher, *, classes: Sequence[str]) -> Score
 
 
 def read_numbers(piece: Sequence[NumberedCells], columns: ScoreColumns, *, path: Path) -> Values:
-    """(rows, classes) of rows that hold the cells of the texts, then one for each place. Raises AnswerMalformed."""
+    """(rows, classes) of rows with the cells of the texts, then one for each place. Raises AnswerMalformed."""
     skipped = len(columns.texts)
     try:
         flat = [
@@ -137,22 +137,22 @@ def _at(place: Place, cell: Any) -> Any:
 
 
 def _first_fault(piece: Sequence[NumberedCells], columns: ScoreColumns, *, path: Path) -> AnswerMalformed:
-    """Slowly, because it is done once: which cell of these rows is not a number."""
+    """Which cell of these rows is not a number. It may be slow: it runs only once."""
     for number, cells in piece:
         for name, place, cell in zip(columns.names, columns.places, cells[len(columns.texts) :], strict=True):
             found, reason = _fault(place, cell)
             if reason is not None:
-                advice = "Give a plain number such as 0.25 for every class, or take the row out of the file."
+                advice = "Give a plain number such as 0.25 for every class, or remove the row from the file."
                 return AnswerMalformed(path=path, row=number, column=name, found=found, reason=reason, advice=advice)
     raise AssertionError("a fault was found in these rows before")
 
 
 def _fault(place: Place, cell: Any) -> tuple[str, str | None]:
-    """A cell as a message shows it, and what is wrong with it; None when nothing is."""
+    """A cell as shown in a message, and what is wrong with it; None if nothing is."""
     if cell is ABSENT:
         return "nothing", "missing"
     if place.field is not None and not isinstance(cell, dict):
-        return _shown(cell), "no object with a number for each class"
+        return _shown(cell), "not an object with a number for each class"
     if place.field is not None and place.field not in cell:
         return _shown(cell), "missing"
     value = _at(place, cell)
@@ -162,8 +162,8 @@ def _fault(place: Place, cell: Any) -> tuple[str, str | None]:
         with np.errstate(over="ignore"):
             is_finite = bool(np.isfinite(np.float32(float(value))))
     except (TypeError, ValueError, OverflowError):
-        return _shown(value), "no number"
-    return _shown(value), None if is_finite else "no finite number"
+        return _shown(value), "not a number"
+    return _shown(value), None if is_finite else "not a finite number"
 
 
 def _shown(value: object) -> str:
@@ -209,9 +209,9 @@ def _named(column: Column, *, table: RawTable, places: Mapping[str, Place], key:
 
 
 def _by_name(names: Sequence[str], *, path: Path, classes: Sequence[str], values: str) -> list[str]:
-    """The names that are those of the classes, in the first way that has all of them."""
+    """The names of the classes' columns, with the first prefix that has all of them."""
     best: list[str | None] = [None] * len(classes)
-    for prefix, meaning in WAYS.items():
+    for prefix, meaning in PREFIXES.items():
         if meaning is not None and values not in ("auto", meaning):
             continue
         found = _matched([prefix + name for name in classes], names)
@@ -224,17 +224,17 @@ def _by_name(names: Sequence[str], *, path: Path, classes: Sequence[str], values
 
 
 def _matched(wanted: Sequence[str], names: Sequence[str]) -> list[str | None]:
-    """For each wanted name the same one; else the one that differs in case alone, if there is no doubt about it."""
+    """For each wanted name the same one; else the one that differs only in case, if it is unambiguous."""
     exact = {name for name in wanted if name in names}
     left = [name for name in names if name not in exact]
-    doubtful = Counter(name.casefold() for name in wanted if name not in exact)
-    alike = Counter(name.casefold() for name in left)
-    folded = {name.casefold(): name for name in left if alike[name.casefold()] == 1 == doubtful[name.casefold()]}
+    ambiguous = Counter(name.casefold() for name in wanted if name not in exact)
+    counts = Counter(name.casefold() for name in left)
+    folded = {name.casefold(): name for name in left if counts[name.casefold()] == 1 == ambiguous[name.casefold()]}
     return [name if name in exact else folded.get(name.casefold()) for name in wanted]
 
 
 def _meaning(names: Sequence[str]) -> Meaning | None:
-    for prefix, meaning in WAYS.items():
+    for prefix, meaning in PREFIXES.items():
         if meaning is not None and all(name.casefold().startswith(prefix) for name in names):
             return meaning
     return None

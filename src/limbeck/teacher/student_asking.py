@@ -1,4 +1,4 @@
-"""Asking a trained student what its own student will learn: in PyTorch, or in the form that ships."""
+"""Runs a trained student as a teacher: in PyTorch, or exported."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -31,18 +31,18 @@ Features = npt.NDArray[np.float16]
 
 
 class FeaturesMissing(TeacherError):
-    """Features are asked for, and the teacher is an exported model, which gives nothing but logits."""
+    """Features are needed, but the teacher is an exported model, which only gives logits."""
 
     def __init__(self, *, model: str) -> None:
         super().__init__(
-            f"'{model}' is an exported model and gives logits alone; labeling.features, or a loss, asks for features",
+            f"'{model}' is an exported model and only gives logits; labeling.features, or a loss, asks for features",
             advice='Name the trained student that it was exported from as the teacher: path = "runs/NAME/students/'
             'bilstm"',
         )
 
 
 class TorchStudent:
-    """A student as it was trained, in fp32; its classes are put into the order of the corpus's."""
+    """A student as it was trained, in fp32; its logits are reordered to the corpus's classes."""
 
     def __init__(self, network: Any, reader: StudentReader, *, order: Sequence[int]) -> None:
         self._network, self._reader, self._order = network, reader, list(order)
@@ -56,7 +56,7 @@ class TorchStudent:
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> Logits:
-        """(rows, classes) in the order of the texts; in eval mode, without gradients, whatever the batch."""
+        """(rows, classes) in the order of the texts; in eval mode, without gradients."""
         found = torch.zeros((len(texts), len(self._order)), device=self._device)
         for places, _, answer in self._answers(texts, pairs, tokens_per_batch=tokens_per_batch, bar=bar):
             found[places] = answer.logits.float()
@@ -71,10 +71,10 @@ class TorchStudent:
         tokens_per_batch: int | None = None,
         bar: Bar | None = None,
     ) -> tuple[Logits, Features]:
-        """The logits as `logits` gives them, and (rows, width): what its head has read of each row.
+        """The logits as `logits` gives them, and (rows, width): the input of its head for each row.
 
-        A student of words has one such vector, whatever the pooling. A transformer's comes from its last states: "cls"
-        is that of the first token, "mean" the mean over all tokens but padding.
+        A word-level student has one vector for both poolings. A transformer's comes from its last hidden states: "cls"
+        is that of the first token, "mean" the mean over all tokens except padding.
         """
         found = torch.zeros((len(texts), len(self._order)), device=self._device)
         features = torch.zeros((len(texts), 0), dtype=torch.float16, device=self._device)
@@ -106,7 +106,7 @@ class TorchStudent:
 
 
 class ExportedStudent:
-    """An exported model, asked as it ships."""
+    """An exported model, run as it ships."""
 
     def __init__(self, model: Classifier, *, order: Sequence[int]) -> None:
         self._model, self._order = model, list(order)
@@ -120,7 +120,7 @@ class ExportedStudent:
         bar: Bar | None = None,
     ) -> Logits:
         """(rows, classes) in the order of the texts."""
-        del tokens_per_batch  # the runtime has batches of its own
+        del tokens_per_batch  # the runtime makes its own batches
         rows: list[Row] = list(texts) if pairs is None else list(zip(texts, pairs, strict=True))
         blocks = [np.zeros((0, len(self._order)), dtype=np.float32)]
         for start in range(0, len(rows), ROWS_PER_CALL):
@@ -130,7 +130,7 @@ class ExportedStudent:
         return np.concatenate(blocks)
 
     def logits_and_features(self, *_: object, **__: object) -> tuple[Logits, Features]:
-        """It has none to give: raises FeaturesMissing."""
+        """It has no features: raises FeaturesMissing."""
         raise FeaturesMissing(model=self._model.facts.name)
 
 
@@ -150,16 +150,16 @@ def open_student_teacher(teacher: TeacherFolder) -> TorchStudent | ExportedStude
 
 
 def _network(folder: Path) -> Any:
-    """Raises if a weight is missing: transformers would start it at random."""
+    """Raises if a weight is missing: transformers would initialise it at random."""
     quiet_transformers()
     with damage_as_user_errors(folder):
         network, loading = AutoModelForSequenceClassification.from_pretrained(
             folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
         )
-    strange = sorted({str(key) for name in ("missing_keys", "mismatched_keys") for key in loading[name]})
-    if strange:
-        reason = f"weights that are missing, or of another shape than its config.json says: {some(strange)}"
-        raise CheckpointDamaged(path=folder, reason=reason, advice="Train the student anew with this version.")
+    unusable = sorted({str(key) for name in ("missing_keys", "mismatched_keys") for key in loading[name]})
+    if unusable:
+        reason = f"weights that are missing, or have another shape than in its config.json: {some(unusable)}"
+        raise CheckpointDamaged(path=folder, reason=reason, advice="Train the student again with this version.")
     return network.to(training_device()).eval()
 
 

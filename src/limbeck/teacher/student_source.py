@@ -1,4 +1,4 @@
-"""Finding the student that is to be a teacher: in its folder, among its seeds, or exported."""
+"""Finds the student to use as a teacher: in its folder, among its seeds, or exported."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, some
 
-BESIDE = ("history.json", "losses.json", "teacher.json")  # how it came about, not what it answers
+NOT_NEEDED = ("history.json", "losses.json", "teacher.json")  # its answers do not depend on them
 ADVICE = (
     "Give the folder of a trained student (runs/NAME/students/bilstm/0), of its seeds (runs/NAME/students/bilstm), "
     "or of an exported model (runs/NAME/models/bilstm-int8)."
@@ -27,19 +27,19 @@ class FoundStudent:
     folder: Path
     name: str  # run and variant: "big/bilstm"
     facts: StudentFacts | ModelFacts
-    files: Mapping[str, str]  # name → blake2b, of those that decide about its answers
-    seeds: int = 1  # among which it was the best by dev
+    files: Mapping[str, str]  # name → blake2b, of those that its answers depend on
+    seeds: int = 1  # it is the best of this many on dev
 
     @property
     def fingerprint(self) -> str:
-        """Of its contents, wherever it lies."""
+        """Of its contents, independent of its path."""
         return fingerprint_of("\n".join(f"{name} {digest}" for name, digest in self.files.items()))
 
 
 def find_student(path: str) -> FoundStudent:
-    """The student at this path; of several seeds the best by dev, the first of equals.
+    """The student at this path; of several seeds the best on dev, the first of equal ones.
 
-    Raises ArtifactMissing where there is none, and ArtifactDamaged where its files are not what its manifest says.
+    Raises ArtifactMissing if there is none, and ArtifactDamaged if its files do not match its manifest.
     """
     place = Path(path).expanduser().resolve()
     seeds = {} if _kind(place) else _seeds(place)
@@ -51,7 +51,7 @@ def find_student(path: str) -> FoundStudent:
             return _found(place, _facts(place), kind="student")
         case "model":
             return _found(place, _model_facts(place), kind="model")
-        case "teacher" if TeacherFolder(place).facts.kind == "student":  # the copy that a run has made of one
+        case "teacher" if TeacherFolder(place).facts.kind == "student":  # a run's copy of one
             exported = (place / GRAPH).is_file()
             return _found(place, _model_facts(place) if exported else _facts(place), kind="teacher")
     raise _missing(place)
@@ -61,25 +61,25 @@ def _found(folder: Path, facts: StudentFacts | ModelFacts, *, kind: str, seeds: 
     manifest = read_manifest(folder, kind=kind, advice=ADVICE)
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)
-    files = {name: str(entry["blake2b"]) for name, entry in manifest.files.items() if name not in BESIDE}
-    name = TeacherFolder(folder).facts.name if kind == "teacher" else _called(folder, facts.name)
+    files = {name: str(entry["blake2b"]) for name, entry in manifest.files.items() if name not in NOT_NEEDED}
+    name = TeacherFolder(folder).facts.name if kind == "teacher" else _display_name(folder, facts.name)
     return FoundStudent(folder=folder, name=name, facts=facts, files=files, seeds=seeds)
 
 
-def _called(folder: Path, variant: str) -> str:
-    """With the name of its run in front, where it still lies in one: runs have students of the same names."""
+def _display_name(folder: Path, variant: str) -> str:
+    """With the name of its run in front, if it is still in one: runs have students of the same names."""
     run = next((parent for parent in list(folder.parents)[:3] if (parent / "run.json").is_file()), None)
     return f"{run.name}/{variant}" if run else variant
 
 
 def _seeds(place: Path) -> dict[Path, StudentFacts]:
-    """The students right below a folder; those being written have an ending to their names."""
+    """The students directly inside a folder; those being written have a suffix."""
     below = sorted(path.parent for path in place.glob(f"*/{MANIFEST}")) if place.is_dir() else []
     return {folder: _facts(folder) for folder in below if not folder.suffix and _kind(folder) == "student"}
 
 
 def _kind(folder: Path) -> str | None:
-    """What its manifest calls itself; None where there is none."""
+    """The kind in its manifest; None without a manifest."""
     try:
         kind: Any = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["kind"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -102,18 +102,18 @@ def _model_facts(folder: Path) -> ModelFacts:
 
 
 def _missing(place: Path) -> ArtifactMissing:
-    """What is there instead, and what may have been meant."""
+    """The error, with what the folder has instead and which folder to give."""
     kind, inside = _kind(place), _students_below(place)
     reason = "there is no student in it"
     advice = f"Give one of these: {some(inside, most=6)}" if inside else ADVICE
     if not place.is_dir():
         reason = "it is a file, not a folder" if place.exists() else "there is no such folder"
     elif (place / "config.json").is_file():
-        reason, advice = "it holds an encoder, or another model of transformers", ENCODER.format(place)
+        reason, advice = "it is an encoder, or another transformers model", ENCODER.format(place)
     elif kind is not None:
         reason = f"it is a {kind}"
     elif inside:
-        reason = "it holds several"
+        reason = "it has several"
     return ArtifactMissing(folder=place, kind="student", reason=reason, advice=advice)
 
 

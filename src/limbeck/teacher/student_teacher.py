@@ -1,4 +1,4 @@
-"""A student of another run as the teacher: checked against the corpus, judged on dev, and copied with all its files."""
+"""A student of another run as the teacher: checked against the corpus, evaluated on dev, copied with all its files."""
 
 import shutil
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from limbeck.teacher.student_source import FoundStudent, find_student
 
 
 class StudentUnfit(TeacherError):
-    """A student that is to be the teacher was trained for another task than the corpus's."""
+    """The student given as the teacher was trained for another task than the corpus's."""
 
     def __init__(self, *, path: Path, differences: Sequence[str], theirs: Sequence[str], ours: Sequence[str]) -> None:
         self.differences = tuple(differences)
@@ -28,8 +28,8 @@ class StudentUnfit(TeacherError):
         super().__init__(
             f"the student '{path}' cannot be the teacher: it was trained for another task than the corpus's",
             found="\n".join([*differences, *names]),
-            advice="Name a student that was trained on such rows; where only names differ, corpus.label_names changes "
-            "them.",
+            advice="Name a student that was trained on such rows; if only names differ, change them with "
+            "corpus.label_names.",
         )
 
 
@@ -53,17 +53,17 @@ def prepare_student_teacher(section: StudentTeacher, given: Preparation) -> Teac
             **_judged(open_student(scratch, labels=corpus.labels), corpus.splits["dev"]),
         )
         save_teacher_facts(scratch, facts)
-    _tell(found, facts, reporter=given.reporter)
+    _report(found, facts, reporter=given.reporter)
     return TeacherFolder(given.out)
 
 
 def student_inputs(section: StudentTeacher) -> dict[str, str]:
-    """The student by its contents."""
+    """The fingerprint of the student's contents."""
     return {"student": find_student(section.path).fingerprint}
 
 
 def ready_student(section: StudentTeacher, look: BeforeRun) -> ReadyTeacher:
-    """The student where it lies. Raises if it was trained for another task than the corpus's."""
+    """The student, opened in its own folder. Raises if it was trained for another task than the corpus's."""
     found = find_student(section.path)
     refuse_other_task(found, look.corpus)
     precision = getattr(found.facts, "precision", "fp32")
@@ -71,19 +71,19 @@ def ready_student(section: StudentTeacher, look: BeforeRun) -> ReadyTeacher:
 
 
 def student_parameters(section: StudentTeacher, look: BeforeRun) -> int | None:
-    """How many numbers the student holds."""
+    """The student's number of parameters."""
     del look
     return find_student(section.path).facts.parameters
 
 
 def refuse_other_task(found: FoundStudent, corpus: Corpus) -> None:
-    """Raise unless the student reads as many texts, gives as many labels, and knows the corpus's classes by name.
+    """Raise unless texts per row, labels per row and class names are the same for student and corpus.
 
-    The order of the classes may be another: columns are put in their places by name.
+    The order of the classes may differ: logits are reordered by name.
     """
     facts, differences = found.facts, []
     if facts.pair != corpus.is_pair:
-        differences.append(f"it reads {_texts(facts.pair)} in a row; the corpus has {_texts(corpus.is_pair)}")
+        differences.append(f"it reads {_texts(facts.pair)} per row; the corpus has {_texts(corpus.is_pair)}")
     if facts.multi_label != corpus.is_multi_label:
         given, needed = _labels(facts.multi_label), _labels(corpus.is_multi_label)
         differences.append(f"it gives a row {given}; in the corpus a row has {needed}")
@@ -104,13 +104,13 @@ def _labels(multi_label: bool) -> str:
 
 
 def _judged(student: TorchStudent | ExportedStudent, dev: Rows) -> dict[str, Any]:
-    """The facts about dev, by its rows that have a label."""
+    """The facts about dev, on its rows that have a label."""
     rows = labelled(dev)
     return dev_facts(student.logits(rows.texts, rows.pairs), rows) if len(rows) else dict(NOT_JUDGED)
 
 
-def _tell(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> None:
-    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "how good it is on dev is not known"
+def _report(found: FoundStudent, facts: TeacherFacts, *, reporter: Reporter) -> None:
+    accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "its accuracy on dev is unknown"
     best = f"; the best of {found.seeds} seeds by its own dev rows" if found.seeds > 1 else ""
     size = (facts.parameters or 0) / 1e6
     reporter.note(f"  teacher {facts.name}: {accuracy}, {size:.2f}M parameters{best}")

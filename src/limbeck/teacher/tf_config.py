@@ -1,4 +1,4 @@
-"""What bert_config.json says of a TensorFlow BERT, and the transformers config of the same network."""
+"""Reads bert_config.json and vocab.txt of a TensorFlow BERT, and builds the transformers config and tokenizer."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from transformers import AlbertConfig, BertConfig, BertTokenizer
 from limbeck.errors import TeacherError, some
 from limbeck.recipe.problems import problems_of
 
-# "gelu" alone does not say which: transformers and bert4keras compute it by erf, Google's modeling.py by tanh.
+# "gelu" is ambiguous: transformers and bert4keras compute it with erf, Google's modeling.py with tanh.
 ACTIVATIONS = {
     "gelu": "gelu",
     "gelu_erf": "gelu",
@@ -26,14 +26,14 @@ ACTIVATIONS = {
 
 
 class CheckpointIncomplete(TeacherError):
-    """A file that belongs to a TensorFlow checkpoint does not lie beside it."""
+    """A file that belongs to a TensorFlow checkpoint is not next to it."""
 
-    def __init__(self, *, path: Path, missing: str, beside: Sequence[str]) -> None:
+    def __init__(self, *, path: Path, missing: str, neighbours: Sequence[str]) -> None:
         self.missing = missing
         super().__init__(
-            f"no '{missing}' beside the TensorFlow checkpoint '{path}'",
-            found=f"found there: {some(beside, most=5) or 'no .json or .txt file'}",
-            advice="Put it there under this name; for a fine-tuned checkpoint, the one of the model it was fine-tuned "
+            f"no '{missing}' next to the TensorFlow checkpoint '{path}'",
+            found=f"found there: {some(neighbours, most=5) or 'no .json or .txt file'}",
+            advice="Put it there with this name; for a fine-tuned checkpoint, use that of the model it was fine-tuned "
             "from.",
         )
 
@@ -55,12 +55,12 @@ class VocabularyUnfit(TeacherError):
 
     def __init__(self, *, path: Path, reason: str) -> None:
         super().__init__(
-            f"'{path}' is not the checkpoint's vocabulary", found=reason, advice="Put there the one that came with it."
+            f"'{path}' is not the checkpoint's vocabulary", found=reason, advice="Use the one that came with it."
         )
 
 
 class TensorFlowBertConfig(BaseModel):
-    """The keys that decide what the network computes; others are not looked at."""
+    """The keys that define the network; others are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -83,7 +83,7 @@ class TensorFlowBertConfig(BaseModel):
     def _heads_share_the_width(self) -> Self:
         if self.hidden_size % self.num_attention_heads:
             heads = f"num_attention_heads = {self.num_attention_heads}"
-            raise ValueError(f"hidden_size = {self.hidden_size} cannot be shared out among {heads}")
+            raise ValueError(f"hidden_size = {self.hidden_size} cannot be divided among {heads}")
         return self
 
     @property
@@ -93,7 +93,7 @@ class TensorFlowBertConfig(BaseModel):
 
 
 def read_bert_config(prefix: Path) -> TensorFlowBertConfig:
-    """From the bert_config.json beside the checkpoint."""
+    """From the bert_config.json next to the checkpoint."""
     path = companion(prefix, "bert_config.json")
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -110,18 +110,18 @@ def read_bert_config(prefix: Path) -> TensorFlowBertConfig:
 
 
 def companion(prefix: Path, name: str) -> Path:
-    """A file that belongs to the checkpoint and lies beside it."""
+    """A file that belongs to the checkpoint, next to it."""
     path = prefix.parent / name
     if not path.is_file():
-        beside = sorted(other.name for other in prefix.parent.iterdir() if other.suffix in {".json", ".txt"})
-        raise CheckpointIncomplete(path=prefix, missing=name, beside=beside)
+        neighbours = sorted(other.name for other in prefix.parent.iterdir() if other.suffix in {".json", ".txt"})
+        raise CheckpointIncomplete(path=prefix, missing=name, neighbours=neighbours)
     return path
 
 
 def transformers_config(
     config: TensorFlowBertConfig, *, factorised: bool, padding: int, labels: list[str] | None
 ) -> BertConfig | AlbertConfig:
-    """A BERT; or, where the embedding is narrower than the layers, an ALBERT none of whose layers share weights.
+    """A BERT; or, if the embedding is narrower than the layers, an ALBERT whose layers do not share weights.
 
     That is the same network: sum of embeddings, norm, linear mapping without activation, then BERT's own layers.
     """
@@ -152,7 +152,7 @@ CAPITAL = re.compile(r"[A-Z]")
 
 
 def read_vocabulary(prefix: Path, *, rows: int) -> list[str]:
-    """The tokens of the vocab.txt beside the checkpoint, one for each of the rows of the embedding."""
+    """The tokens of the vocab.txt next to the checkpoint, one for each row of the embedding."""
     path = companion(prefix, "vocab.txt")
     try:
         tokens = path.read_text(encoding="utf-8-sig").split("\n")  # not splitlines: some tokens are line separators
@@ -170,11 +170,11 @@ def read_vocabulary(prefix: Path, *, rows: int) -> list[str]:
 def lowers_case(
     prefix: Path, *, config: TensorFlowBertConfig, tokens: Sequence[str], asked: bool | None
 ) -> tuple[bool, str]:
-    """Whether texts are lowered before they are cut into tokens, and where that is known from."""
+    """Whether texts are lowercased before they are tokenised, and how that is known."""
     if asked is not None:
         return asked, "as asked"
-    if (said := _said_by_tokenizer_config(prefix.parent / "tokenizer_config.json")) is not None:
-        return said, "as tokenizer_config.json says"
+    if (found := _lowercase_in_tokenizer_config(prefix.parent / "tokenizer_config.json")) is not None:
+        return found, "as tokenizer_config.json says"
     if config.do_lower_case is not None:
         return config.do_lower_case, "as bert_config.json says"
     capitals = [token for token in tokens if CAPITAL.search(token) and not BRACKETED.fullmatch(token)]
@@ -183,15 +183,15 @@ def lowers_case(
     return True, "guessed: vocab.txt has no token with capitals"
 
 
-def _said_by_tokenizer_config(path: Path) -> bool | None:
+def _lowercase_in_tokenizer_config(path: Path) -> bool | None:
     with suppress(OSError, ValueError):
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
-        said = raw.get("do_lower_case") if isinstance(raw, dict) else None
-        return said if isinstance(said, bool) else None
+        value = raw.get("do_lower_case") if isinstance(raw, dict) else None
+        return value if isinstance(value, bool) else None
     return None
 
 
 def bert_tokenizer(tokens: Sequence[str], *, lowercase: bool, max_length: int) -> Any:
-    """BERT's own way: clean, split at Chinese characters and punctuation, then the longest pieces that are known."""
-    numbers = {token: number for number, token in enumerate(tokens)}  # of a token that stands twice, the last
+    """BERT's own tokenizer: clean, split at Chinese characters and punctuation, then longest-match word pieces."""
+    numbers = {token: number for number, token in enumerate(tokens)}  # if a token appears twice, the last one counts
     return BertTokenizer(vocab=numbers, do_lower_case=lowercase, model_max_length=max_length)

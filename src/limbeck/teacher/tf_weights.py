@@ -1,4 +1,4 @@
-"""Which variable of a TensorFlow BERT becomes which weight in transformers, and whether all are there and fit."""
+"""Maps the variables of a TensorFlow BERT to the weights of transformers, and checks that all are there and fit."""
 
 import os
 import re
@@ -16,23 +16,23 @@ from limbeck.errors import CheckpointDamaged, TeacherError, did_you_mean, some
 from limbeck.teacher.tf_config import TensorFlowBertConfig
 
 ONE_OF_ITS_FILES = re.compile(r"\.(index|meta|data-\d+-of-\d+)$")
-OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # TensorFlow 2 keeps the tree of Python objects under this name
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"  # TensorFlow 2 saves the tree of Python objects under this name
 
 
 class TensorFlowCheckpointNotFound(TeacherError):
-    """There is no TensorFlow checkpoint at the given place, or more than one."""
+    """The given path has no TensorFlow checkpoint, or more than one."""
 
     def __init__(self, *, path: Path, reason: str, found: Sequence[str]) -> None:
         self.checkpoints = tuple(found)
         super().__init__(
-            f"cannot tell the TensorFlow checkpoint at '{path}': {reason}{did_you_mean(str(path), found)}",
+            f"cannot find the TensorFlow checkpoint at '{path}': {reason}{did_you_mean(str(path), found)}",
             found=f"found there: {some(found, most=5) or 'no file that ends in .index'}",
-            advice="Give the name that its files share, without .index or .data-00000-of-00001 at its end.",
+            advice="Give the name that its files share, without .index or .data-00000-of-00001 at the end.",
         )
 
 
 class CheckpointUnsupported(TeacherError):
-    """A TensorFlow checkpoint of a kind that is not read."""
+    """A TensorFlow checkpoint of an unsupported kind."""
 
     def __init__(self, *, path: Path, reason: str) -> None:
         super().__init__(
@@ -58,22 +58,22 @@ class CheckpointUnfit(TeacherError):
 
 @dataclass(frozen=True)
 class TensorFlowCheckpoint:
-    """Its variables by name: shapes at once, values when they are asked for."""
+    """Its variables by name: shapes are loaded, values are read on demand."""
 
     prefix: Path
     shapes: dict[str, tuple[int, ...]]
     reader: Any  # of tf.train.load_checkpoint
 
     def read(self, variable: str) -> npt.NDArray[np.float32]:
-        """The values of one variable, in single precision whatever they are kept in."""
+        """The values of one variable, converted to single precision."""
         try:
             return np.asarray(self.reader.get_tensor(variable)).astype(np.float32)
-        except Exception as error:  # the reader has no one class for files that are cut short, changed or gone
+        except Exception as error:  # the reader raises various classes for truncated, changed or missing files
             raise CheckpointDamaged(path=self.prefix, reason=f"{variable}: {_first_line(error)}") from error
 
 
 def find_tf_checkpoint(checkpoint: Path) -> Path:
-    """The prefix that its files share, from that prefix, from one of the files, or from the folder of just one."""
+    """The common prefix of its files, given that prefix, one of the files, or the folder of just one checkpoint."""
     prefix = Path(ONE_OF_ITS_FILES.sub("", str(checkpoint)))
     if _index(prefix).is_file():
         return prefix
@@ -81,13 +81,13 @@ def find_tf_checkpoint(checkpoint: Path) -> Path:
     found = sorted(path.with_suffix("") for path in (checkpoint if is_folder else checkpoint.parent).glob("*.index"))
     if is_folder and len(found) == 1:
         return found[0]
-    reason = f"the folder holds {len(found) or 'none'}" if is_folder else "it is not there"
+    reason = f"the folder has {len(found) or 'none'}" if is_folder else "it does not exist"
     raise TensorFlowCheckpointNotFound(path=checkpoint, reason=reason, found=[str(path) for path in found])
 
 
 def open_tf_checkpoint(prefix: Path) -> TensorFlowCheckpoint:
-    """Read what variables there are; the values stay on disk."""
-    # Both before the import: without the first it logs at once, without the second it tells about oneDNN nevertheless.
+    """Read the names and shapes of the variables; the values stay on disk."""
+    # Set before the import: without the first it logs on import, without the second it still logs about oneDNN.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
     import tensorflow
@@ -115,15 +115,18 @@ MAPPING = "bert/encoder/embedding_hidden_mapping_in"
 POOLER = "bert/pooler/dense"
 CLASSIFIER = ("output_weights", "output_bias")
 PRETRAINING_HEADS = ("cls/predictions/", "cls/seq_relationship/")
-GUESSES = "cls/predictions"  # of masked words
-GUESSER = (
-    f"{GUESSES}/output_bias",
-    *(f"{GUESSES}/transform/{part}" for part in ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")),
+PREDICTIONS = "cls/predictions"  # of masked words
+MASKED_LM_HEAD = (
+    f"{PREDICTIONS}/output_bias",
+    *(
+        f"{PREDICTIONS}/transform/{part}"
+        for part in ("dense/kernel", "dense/bias", "LayerNorm/gamma", "LayerNorm/beta")
+    ),
 )
-OF_THE_OPTIMISER = re.compile(r".+/(adam_m|adam_v|Adam|Adam_1)|global_step|beta[12]_power")
+OPTIMISER_STATE = re.compile(r".+/(adam_m|adam_v|Adam|Adam_1)|global_step|beta[12]_power")
 
 HIDDEN, INNER = "hidden_size", "intermediate_size"
-# Of each layer: module in TensorFlow and in a BERT of transformers, the same in an ALBERT, width in, width out.
+# For each layer: module in TensorFlow and in a BERT of transformers, the same in an ALBERT, width in, width out.
 LAYER_DENSE = [
     ("attention/self/query", "attention.query", HIDDEN, HIDDEN),
     ("attention/self/key", "attention.key", HIDDEN, HIDDEN),
@@ -147,57 +150,59 @@ class Weight:
     shape: tuple[str, ...]
 
     def tensor(self, checkpoint: TensorFlowCheckpoint) -> Tensor:
-        """As transformers keeps it: a kernel is (in, out) in TensorFlow, and the weight (out, in)."""
+        """As in transformers: a TensorFlow kernel is (in, out), the weight is (out, in)."""
         values = torch.from_numpy(checkpoint.read(self.variable))
         return values.T.contiguous() if self.variable.endswith("/kernel") else values
 
 
 @dataclass(frozen=True)
 class TfNetwork:
-    """What the variables of a checkpoint say that it is."""
+    """The network of a checkpoint, according to its variables."""
 
     factorised: bool  # the embedding is narrower than the layers, and mapped to their width
     pooled: bool
     class_count: int | None  # None: it has no classifier
-    guesses: bool  # it has the head for masked words, and no classifier
-    left_out: tuple[str, ...]  # variables of pre-training heads
+    predicts_masked: bool  # it has a head for masked words, and no classifier
+    dropped: tuple[str, ...]  # variables of pre-training heads
     weights: tuple[Weight, ...]
 
 
-def lay_out(checkpoint: TensorFlowCheckpoint, config: TensorFlowBertConfig) -> TfNetwork:
-    """Every variable given its place; what is missing, of another shape or unknown is told in one error."""
+def network_of(checkpoint: TensorFlowCheckpoint, config: TensorFlowBertConfig) -> TfNetwork:
+    """The weight of every variable; missing, misshapen and unknown variables are reported in one error."""
     shapes = checkpoint.shapes
     classifier = shapes.get("output_weights", ())
     classified = any(name in shapes for name in CLASSIFIER)
     factorised = config.embedding_width != config.hidden_size or f"{MAPPING}/kernel" in shapes
     pooled = classified or any(name.startswith(f"{POOLER}/") for name in shapes)
-    guesses = not classified and all(name in shapes for name in GUESSER)
+    predicts_masked = not classified and all(name in shapes for name in MASKED_LM_HEAD)
     weights = tuple(
         _weights(
             layers=config.num_hidden_layers,
             factorised=factorised,
             pooled=pooled,
             classified=classified,
-            guesses=guesses,
+            predicts_masked=predicts_masked,
         )
     )
-    kept = GUESSER if guesses else ()
-    left_out = tuple(sorted(name for name in shapes if name.startswith(PRETRAINING_HEADS) and name not in kept))
+    kept = MASKED_LM_HEAD if predicts_masked else ()
+    dropped = tuple(sorted(name for name in shapes if name.startswith(PRETRAINING_HEADS) and name not in kept))
     sizes = {**config.model_dump(), "embedding_size": config.embedding_width, "classes": (*classifier, 0)[0]}
-    _refuse_misfits(checkpoint.prefix, shapes, weights=weights, sizes=sizes, left_out=left_out)
+    _refuse_misfits(checkpoint.prefix, shapes, weights=weights, sizes=sizes, dropped=dropped)
     return TfNetwork(
         factorised=factorised,
         pooled=pooled,
         class_count=classifier[0] if classified else None,
-        guesses=guesses,
-        left_out=left_out,
+        predicts_masked=predicts_masked,
+        dropped=dropped,
         weights=weights,
     )
 
 
-def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool, guesses: bool) -> Iterator[Weight]:
-    # A model with a head keeps the encoder inside.
-    base = "" if not (classified or guesses) else "albert." if factorised else "bert."
+def _weights(
+    *, layers: int, factorised: bool, pooled: bool, classified: bool, predicts_masked: bool
+) -> Iterator[Weight]:
+    # A model with a head has the encoder as a submodule.
+    base = "" if not (classified or predicts_masked) else "albert." if factorised else "bert."
     for table, rows in (
         ("word", "vocab_size"),
         ("position", "max_position_embeddings"),
@@ -215,11 +220,11 @@ def _weights(*, layers: int, factorised: bool, pooled: bool, classified: bool, g
     if classified:
         yield Weight("classifier.weight", "output_weights", ("classes", HIDDEN))
         yield Weight("classifier.bias", "output_bias", ("classes",))
-    if guesses:  # words are told by their own vectors, so the head has no table of its own
+    if predicts_masked:  # the output layer is tied to the word embeddings, so the head has no table of its own
         place = "predictions" if factorised else "cls.predictions.transform"
-        yield from _dense(f"{place}.dense", f"{GUESSES}/transform/dense", HIDDEN, "embedding_size")
-        yield from _norm(f"{place}.LayerNorm", f"{GUESSES}/transform/LayerNorm", "embedding_size")
-        yield Weight(f"{place.removesuffix('.transform')}.bias", f"{GUESSES}/output_bias", ("vocab_size",))
+        yield from _dense(f"{place}.dense", f"{PREDICTIONS}/transform/dense", HIDDEN, "embedding_size")
+        yield from _norm(f"{place}.LayerNorm", f"{PREDICTIONS}/transform/LayerNorm", "embedding_size")
+        yield Weight(f"{place.removesuffix('.transform')}.bias", f"{PREDICTIONS}/output_bias", ("vocab_size",))
 
 
 def _layer(base: str, number: int, *, factorised: bool) -> Iterator[Weight]:
@@ -252,7 +257,7 @@ def _refuse_misfits(
     *,
     weights: Collection[Weight],
     sizes: Mapping[str, int],
-    left_out: Collection[str],
+    dropped: Collection[str],
 ) -> None:
     taken = {weight.variable for weight in weights}
     missing = [weight.variable for weight in weights if weight.variable not in shapes]
@@ -262,9 +267,7 @@ def _refuse_misfits(
         for weight in weights
         if weight.variable in shapes and shapes[weight.variable] != tuple(sizes[key] for key in weight.shape)
     ]
-    unknown = sorted(
-        name for name in shapes if name not in {*taken, *left_out} and not OF_THE_OPTIMISER.fullmatch(name)
-    )
+    unknown = sorted(name for name in shapes if name not in {*taken, *dropped} and not OPTIMISER_STATE.fullmatch(name))
     if missing or misshapen or unknown:
         raise CheckpointUnfit(path=prefix, missing=missing, misshapen=misshapen, unknown=unknown)
 

@@ -1,1 +1,1 @@
-"""How fast and how large models are, measured side by side: for the report and for `limbeck bench`."""
+"""Speed and size of models, measured side by side: for the report and for `limbeck bench`."""

@@ -1,8 +1,8 @@
-"""`limbeck bench`: which models are compared, on which texts, and what came out of it, as numbers.
+"""`limbeck bench`: which models are compared, on which texts, and the results as numbers.
 
-The protocol is that of the report (`protocol.py`), tuned for steady speed rather than for a short run: eight rounds, as
-many calls as the seconds allow, texts that come again and again, and calls at the start of a turn that do not count.
-Nothing here needs more than the base install; only the process of a teacher loads PyTorch.
+The protocol is that of the report (`protocol.py`), tuned for steady-state speed rather than for a short run: eight
+rounds, as many calls as the seconds allow, repeated texts, and uncounted calls at the start of each turn. The base
+install is enough; only the process of a teacher loads PyTorch.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ TEACHER_ADVICE = (
 
 
 class ModelsNotAlike(ArtifactError):
-    """Models that read one text a row and models that read two cannot be given the same rows."""
+    """Models that read one text per row and models that read two cannot be timed on the same rows."""
 
     def __init__(self, *, of_pairs: Sequence[str], of_single_texts: Sequence[str]) -> None:
         self.of_pairs, self.of_single_texts = tuple(of_pairs), tuple(of_single_texts)
@@ -62,12 +62,12 @@ def bench(
     batches: Sequence[int] = (32, 256),
     seconds: float = 2.0,
 ) -> Result:
-    """Time models, from text to label, and work out how much faster each is than the teacher, or than the slowest.
+    """Time models, from text to label, and compute how much faster each is than the teacher, or than the slowest.
 
-    `models` are folders of exported models, or of runs; without `threads`, they are timed on one and on as many as
-    there are CPUs to use. `seconds` is what each model is timed for in each case.
+    `models` are folders of exported models, or of runs; without `threads`, they are timed on one thread and on all
+    usable CPUs. `seconds` is how long each model is timed in each case.
     """
-    subjects = line_up(models, teacher=teacher, engine=engine, reporter=reporter)
+    subjects = subjects_of(models, teacher=teacher, engine=engine, reporter=reporter)
     rows = _rows(subjects, texts)
     counts = sorted({*threads} or {1, usable_cores()})
     plans = bench_plans(mixed(rows), threads=counts, batches=sorted({1, *batches}), seconds=seconds)
@@ -83,10 +83,10 @@ def bench(
 def bench_plans(
     rows: Sequence[Row], *, threads: Sequence[int], batches: Sequence[int], seconds: float
 ) -> list[CasePlan]:
-    """Every batch on every number of threads, each for `seconds` of a model's time.
+    """Every batch size on every number of threads, each for `seconds` per model.
 
-    All models walk through the rows in their order, each as far as its seconds allow. With one row a call, a model has
-    a turn in every round however slow it is: percentiles of fewer calls would mean nothing.
+    All models go through the rows in order, each as far as its seconds allow. With one row per call, a model has a turn
+    in every round, however slow it is: percentiles of fewer calls would be meaningless.
     """
     return [
         CasePlan(
@@ -136,7 +136,7 @@ def _case(case: Case, timed: TimedModel, reference: TimedModel) -> Result:
 
 
 def _reference(subjects: Sequence[Subject], timed: Sequence[TimedModel]) -> int:
-    """The place of the first teacher; without one, that of the model that takes longest for one text."""
+    """Index of the first teacher; without one, of the model that is slowest on one text."""
     for place, subject in enumerate(subjects):
         if subject.is_teacher:
             return place
@@ -161,8 +161,10 @@ def _text_facts(rows: Sequence[Row], texts: TextFile | None) -> Result:
     }
 
 
-def line_up(paths: Sequence[Path], *, teacher: Path | None, engine: EngineOfBench, reporter: Reporter) -> list[Subject]:
-    """Everything that these paths name, the teacher first; of a run all its models and its teacher."""
+def subjects_of(
+    paths: Sequence[Path], *, teacher: Path | None, engine: EngineOfBench, reporter: Reporter
+) -> list[Subject]:
+    """All models at these paths, the teacher first; for a run, all its models and its teacher."""
     given = [_given_teacher(teacher)] if teacher else []
     runs = [path for path in paths if (path / "run.json").is_file()]
     own = [found for run in runs if (found := _run_teacher(run, reporter=reporter))] if not teacher else []
@@ -172,27 +174,27 @@ def line_up(paths: Sequence[Path], *, teacher: Path | None, engine: EngineOfBenc
         for folder in (_models_of(path, reporter=reporter) if path in runs else [path])
     }
     exported = [one for folder in models.values() for one in _on_engines(open_model(folder), engine=engine)]
-    everyone = _renamed([*given, *own, *exported])
-    _refuse_mixed(everyone)
-    return everyone
+    subjects = _renamed([*given, *own, *exported])
+    _refuse_mixed(subjects)
+    return subjects
 
 
 def _models_of(run: Path, *, reporter: Reporter) -> list[Path]:
-    """The models that ship. They are timed after a change of the run too, with a note that they are older."""
+    """The models that ship. They are timed even if the run changed since, with a note that they are older."""
     folders = list(Run(run).models.values())
     if not folders:
-        reason, advice = "it has no models yet", f"Go on with: limbeck run {in_shell(run)}"
+        reason, advice = "it has no models yet", f"Continue with: limbeck run {in_shell(run)}"
         raise ArtifactMissing(folder=run, kind="run with models", reason=reason, advice=advice)
     if changed := made_after_report(run):
         reporter.note(
-            f"  {run.name} was changed and not finished: its models are those of before ({some(changed)} "
-            f"{'is' if len(changed) == 1 else 'are'} newer). Go on with: limbeck run {in_shell(run)}"
+            f"  {run.name} was changed and not finished: its models are from before that ({some(changed)} "
+            f"{'is' if len(changed) == 1 else 'are'} newer). Continue with: limbeck run {in_shell(run)}"
         )
     return folders
 
 
 def _on_engines(model: ModelFolder, *, engine: EngineOfBench) -> Iterator[Subject]:
-    """The model on the engine that is asked for; or on each that can run it."""
+    """The model on the requested engine; or on each engine that can run it."""
     facts = model.facts()
     subject = Subject(
         name=model.folder.resolve().name,
@@ -216,10 +218,10 @@ def _on_engines(model: ModelFolder, *, engine: EngineOfBench) -> Iterator[Subjec
 
 
 def _given_teacher(folder: Path) -> Subject:
-    """The model in the folder of --teacher. Raises if it cannot be run, or not here."""
+    """The model in the folder of --teacher. Raises if it cannot be run, or not on this machine."""
     if (folder / "teacher.json").is_file():
         teacher = TeacherFolder(folder)
-        if not teacher.is_weighable:
+        if not teacher.is_runnable:
             reason = f"it is of the kind '{teacher.facts.kind}', which cannot be run"
             raise ArtifactMissing(folder=folder, kind="teacher to time", reason=reason, advice=TEACHER_ADVICE)
         subject = _of_run(teacher)
@@ -236,12 +238,12 @@ def _given_teacher(folder: Path) -> Subject:
 
 
 def _run_teacher(run: Path, *, reporter: Reporter) -> Subject | None:
-    """The teacher of a run, where it can be run here; a note says why not."""
+    """The teacher of a run; None, with a note why, if it cannot be run here."""
     if not (run / "teacher" / "teacher.json").is_file():
-        reporter.note(f"  {run.name} is timed without its teacher: it has none of its own")
+        reporter.note(f"  {run.name} is timed without its teacher: it has no teacher folder")
         return None
     teacher = TeacherFolder(run / "teacher")
-    if not teacher.is_weighable:
+    if not teacher.is_runnable:
         reporter.note(
             f"  {run.name} is timed without its teacher: one of the kind '{teacher.facts.kind}' cannot be run"
         )
@@ -263,21 +265,22 @@ def _of_run(teacher: TeacherFolder) -> Subject:
 
 
 def _missing_package(subject: Subject) -> str | None:
-    """What a teacher needs that is not installed; what was exported needs nothing more."""
+    """A package that the teacher needs and that is not installed; exported models need only the base install."""
     if (subject.folder / GRAPH).is_file():
         return None
     return next((package for package in ("torch", "transformers") if find_spec(package) is None), None)
 
 
 def _renamed(subjects: list[Subject]) -> list[Subject]:
-    """With the name of its run in front, where several folders have one name."""
+    """With the name of its run in front, if several folders have the same name."""
     folders = {name: {one.folder for one in subjects if one.name == name} for name in {one.name for one in subjects}}
     return [
-        replace(one, name=f"{_home(one.folder)}/{one.name}") if len(folders[one.name]) > 1 else one for one in subjects
+        replace(one, name=f"{_run_name(one.folder)}/{one.name}") if len(folders[one.name]) > 1 else one
+        for one in subjects
     ]
 
 
-def _home(folder: Path) -> str:
+def _run_name(folder: Path) -> str:
     parent = folder.resolve().parent
     return parent.parent.name if parent.name == "models" else parent.name
 

@@ -1,8 +1,8 @@
-"""What everything in a report costs: time, by the one protocol, beside parameters, megabytes and multiply-adds.
+"""The cost of every model in a report: times, parameters, megabytes and multiply-adds.
 
-The protocol (`protocol.py`) is tuned for a short run here: a few rounds, few texts, no more than about 1.5 seconds a
-turn, so that a whole report is timed in half a minute. Every turn counts from its first call on, and in the first round
-the words of a text are new to a model, as those of a text that somebody sends are.
+The protocol (`protocol.py`) is tuned for a short run here: a few rounds, few texts, no more than about 1.5 seconds per
+turn, so that a complete report is timed in half a minute. Every turn counts from its first call on, and in the first
+round the words of a text are new to a model, as in production.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,80 +24,80 @@ from limbeck.runtime.row import Row, characters
 from limbeck.timing.machine import usable_cores
 from limbeck.timing.process import WORKER
 from limbeck.timing.protocol import Case, CasePlan, Length, Subject, TimedModel, Timing, rows_for, time_models
-from limbeck.timing.work import candidate_work, spread, teacher_work
+from limbeck.timing.row_cost import candidate_row_cost, spread, teacher_row_cost
 from limbeck.training.skill import predicted
 
 Cost = dict[str, Any]
 
 SEED_OF_TIMED_TEXTS = 0
-SECONDS_PER_TURN = 1.5  # one text a call, and all texts in one call: a slow teacher is given fewer texts
-LEAST_SAMPLES = 10  # of one text a call, in a turn
-SECONDS_PER_CASE = 0.24  # of the table of throughput, over all rounds: thousands of rows of a small student
-MOST_SECONDS_PER_CALL = 5.0  # in the table of throughput
-LEAST_ROWS = 64  # that a turn of it takes its calls from, so that calls of one text are about many texts
+SECONDS_PER_TURN = 1.5  # one text per call, and all texts in one call: a slow teacher gets fewer texts
+LEAST_SAMPLES = 10  # calls of one text, per turn
+SECONDS_PER_CASE = 0.24  # of the throughput table, over all rounds: thousands of rows for a small student
+MOST_SECONDS_PER_CALL = 5.0  # in the throughput table
+LEAST_ROWS = 64  # rows for one turn of the throughput table, so that calls of one text cover many texts
 WEIGHTS = (".safetensors", ".onnx")
 
 INT8_NAME = "teacher-int8"
-MOST_ROWS_ASKED = 256  # of the int8 file, for its agreement
-MOST_CHARACTERS = 60_000  # of long texts fewer rows are asked: a large teacher takes seconds for a page of text
-LEAST_AGREEMENT = 0.8  # below, it is another model than the teacher, and its speed means nothing
+MOST_ROWS_ASKED = 256  # that the int8 file predicts, for its agreement with the teacher
+MOST_CHARACTERS = 60_000  # fewer rows if texts are long: a large teacher takes seconds for a page of text
+LEAST_AGREEMENT = 0.8  # below this it is not the same model as the teacher any more, and its speed is meaningless
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What everyone takes."""
+    """The costs of teacher and candidates."""
 
-    lines: list[Cost]  # the teacher, which is all its members, then each candidate
+    lines: list[Cost]  # the teacher, with all its members, then each candidate
     teacher_int8: Cost | None
 
 
 def measure_costs(
     candidates: Sequence[Candidate],
     *,
-    weighed: Sequence[TeacherFolder],
+    members: Sequence[TeacherFolder],
     teacher_int8: ModelFolder | None,
     labels: TeacherLabels,
     rows: Rows,
     section: Evaluation,
     reporter: Reporter,
 ) -> Costs:
-    """Everything that can be run, over the same texts; `weighed` are the members of the teacher, if all can be run."""
+    """Time all models on the same texts; `members` are those of the teacher, if all of them can be run."""
     agreement = int8_agreement(teacher_int8, labels=labels, rows=rows, reporter=reporter) if teacher_int8 else None
     int8 = teacher_int8 if agreement else None
     models = [(candidate.name, candidate.shipped) for candidate in candidates] + ([(INT8_NAME, int8)] if int8 else [])
-    subjects = [*map(teacher_subject, weighed), *(model_subject(name, model) for name, model in models)]
+    subjects = [*map(teacher_subject, members), *(model_subject(name, model) for name, model in models)]
     timed = time_for_report(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
-    of_teacher, of_models = timed[: len(weighed)], timed[len(weighed) :]
-    teacher = {**seconds(of_teacher), **teacher_work(weighed, rows)}
+    of_teacher, of_models = timed[: len(members)], timed[len(members) :]
+    teacher = {**seconds(of_teacher), **teacher_row_cost(members, rows)}
     others = [
-        {**seconds([its]), **candidate_work(candidate, rows)}
-        for candidate, its in zip(candidates, of_models, strict=False)  # the last one may be the int8 file's
+        {**seconds([its]), **candidate_row_cost(candidate, rows)}
+        for candidate, its in zip(candidates, of_models, strict=False)  # the last one may be that of the int8 file
     ]
     of_int8 = {"size_mb": int8.size_mb(), **seconds(of_models[-1:]), **agreement} if int8 and agreement else None
     lines = [with_speedups(cost, teacher=teacher, int8=of_int8) for cost in (teacher, *others)]
     return Costs(lines=lines, teacher_int8=of_int8)
 
 
-def weighable(members: Sequence[TeacherFolder]) -> list[TeacherFolder]:
-    """The members, if each of them can be run; else none: what the answers in a file cost is not known."""
-    return list(members) if all(member.is_weighable for member in members) else []
+def runnable(members: Sequence[TeacherFolder]) -> list[TeacherFolder]:
+    """The members, if each of them can be run; else an empty list: the cost of answers in a file is unknown."""
+    return list(members) if all(member.is_runnable for member in members) else []
 
 
 def teacher_subject(member: TeacherFolder) -> Subject:
-    """An encoder, or a student of another run, as something to be timed."""
+    """An encoder, or a student of another run, as a subject to time."""
     max_length = member.facts.max_length
-    assert max_length is not None  # all that can be run have one
+    assert max_length is not None  # all runnable teachers have one
     kind = "teacher" if member.is_encoder else "student"
     return Subject(name="teacher", kind=kind, folder=member.folder, max_length=max_length)
 
 
 def model_subject(name: str, model: ModelFolder) -> Subject:
-    """An exported model as something to be timed: as it ships."""
+    """An exported model as a subject to time, as it ships."""
     return Subject(name=name, kind="model", folder=model.folder, max_length=model.facts().max_length)
 
 
 def timed_rows(rows: Rows) -> list[Row]:
-    """The rows in an order that has nothing to do with their place in the file, the same for every model and run."""
+    """The rows in a random order, the same for every model and run."""
     texts = runtime_rows(rows)
     return [texts[place] for place in np.random.default_rng(SEED_OF_TIMED_TEXTS).permutation(len(texts))]
 
@@ -111,16 +111,16 @@ def time_for_report(
     command: Sequence[str] = WORKER,
     cores: int | None = None,
 ) -> list[TimedModel]:
-    """What each subject takes in the cases of a report, in the order of the subjects."""
+    """The timings of each subject in the cases of a report, in the order of the subjects."""
     plans = report_plans(section, rows, cores=cores or usable_cores())
     return time_models(subjects, plans=plans, rounds=section.latency_rounds, reporter=reporter, command=command)
 
 
 def report_plans(section: Evaluation, rows: Sequence[Row], *, cores: int) -> list[CasePlan]:
-    """Latency, and rows per second with all texts in one call; in a block after them the table of throughput.
+    """Latency, and rows per second with all texts in one call; then, as a separate block, the throughput table.
 
-    Its thousands of rows would warm up a model far beyond its warm-up: after them, single calls are up to a third
-    faster.
+    The thousands of rows of the table would warm up a model far beyond its warm-up: after them, single calls are up to
+    a third faster.
     """
     rounds, alone = section.latency_rounds, Case(section.threads, 1)
     together = Case(section.threads, section.throughput_rows, shrinks=True)
@@ -145,8 +145,8 @@ def report_plans(section: Evaluation, rows: Sequence[Row], *, cores: int) -> lis
 
 
 def throughput_cases(section: Evaluation, rows: int, *, cores: int) -> list[Case]:
-    """Every batch with all texts, then the first one with the short and with the long ones; then one text a call and
-    every batch on all cores, if these are more than the threads of the recipe."""
+    """Every batch size with all texts, then the first one with short and with long texts; then one text per call and
+    every batch size on all cores, if these are more than the threads of the recipe."""
     batches, threads = section.throughput_batches, section.threads
     if not batches:
         return []
@@ -163,7 +163,7 @@ def _throughput_plan(case: Case, rows: Sequence[Row], *, rounds: int) -> CasePla
 
 
 def _half(rows: Sequence[Row], length: Length | None) -> list[Row]:
-    """The shorter or the longer half of the rows, in their order; without a length all of them."""
+    """The shorter or the longer half of the rows, in order; without a length all of them."""
     if length is None:
         return list(rows)
     by_length = sorted(range(len(rows)), key=lambda place: characters(rows[place]))
@@ -173,13 +173,13 @@ def _half(rows: Sequence[Row], length: Length | None) -> list[Row]:
 
 
 def _by_round(rows: list[Row], rounds: int) -> list[list[Row]]:
-    """The rows begun at another place in every round: a model that runs out of time sees other texts each time."""
+    """The rows, starting elsewhere in every round: a model that runs out of time sees other texts each time."""
     starts = [len(rows) * number // rounds for number in range(rounds)]
     return [rows[start:] + rows[:start] for start in starts]
 
 
 def teacher_size(members: Sequence[TeacherFolder]) -> Cost:
-    """Parameters and the size of the weights, of all members together; None where there are none."""
+    """Parameters and size of the weights, summed over the members; None without members."""
     if not members:
         return {"parameters": None, "parameters_without_embeddings": None, "size_mb": None}
     facts = [member.facts for member in members]
@@ -192,29 +192,29 @@ def teacher_size(members: Sequence[TeacherFolder]) -> Cost:
 
 
 def seconds(timed: Sequence[TimedModel]) -> Cost:
-    """Engine and times of one model, or of several that are asked one after the other; None where there are none."""
+    """Engine and times of one model, or of several that run one after the other; None without models."""
     if not timed:
         return {"engine": None, "latency_ms": None, "rows_per_second": None, "throughput": None}
     alone = [_latency(model) for model in timed]
     together = [next(its for case, its in model.cases.items() if case.shrinks) for model in timed]
     return {
-        "engine": " and ".join(dict.fromkeys(model.engine for model in timed)),  # of an ensemble, each engine once
+        "engine": " and ".join(dict.fromkeys(model.engine for model in timed)),  # for an ensemble, each engine once
         "latency_ms": {
             **{f"p{percent}": sum(timing.percentile(percent) for timing in alone) for percent in (50, 95, 99)},
             "samples": min(len(timing.samples_ms) for timing in alone),
         },
-        "rows_per_second": one_after_the_other([timing.rows_per_second for timing in together]),
+        "rows_per_second": sequential_rate([timing.rows_per_second for timing in together]),
         "throughput": throughput([rates(model) for model in timed]),
     }
 
 
 def _latency(timed: TimedModel) -> Timing:
-    """One text a call on the threads of the recipe: the first case of a report."""
+    """One text per call on the threads of the recipe: the first case of a report."""
     return next(iter(timed.cases.values()))
 
 
 def rates(timed: TimedModel) -> dict[Case, float]:
-    """Rows per second in each case of the table of throughput; of the latency's texts over all its calls."""
+    """Rows per second in each case of the throughput table; for the latency case over all its calls."""
     latency = _latency(timed)
     return {
         case: len(timing.samples_ms) / timing.seconds if timing is latency else timing.rows_per_second
@@ -224,27 +224,27 @@ def rates(timed: TimedModel) -> dict[Case, float]:
 
 
 def throughput(measured: Sequence[Mapping[Case, float]]) -> list[Cost]:
-    """The cases that each of the models was timed in: first those of all texts, then those of short and long ones."""
+    """The cases in which all models were timed: first those with all texts, then those with short and long ones."""
     shared = [case for case in measured[0] if all(case in each for each in measured)]
     return [
         {
             "threads": case.threads,
             "batch": case.batch,
             **({"length": case.length} if case.length else {}),
-            "rows_per_second": one_after_the_other([each[case] for each in measured]),
+            "rows_per_second": sequential_rate([each[case] for each in measured]),
         }
         for case in sorted(shared, key=lambda case: (case.length is not None, case.threads, case.batch))
     ]
 
 
-def one_after_the_other(rates: Sequence[float]) -> float:
-    """Rows per second where each row is asked of one model after the other."""
+def sequential_rate(rates: Sequence[float]) -> float:
+    """Rows per second if each row goes through all models, one after the other."""
     return 1 / sum(1 / rate for rate in rates)
 
 
 def with_speedups(cost: Cost, *, teacher: Cost, int8: Cost | None) -> Cost:
-    """The cost, and how many times less than the teacher's p50 its own is, and than that of the teacher's int8 file;
-    None where one of the two is not known."""
+    """The cost, and its speedup in p50 over the teacher and over the teacher's int8 file; None if one of the two is
+    unknown."""
     return {
         **cost,
         "speedup_over_teacher": _speedup(cost, over=teacher),
@@ -259,18 +259,18 @@ def _speedup(cost: Cost, *, over: Cost | None) -> float | None:
 
 
 def int8_agreement(model: ModelFolder, *, labels: TeacherLabels, rows: Rows, reporter: Reporter) -> Cost | None:
-    """On how many of the rows it gives the teacher's label, and how many were asked; None where it is not the teacher
-    any more."""
+    """The share of rows on which the int8 file predicts the teacher's label, and their number; None if it is too low to
+    call it the teacher."""
     asked = _sample(rows.select(np.flatnonzero(labels.covers(rows.ids))))
     if not len(asked):
         return {"agreement": None, "agreement_rows": 0}
     exported = load(model.folder)
     both = labels.for_rows(asked.ids), exported.logits(runtime_rows(asked))
     multi_label = exported.facts.multi_label
-    agreement = share_equal(*(predicted(said, multi_label=multi_label) for said in both))
+    agreement = share_equal(*(predicted(logits, multi_label=multi_label) for logits in both))
     if agreement < LEAST_AGREEMENT:
         reporter.note(
-            f"  the teacher as an int8 file says what the teacher said on only {agreement:.1%} of {len(asked):,} rows: "
+            f"  the teacher's int8 file agrees with the teacher on only {agreement:.1%} of {len(asked):,} rows: "
             f"it is not timed"
         )
         return None
@@ -278,7 +278,7 @@ def int8_agreement(model: ModelFolder, *, labels: TeacherLabels, rows: Rows, rep
 
 
 def _sample(rows: Rows) -> Rows:
-    """Evenly spread; at least one where there is any."""
+    """Evenly spread rows; at least one if there are any."""
     if not len(rows):
         return rows
     fitting = int(MOST_CHARACTERS / max(1.0, float(np.median(rows.characters))))

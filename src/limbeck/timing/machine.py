@@ -1,4 +1,4 @@
-"""The machine a report was made on, as far as it matters for its numbers: no host name, no user, no paths."""
+"""The machine that a report was made on, as far as it affects the numbers: no host name, no user, no paths."""
 
 import os
 import platform
@@ -42,7 +42,7 @@ def cpu_name(listing: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def gpu_name() -> str | None:
-    """The GPU's name; None where there is none, or nothing here uses torch."""
+    """The GPU's name; None without a GPU, or if torch is not loaded."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return None

@@ -1,4 +1,4 @@
-"""The handle of a process that holds one model while it is timed: started, asked, and ended whatever happens."""
+"""The parent's handle of a worker process with one model to time: starts it, sends requests, always ends it."""
 
 import json
 import os
@@ -12,15 +12,15 @@ from limbeck.errors import LimbeckError
 
 WORKER = (sys.executable, "-m", "limbeck.timing.worker")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-SECONDS_TO_LEAVE = 5.0
+SECONDS_TO_EXIT = 5.0
 STDERR_TAIL_CHARACTERS = 2000
 
 
 class ModelNotTimed(LimbeckError):
-    """The process that held a model while it was timed has ended."""
+    """The worker process of a model ended while the model was timed."""
 
-    def __init__(self, *, last_words: str) -> None:
-        first, *rest = last_words.splitlines()
+    def __init__(self, *, output: str) -> None:
+        first, *rest = output.splitlines()
         super().__init__(
             first.rstrip(":"),
             found=f"its last line of output: {rest[-1].strip()}" if rest else "",
@@ -30,7 +30,7 @@ class ModelNotTimed(LimbeckError):
 
 
 class WorkerProcess:
-    """A process that holds one model and answers each JSON line with another; `with` makes sure that it ends."""
+    """A process with one model that answers each JSON line with another; `with` makes sure that it ends."""
 
     def __init__(self, name: str, *, threads: int, command: Sequence[str] = WORKER) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class WorkerProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
-        """A worker leaves when its input ends; after an error, or if it will not, it is killed."""
+        """A worker exits when its input ends; after an error, or if it does not exit, it is killed."""
         for pipe in (self._process.stdin, self._process.stdout):
             try:
                 assert pipe is not None
@@ -59,7 +59,7 @@ class WorkerProcess:
         try:
             if kind is not None:
                 self._process.kill()
-            self._process.wait(SECONDS_TO_LEAVE)
+            self._process.wait(SECONDS_TO_EXIT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -67,7 +67,7 @@ class WorkerProcess:
             self._stderr.close()
 
     def send(self, **request: Any) -> None:
-        """Hand over a request without waiting for the answer."""
+        """Send a request without waiting for the answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps(request) + "\n")
@@ -76,7 +76,7 @@ class WorkerProcess:
             raise self._died() from None
 
     def receive(self) -> dict[str, Any]:
-        """The answer to the oldest request that has none yet. Raises ModelNotTimed if the process died over it."""
+        """The answer to the oldest open request. Raises ModelNotTimed if the process died."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line.endswith("\n"):
@@ -85,7 +85,7 @@ class WorkerProcess:
         return answer
 
     def ask(self, **request: Any) -> dict[str, Any]:
-        """Request and answer."""
+        """Send a request, and wait for its answer."""
         self.send(**request)
         return self.receive()
 
@@ -93,11 +93,11 @@ class WorkerProcess:
         status = self._process.wait()
         self._stderr.seek(0)
         tail = self._stderr.read().decode("utf-8", "replace").strip()[-STDERR_TAIL_CHARACTERS:]
-        return ModelNotTimed(last_words=f"the process that times '{self.name}' ended with status {status}:\n{tail}")
+        return ModelNotTimed(output=f"the process that times '{self.name}' ended with status {status}:\n{tail}")
 
 
 def pinned_environment(threads: int) -> dict[str, str]:
-    """This process's environment, with all thread pools of a worker pinned to this number, and no network."""
+    """This process's environment, with all thread pools limited to this number of threads, and no network."""
     pins = {variable: str(threads) for variable in THREAD_VARIABLES}
     quiet = {"TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false", "HF_HUB_OFFLINE": "1"}
     return {**os.environ, **pins, **quiet, "PYTHONIOENCODING": "utf-8"}

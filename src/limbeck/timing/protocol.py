@@ -1,16 +1,16 @@
 """How models are timed side by side, for the report and for `limbeck bench`: processes that take turns.
 
-- Every model has a process of its own (`worker.py`), with its thread pools pinned to the number of threads of the case:
-  no model shares caches, memory or threads with another, and each number of threads has fresh processes.
-- All are loaded, then each is warmed up while the others wait. The warm-up also tells how long a row takes.
-- Then they take turns, round after round, and only one works at any moment. Whatever else the machine does slows all of
-  them alike, so that ratios hold where milliseconds do not. In every round another model begins, so that none always
+- Every model has its own process (`worker.py`), with its thread pools limited to the number of threads of the case: no
+  model shares caches, memory or threads with another, and each number of threads has new processes.
+- All are loaded, then each is warmed up while the others wait. The warm-up also measures how long a row takes.
+- Then they take turns, round after round, and only one runs at any moment. Other load on the machine slows all of them
+  equally, so that ratios hold even if milliseconds do not. In every round another model starts, so that none always
   follows the same one.
 - Every turn gives the milliseconds of each call, from text to label. Percentiles are over the calls of all rounds; rows
-  per second are the median over the rounds, so that one slow round does not count.
+  per second are the median over the rounds, so that one slow round does not matter.
 - A model whose seconds are used up has no more turns; a case whose calls would take too long is not timed, and missing.
 
-The caller decides about texts, cases, seconds and rounds (`CasePlan`): `costs.py` for the report, and `bench.py`.
+The caller chooses texts, cases, seconds and rounds (`CasePlan`): `costs.py` for the report, and `bench.py`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ Length = Literal["short", "long"]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is timed. Of a Hugging Face folder neither the language is known nor whether it reads pairs."""
+    """A model to time. For a Hugging Face folder, the language and whether it reads pairs are unknown."""
 
     name: str
     kind: str  # "model" is an exported one; what runs in PyTorch is a "teacher", or a "student" of another run
@@ -50,14 +50,14 @@ class Subject:
 
     @property
     def size_mb(self) -> float:
-        """Its files, in millions of bytes; of a teacher in PyTorch its weights."""
+        """The size of its files, in millions of bytes; for a teacher in PyTorch, of its weights."""
         if (self.folder / CARD).is_file():
             return ModelFolder(self.folder).size_mb()
         pattern = "*.safetensors" if self.kind == "teacher" else "*"
         return sum(path.stat().st_size for path in self.folder.rglob(pattern) if path.is_file()) / 1e6
 
     def load_request(self, *, threads: int) -> dict[str, Any]:
-        """What its process has to know."""
+        """The request that loads it in its process."""
         facts = {"kind": self.kind, "folder": str(self.folder), "max_length": self.max_length, "engine": self.engine}
         return {"do": "load", "threads": threads, **facts}
 
@@ -69,20 +69,20 @@ class Case:
     threads: int
     batch: int
     length: Length | None = None
-    shrinks: bool = False  # a slow model is given fewer rows a call, as many as it can do in a turn
+    shrinks: bool = False  # a slow model gets fewer rows per call, as many as fit in a turn
 
 
 @dataclass(frozen=True)
 class CasePlan:
-    """What each turn of a case is.
+    """How each turn of a case is run.
 
-    `texts` has the rows of each round. If there are more rounds, later turns walk on through the last rows, each
-    model from where it stopped.
+    `texts` has the rows of each round. If there are more rounds, later turns continue in the last rows, each model
+    where it stopped.
     """
 
     case: Case
     texts: Sequence[Sequence[Row]]
-    seconds: float  # of a turn: no call is begun after them
+    seconds: float  # of a turn: no call starts after them
     least_calls: int = 1  # in a turn, even if the seconds are over
     most_calls: int | None = None  # in a turn
     every_round: bool = False  # even if the seconds of all rounds are used up
@@ -100,7 +100,7 @@ class Timing:
 
     @property
     def seconds(self) -> float:
-        """Of all calls together."""
+        """The total time of all calls."""
         return sum(self.samples_ms) / 1000
 
     @property
@@ -113,7 +113,7 @@ class Timing:
         return float(np.percentile(self.samples_ms, percent))
 
     def add_turn(self, samples_ms: Sequence[float], *, batch: int) -> None:
-        """The calls of one more turn."""
+        """Add the calls of one more turn."""
         self.samples_ms.extend(samples_ms)
         self.rates.append(1000 * batch * len(samples_ms) / sum(samples_ms))
 
@@ -134,7 +134,7 @@ def time_models(
     reporter: Reporter,
     command: Sequence[str] = WORKER,
 ) -> list[TimedModel]:
-    """What each subject takes in each case, in the order of the subjects. Raises ModelNotTimed if a process dies."""
+    """The timings of each subject in each case, in order of the subjects. Raises ModelNotTimed if a process dies."""
     found = [TimedModel() for _ in subjects]
     if not subjects:
         return found
@@ -151,7 +151,7 @@ def time_models(
 
 
 def rows_for(rows: Sequence[Row], count: int) -> list[Row]:
-    """The first `count` rows, beginning again where there are not enough."""
+    """The first `count` rows, repeated from the start if there are not enough."""
     return [rows[position % len(rows)] for position in range(count)]
 
 
@@ -164,7 +164,7 @@ class _Runner:
     seconds_per_row: float
 
     def take_turn(self, number: int, plan: CasePlan, *, place: int, rounds: int) -> None:
-        """One turn of the case at this place among the plans, in round `number`; none if it is not due."""
+        """One turn of the case at index `place` of the plans, in round `number`; skipped if it is not due."""
         if not self._is_due(plan, rounds=rounds):
             return
         batch = plan.case.batch
@@ -185,7 +185,7 @@ class _Runner:
     def _is_due(self, plan: CasePlan, *, rounds: int) -> bool:
         """Whether the model has seconds left; and in the first round, whether a call would end in time.
 
-        The first case of a model is timed whatever it takes: without it, nothing at all would be known of the model.
+        The first case of a model is always timed: without it, the model would have no timing at all.
         """
         if timing := self.timed.cases.get(plan.case):
             return plan.every_round or timing.seconds < plan.seconds * rounds
@@ -194,10 +194,10 @@ class _Runner:
 
 
 def _take_turns(runners: Sequence[_Runner], plans: Sequence[CasePlan], *, rounds: int, bar: Bar) -> None:
-    """Every case of a block in every round, by one model after the other; each round is begun by the next one.
+    """Every case of a block in every round, by one model after the other; each round starts with another model.
 
-    A case has its rounds far apart, with the turns of the other cases between them: a slow minute of the machine is in
-    one of its rounds, and not in all.
+    The rounds of a case are far apart, with the turns of other cases in between: a slow minute of the machine affects
+    one of its rounds, and not all.
     """
     for block in sorted({plan.block for plan in plans}):
         own = [(place, plan) for place, plan in enumerate(plans) if plan.block == block]
@@ -210,7 +210,7 @@ def _take_turns(runners: Sequence[_Runner], plans: Sequence[CasePlan], *, rounds
 
 @contextmanager
 def _ready(subjects: Sequence[Subject], *, threads: int, command: Sequence[str]) -> Iterator[list[WorkerProcess]]:
-    """A fresh process for every subject, all of them loading."""
+    """A new process for every subject, all of them loading."""
     with ExitStack() as stack:
         workers = [stack.enter_context(WorkerProcess(one.name, threads=threads, command=command)) for one in subjects]
         for worker, subject in zip(workers, subjects, strict=True):
@@ -221,7 +221,7 @@ def _ready(subjects: Sequence[Subject], *, threads: int, command: Sequence[str])
 def _warmed_up(
     workers: Sequence[WorkerProcess], found: Sequence[TimedModel], *, rows: Sequence[Row], bar: Bar
 ) -> list[_Runner]:
-    """Every model loaded; only then warmed up, as a warm-up while others load would see another speed than its own."""
+    """Wait until every model is loaded, then warm them up: while others load, a warm-up would measure another speed."""
     for worker, timed in zip(workers, found, strict=True):
         timed.engine = worker.receive()["engine"]
         bar.advance(note=f"{worker.name} loaded")

@@ -1,4 +1,4 @@
-"""Texts to time models on where no others are given: written for this, of the lengths that people write."""
+"""Built-in texts to time models on, written for this purpose, of typical lengths."""
 
 # ruff: noqa: E501  # a text stays on one line, however long it is
 

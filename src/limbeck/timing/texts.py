@@ -1,4 +1,4 @@
-"""The texts of a bench: out of a file, or our own; in an order in which any first few are of all lengths."""
+"""The texts of a bench: from a file, or built in; ordered so that any first few have all lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class TextFile:
 
 
 def own_rows(language: str, *, pair: bool) -> list[Row]:
-    """Texts that come with the package: Chinese for models of Chinese, English for all others."""
+    """The built-in texts: Chinese for Chinese models, English for all others."""
     texts = CHINESE if language == "zh" else ENGLISH
     if not pair:
         return list(texts)
@@ -34,9 +34,9 @@ def own_rows(language: str, *, pair: bool) -> list[Row]:
 
 
 def file_rows(file: TextFile, *, pair: bool) -> list[Row]:
-    """The rows of a file, at most the first MOST_ROWS that are not empty. Raises if there are none."""
+    """The rows of a file, at most the first MOST_ROWS that are not empty. Raises if all are empty."""
     if file.pair is not None and not pair:
-        raise NothingToPredict(reason="the models read one text per row, not two", advice="Leave `--pair` out.")
+        raise NothingToPredict(reason="the models read one text per row, not two", advice="Remove `--pair`.")
     wanted = Wanted(text=file.text, pair=file.pair, is_pair=pair)
     with opened_rows(file.path, wanted, header=file.header) as found:
         texts = (stripped(entry.row) for entry in found.entries())
@@ -47,9 +47,9 @@ def file_rows(file: TextFile, *, pair: bool) -> list[Row]:
 
 
 def mixed(rows: Sequence[Row]) -> list[Row]:
-    """All rows, short and long ones evenly mixed: a slow model that sees only the first few sees no other lengths.
+    """All rows, short and long ones evenly mixed: a slow model that sees only the first few sees the same lengths.
 
-    Steps of the golden section through the rows in order of their length.
+    Goes through the rows sorted by length in golden-ratio steps.
     """
     by_length = sorted(rows, key=characters)
     step = max(1, round(GOLDEN * len(rows)))

@@ -1,13 +1,13 @@
-"""The process that holds one model while it is timed: `python -m limbeck.timing.worker`, JSON lines in and out.
+"""The worker process with one model to time: `python -m limbeck.timing.worker`, JSON lines in and out.
 
-Every request is one line, and is answered by one:
+Every request is one line, and every answer is one line:
 
     load     kind, folder, threads, max_length, engine                                     → engine, heavy_modules
     warm_up  rows                                                                          → seconds_per_row
     turn     case, rows, batch, seconds, least_calls, most_calls, settling_seconds         → samples_ms
 
-`load` comes first. A turn without `rows` goes on in those of the case's last turn, where that one stopped. An error
-ends the process; its traceback goes to stderr, as does all that libraries print. It ends when its input ends.
+`load` comes first. A turn without `rows` continues in those of the case's last turn, where that one stopped. An error
+ends the process; its traceback goes to stderr, as does everything that libraries print. It exits when its input ends.
 """
 
 import gc
@@ -25,19 +25,19 @@ from typing import IO, Any
 
 from limbeck.runtime.row import Row, characters, columns_of
 
-Predict = Callable[[Sequence[Row]], Sequence[object]]  # a label a row, or a list of them
+Predict = Callable[[Sequence[Row]], Sequence[object]]  # a label per row, or a list of labels
 
 HEAVY_MODULES = ("torch", "transformers", "pyarrow", "sklearn", "matplotlib", "scipy")
 TEACHER_BATCH = 32
-MOST_TOKENS = 512  # of a teacher whose folder gives no limit
+MOST_TOKENS = 512  # of a teacher whose folder has no limit
 WARM_UP_SECONDS = 1.0  # of single rows
-LONGEST_WARM_UP_CALL = 5.0  # seconds; a model that would take longer for the batch is warm after single rows
-LONG_SECONDS = 1.0  # a case's first call counts if it will take longer: a cold start is a small part of it
+LONGEST_WARM_UP_CALL = 5.0  # seconds; a model that would take longer for the batch is warmed up by single rows
+LONG_SECONDS = 1.0  # the first call of a case counts if it takes longer: a cold start is a small part of it
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A model that is ready to be asked, and what runs it."""
+    """A model that is ready to predict, and what runs it."""
 
     predict: Predict
     engine: str
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def own_streams() -> tuple[IO[str], IO[str]]:
-    """Requests and replies. The parent decides about Ctrl-C; what libraries print goes to stderr."""
+    """Requests and replies. The parent handles Ctrl-C; what libraries print goes to stderr."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -61,22 +61,22 @@ def serve(requests: IO[str], replies: IO[str], *, opened: Callable[[dict[str, An
     timer: CallTimer | None = None
     for line in requests:
         request = json.loads(line)
-        asked = request.pop("do")
+        action = request.pop("do")
         reply: dict[str, Any]
-        if asked == "load":
+        if action == "load":
             model = opened(request)
             timer = CallTimer(model.predict)
             heavy = [name for name in HEAVY_MODULES if name in sys.modules]
             reply = {"engine": model.engine, "heavy_modules": heavy}
         elif timer is None:
-            raise ValueError(f"asked for '{asked}' before anything was loaded")
-        elif asked == "warm_up":
+            raise ValueError(f"'{action}' was requested before 'load'")
+        elif action == "warm_up":
             reply = {"seconds_per_row": timer.warm_up(_rows(request["rows"]))}
-        elif asked == "turn":
+        elif action == "turn":
             given = request.pop("rows")
             reply = {"samples_ms": timer.take_turn(rows=None if given is None else _rows(given), **request)}
         else:
-            raise ValueError(f"unknown request '{asked}'")
+            raise ValueError(f"unknown request '{action}'")
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 
@@ -92,11 +92,11 @@ class CallTimer:
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
         self._seconds_per_row = 0.0
-        self._texts: dict[int, Iterator[Row]] = {}  # by case: the rows to come, over and over
+        self._texts: dict[int, Iterator[Row]] = {}  # by case: the next rows, in an endless cycle
         self._typical: dict[int, float] = {}  # by case: seconds of a call
 
     def warm_up(self, rows: Sequence[Row]) -> float:
-        """Run single rows and a batch, uncounted; then the seconds that a row of the batch takes."""
+        """Run single rows and a batch, uncounted; returns the seconds per row of a second batch."""
         end = perf_counter() + WARM_UP_SECONDS
         for row in rows:
             self._seconds_per_row = self._call([row])
@@ -118,7 +118,7 @@ class CallTimer:
         most_calls: int | None,
         settling_seconds: float,
     ) -> list[float]:
-        """Milliseconds of every call of `batch` rows, until the seconds are over or the most calls are made."""
+        """Milliseconds of every call of `batch` rows, until the seconds are over or `most_calls` is reached."""
         if rows is not None:
             self._texts[case] = cycle(rows)
         texts = self._texts[case]
@@ -134,7 +134,7 @@ class CallTimer:
         return samples
 
     def _settle(self, case: int, batch: int, seconds: float) -> None:
-        """Uncounted calls: the processor's caches hold what another model has left there. None if calls are long."""
+        """Uncounted calls: the processor's caches have another model's data. Skipped if calls are long."""
         known = self._typical.get(case)
         is_long = known > seconds if known is not None else batch * self._seconds_per_row > LONG_SECONDS
         if not seconds or is_long:
@@ -152,13 +152,13 @@ class CallTimer:
 
 
 def opened(request: dict[str, Any]) -> Opened:
-    """The model of a `load` request: by the runtime if it was exported, else by PyTorch."""
+    """The model of a `load` request: run by the runtime if it was exported, else by PyTorch."""
     from limbeck.artifacts.model_folder import GRAPH, ModelFolder, open_model
     from limbeck.runtime.classifier import Classifier
 
     folder, threads = Path(request["folder"]), int(request["threads"])
     if request["kind"] == "model" or (folder / GRAPH).is_file():
-        # A student that is a teacher has its exported files in the folder of a teacher.
+        # A teacher that is an exported student has its files in the teacher's folder.
         model = open_model(folder) if request["kind"] == "model" else ModelFolder(folder)
         classifier = Classifier(model, threads=threads, engine=request["engine"])
         return Opened(classifier.predict, engine=classifier.engine)
@@ -169,7 +169,7 @@ def opened(request: dict[str, Any]) -> Opened:
 
 
 def pin_torch(threads: int) -> None:
-    """Both of torch's thread pools; it allows this only before its first work."""
+    """Limit both of torch's thread pools; it allows this only before its first computation."""
     import torch
 
     torch.set_num_threads(threads)
@@ -177,7 +177,7 @@ def pin_torch(threads: int) -> None:
 
 
 def open_student(folder: Path) -> Predict:
-    """A trained student as an encoder is run: in PyTorch on the CPU in fp32, in batches of rows of similar length."""
+    """A trained student, run like an encoder: in PyTorch on the CPU in fp32, in batches of rows of similar length."""
     import torch
     from transformers import AutoModelForSequenceClassification
 
@@ -204,9 +204,9 @@ def open_student(folder: Path) -> Predict:
 
 
 def open_teacher(folder: Path, *, max_length: int | None) -> Predict:
-    """The teacher as people run it: transformers on the CPU in fp32, in batches of rows of similar length.
+    """The teacher as it is usually run: transformers on the CPU in fp32, in batches of rows of similar length.
 
-    Without a `max_length`, texts are cut where its tokenizer cuts, or where its positions end.
+    Without a `max_length`, texts are truncated at the tokenizer's limit or at the model's number of positions.
     """
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer

@@ -20,8 +20,8 @@ def test_a_path_that_is_nowhere_is_reported_with_the_places_searched(toy: Any, l
     ("place", "words"),
     [
         ("runs/toy/corpus", ("is not a student: it is a corpus", "runs/NAME/students/bilstm/0")),
-        ("runs/toy", ("is not a student: it holds several", "runs/toy/students/bilstm,")),
-        ("runs/toy/teacher", ("is not a student: it holds an encoder", 'checkpoint = "')),
+        ("runs/toy", ("is not a student: it has several", "runs/toy/students/bilstm,")),
+        ("runs/toy/teacher", ("is not a student: it is an encoder", 'checkpoint = "')),
         ("data", ("is not a student: there is no student in it", "runs/NAME/models/bilstm-int8")),
         ("data/toy.csv", ("is not a student: it is a file, not a folder",)),
     ],
@@ -54,7 +54,7 @@ def test_a_student_of_pairs_cannot_judge_single_texts(
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher={path}")
 
-    assert answer.refused_with("it reads two texts in a row; the corpus has one text", "Name a student")
+    assert answer.refused_with("it reads two texts per row; the corpus has one text", "Name a student")
 
 
 def test_a_damaged_student_is_refused_and_the_whole_one_is_taken_after(toy: Any, limbeck: Command) -> None:
@@ -97,7 +97,7 @@ def test_the_student_of_an_older_version_is_not_loaded_half(toy: Any, limbeck: C
 
     answer = limbeck("run", toy.recipe, "--out", toy.folder / "runs" / "next", "--set", f"teacher={old}")
 
-    assert answer.refused_with("cannot load the teacher", "weights that are missing", "Train the student anew")
+    assert answer.refused_with("cannot load the teacher", "weights that are missing", "Train the student again")
 
 
 def _rename_weights(path: Path) -> None:

@@ -102,7 +102,7 @@ def test_what_a_damaged_shard_of_the_label_store_held_is_asked_again(
     answer = limbeck("run", toy.recipe, "--out", toy.run)
 
     assert answer.code == 0
-    assert f"{shards[0].name} is damaged; what it held is asked again" in answer.err
+    assert f"{shards[0].name} is damaged; the teacher is asked again for its texts" in answer.err
     assert f": {held} texts asked, " in answer.err
     assert (toy.run / "labels" / "labels.arrow").read_bytes() == labels
     assert list(answer.steps("▸")) == ["labels"]
@@ -122,5 +122,5 @@ def test_a_damaged_checkpoint_of_a_stopped_training_is_not_gone_on_from(
     answer = limbeck("run", toy.recipe, "--out", toy.run)
 
     assert answer.code == 0
-    assert answer.steps("▸") == {"students/bilstm/0": "going on where a stopped run left off"}
+    assert answer.steps("▸") == {"students/bilstm/0": "continuing a stopped run"}
     assert (toy.run / "students" / "bilstm" / "0" / "model.safetensors").read_bytes() == weights

@@ -51,7 +51,9 @@ def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(toy: Any, limbe
 
     answer = limbeck("report", toy.run)
 
-    assert answer.refused_with("is not a finished run: it has come as far as vocabulary", f"limbeck run {toy.run}")
+    assert answer.refused_with(
+        "is not a finished run: it stopped after vocabulary", f"Continue with: limbeck run {toy.run}"
+    )
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_text("{")])

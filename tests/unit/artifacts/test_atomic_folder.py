@@ -83,7 +83,7 @@ def test_the_same_key_gets_the_scratch_folder_again_as_it_was(tmp_path: Path) ->
         kept = (scratch / WORK / "checkpoint").read_text(encoding="utf-8")
 
     assert kept == "step 7"
-    assert reason == "going on where a stopped run left off"
+    assert reason == "continuing a stopped run"
     assert not (folder / WORK).exists()
 
 
@@ -104,7 +104,7 @@ def test_a_run_killed_while_it_takes_stock_keeps_its_work(tmp_path: Path, monkey
 
     make_and_die_at("write_manifest", folder, monkeypatch)
 
-    assert why(folder) == "going on where a stopped run left off"
+    assert why(folder) == "continuing a stopped run"
 
 
 def test_a_half_written_manifest_of_a_killed_run_is_no_part_of_the_artifact(
@@ -156,7 +156,7 @@ def test_a_damaged_scratch_folder_is_not_adopted(tmp_path: Path, monkeypatch: py
     make_and_die_at("_put_in_place", folder, monkeypatch)
     (tmp_path / "student.partial" / "deep" / "weights.bin").write_text("changed", encoding="utf-8")
 
-    assert why(folder) == "going on where a stopped run left off"
+    assert why(folder) == "continuing a stopped run"
     assert not folder.exists()
 
 

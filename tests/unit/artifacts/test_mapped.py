@@ -98,4 +98,4 @@ def test_a_matrix_of_several_chunks_is_read_row_by_row() -> None:
 
     assert len(matrix) == 6
     assert matrix.at(np.array([5, 0, 1])).tolist() == [[10, 11], [0, 1], [2, 3]]
-    np.testing.assert_array_equal(matrix.whole(), numbers)
+    np.testing.assert_array_equal(matrix.read_all(), numbers)

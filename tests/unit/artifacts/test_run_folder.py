@@ -151,19 +151,19 @@ def test_what_an_earlier_recipe_shipped_does_not_pass_for_this_ones(tmp_path: Pa
     assert "models/bilstm-int8" in notes.lines[-1]
 
 
-def test_a_folder_that_holds_other_things_is_not_taken(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
 
     with (
-        pytest.raises(PathUnusable, match=r"other things \(corpus\)"),
+        pytest.raises(PathUnusable, match=r"other files in it \(corpus\)"),
         open_run(tmp_path, reporter=Notes(), facts=FACTS),
     ):
-        pytest.fail("it was taken")
+        pytest.fail("it was accepted")
 
     assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
 
 
-def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+def test_an_empty_folder_is_accepted(tmp_path: Path) -> None:
     with open_run(tmp_path, reporter=Notes(), facts=FACTS) as run:
         step(run)
 

@@ -68,5 +68,7 @@ def test_what_was_taken_out_of_the_folder_does_not_count(run: Path) -> None:
 def test_its_old_report_is_not_shown(run: Path) -> None:
     write(run / "students" / "bilstm-alone" / "0", fingerprint="s9")
 
-    with pytest.raises(ArtifactMissing, match=r"older than what it is about \(bilstm-alone\)\nGo on with: limbeck run"):
+    with pytest.raises(
+        ArtifactMissing, match=r"older than what it is about \(bilstm-alone\)\nContinue with: limbeck run"
+    ):
         report_of(run)

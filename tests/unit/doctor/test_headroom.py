@@ -94,8 +94,8 @@ def test_a_teacher_hardly_better_than_the_student_alone_is_reported(make_known: 
 @pytest.mark.parametrize(
     ("tables", "better"),
     [
-        ({"teacher": {"kind": "file", "path": "said.csv"}}, "what a stronger model says."),
-        ({"teacher": "runs/big/students/bilstm"}, "a larger student, or the model that taught it."),
+        ({"teacher": {"kind": "file", "path": "said.csv"}}, "the answers of a stronger model."),
+        ({"teacher": "runs/big/students/bilstm"}, "a larger student, or the teacher it was trained with."),
         ({"teacher": {"seeds": [0, 1]}}, "larger members."),
         ({"teacher": {"train": "none"}}, "a larger checkpoint."),
         ({"distillation": {"losses": [{"kind": "logit_mse"}, {"kind": "spkd"}]}}, "a larger checkpoint."),

@@ -103,7 +103,7 @@ def test_labels_are_shown_by_split(run: Path) -> None:
     is_sound, text = checked(run)
 
     assert is_sound
-    assert "5 of 5 rows, 4 different texts" in text
+    assert "5 of 5 rows, 4 distinct texts" in text
     for split in ("train", "dev", "transfer"):
         assert f"\n{split} " in text
 

@@ -74,7 +74,7 @@ def test_the_network_says_what_its_file_says(
     found = judged(model, student, rows)
 
     np.testing.assert_allclose(found, load(model.folder).logits(runtime_rows(rows)), atol=1e-4)
-    assert asked_twice == [answers.ROWS_ASKED_TWICE, 90]
+    assert asked_twice == [answers.COMPARED_ROWS, 90]
 
 
 def test_where_the_two_do_not_agree_the_file_is_asked(
@@ -88,7 +88,7 @@ def test_where_the_two_do_not_agree_the_file_is_asked(
     found = judged(model, student, rows)
 
     np.testing.assert_array_equal(found, load(model.folder).logits(runtime_rows(rows)))
-    assert asked_twice == [answers.ROWS_ASKED_TWICE]
+    assert asked_twice == [answers.COMPARED_ROWS]
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def test_text_of_which_the_teacher_is_far_less_sure_is_warned_about(choose: Choo
 
     choose([[0.0, 0.1]] * 10, reporter=notes)
 
-    assert any("far less sure" in line for line in notes.lines)
+    assert any("far less confident" in line for line in notes.lines)
 
 
 def test_the_fingerprint_is_of_the_choice_and_not_of_what_was_counted(choose: Choose) -> None:

@@ -62,7 +62,7 @@ def test_the_head_says_who_was_asked_and_what_was_in_the_store() -> None:
     text = printed_labels(train=TRAIN)
 
     assert "tiny[bert], fingerprint abc123" in text
-    assert "1,100 of 1,200 rows, 900 different texts" in text
+    assert "1,100 of 1,200 rows, 900 distinct texts" in text
     assert "450 texts at 2,346 rows/s; hit rate of the store 50.0%" in text
     assert "/runs/.label-store: 1.2 MB of this teacher in 3 shards" in text
 
@@ -91,21 +91,21 @@ def test_sound_labels_are_called_so() -> None:
     assert "256 rows, 100.00% with the same label" in text
     assert "0.0002 at most" in text
     assert "allowed: 0.001" in text
-    assert "The labels are what the teacher says." in text
+    assert "The labels are what the teacher answers now." in text
 
 
 @pytest.mark.parametrize("fault", [{"largest_difference": 0.5}, {"silent": 4, "agreement": 0.98}])
 def test_labels_that_are_not_sound_are_called_so_and_what_to_do_is_said(fault: dict[str, object]) -> None:
     text = printed_verification(replace(SOUND, **fault))  # type: ignore[arg-type]  # one fact of any type
 
-    assert "not what the teacher says" in text
+    assert "not what the teacher answers now" in text
     assert "run the recipe again" in text
 
 
 def test_a_damaged_shard_is_no_fault_of_labels_that_are_right() -> None:
     text = printed_verification(replace(SOUND, damaged=["/store/a/shard.arrow"]))
 
-    assert "are what the teacher says. Remove the damaged shards" in text
+    assert "are what the teacher answers now. Remove the damaged shards" in text
 
 
 def test_damaged_shards_are_named() -> None:

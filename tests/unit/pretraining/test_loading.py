@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from limbeck.errors import CheckpointDamaged
-from limbeck.pretraining.loading import Guesser, PretrainingImpossible, load_guesser
+from limbeck.pretraining.loading import MaskedLM, PretrainingImpossible, load_masked_lm
 
 # DeBERTa's own module compiles a function in a way that torch is about to give up.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
@@ -18,21 +18,21 @@ FAMILIES = ["bert", "roberta", "albert", "electra", "distilbert", "mpnet", "debe
 SaveEncoder = Callable[..., Path]
 
 
-def load(folder: Path, *, max_length: int = 32) -> Guesser:
-    return load_guesser(folder, name="my-encoder", max_length=max_length)
+def load(folder: Path, *, max_length: int = 32) -> MaskedLM:
+    return load_masked_lm(folder, name="my-encoder", max_length=max_length)
 
 
-def is_tied(guesser: Guesser) -> bool:
-    model = guesser.model
+def is_tied(masked_lm: MaskedLM) -> bool:
+    model = masked_lm.model
     return model.get_output_embeddings().weight is model.get_input_embeddings().weight
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_body_without_a_head_gets_one_that_shares_its_word_vectors(save_encoder: SaveEncoder, family: str) -> None:
-    guesser = load(save_encoder(family))
+    masked_lm = load(save_encoder(family))
 
-    assert guesser.has_fresh_head
-    assert is_tied(guesser)
+    assert masked_lm.has_new_head
+    assert is_tied(masked_lm)
 
 
 def test_a_fresh_head_shares_the_word_vectors_even_where_the_config_would_not(save_encoder: SaveEncoder) -> None:
@@ -42,12 +42,12 @@ def test_a_fresh_head_shares_the_word_vectors_even_where_the_config_would_not(sa
 def test_a_trained_head_of_its_own_stays_its_own(save_encoder: SaveEncoder) -> None:
     folder = save_encoder("bert", origin="head", tie_word_embeddings=False)
 
-    guesser = load(folder)
+    masked_lm = load(folder)
 
     kept = load_file(folder / "model.safetensors")["cls.predictions.decoder.weight"]
-    assert not guesser.has_fresh_head
-    assert not is_tied(guesser)
-    assert torch.equal(guesser.model.cls.predictions.decoder.weight, kept)
+    assert not masked_lm.has_new_head
+    assert not is_tied(masked_lm)
+    assert torch.equal(masked_lm.model.cls.predictions.decoder.weight, kept)
 
 
 def test_no_more_is_read_than_the_model_has_positions_for(save_encoder: SaveEncoder) -> None:
@@ -75,12 +75,12 @@ def test_what_a_classifier_has_besides_is_saved_as_it_was(
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_saved_can_guess_again(save_encoder: SaveEncoder, family: str, tmp_path: Path) -> None:
-    guesser = load(save_encoder(family))
+    masked_lm = load(save_encoder(family))
 
-    guesser.save(tmp_path / "saved")
+    masked_lm.save(tmp_path / "saved")
 
     again = load(tmp_path / "saved")
-    assert not again.has_fresh_head
+    assert not again.has_new_head
     assert is_tied(again)
 
 
@@ -119,5 +119,5 @@ def test_a_body_of_another_shape_is_refused(save_encoder: SaveEncoder) -> None:
     name = next(name for name in weights if "position_embeddings" in name)
     save_file({**weights, name: torch.zeros(3, 16)}, path, metadata={"format": "pt"})
 
-    with pytest.raises(CheckpointDamaged, match="another shape than its config"):
+    with pytest.raises(CheckpointDamaged, match="another shape than in its config"):
         load(path.parent)

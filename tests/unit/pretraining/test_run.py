@@ -94,7 +94,7 @@ def test_the_guesses_get_better_and_the_history_says_so(go: Pretrain, texts: lis
     assert "loss" in history[1]
     assert not any(key.startswith("dev") for key in history[1])
     assert f"loss was {losses[0]:.3f} before and is {losses[-1]:.3f} after" in notes.lines[-1]
-    assert "started fresh" in notes.lines[-1]
+    assert "a new one was initialised" in notes.lines[-1]
 
 
 def test_the_seed_decides(go: Pretrain, texts: list[str]) -> None:
@@ -164,7 +164,7 @@ def test_only_so_many_texts_are_read(go: Pretrain, texts: list[str]) -> None:
 
 
 def test_texts_of_which_the_tokenizer_knows_nothing_are_refused(go: Pretrain) -> None:
-    with pytest.raises(PretrainingImpossible, match=r"of 2 texts, 0 have a word that its tokenizer knows"):
+    with pytest.raises(PretrainingImpossible, match=r"of 2 texts, 0 have a word in its vocabulary"):
         go(["电影", "夜"])
 
 

@@ -128,11 +128,11 @@ def without_a_graph(model: ModelProto) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (packed, "numbers of a constant do not stand in it as plain bytes"),
-        (elsewhere, "do not stand in it as plain bytes"),
-        (of_strange_numbers, "'floats' is of type 16"),
-        (of_another_size, "'floats' is no array"),
-        (of_any_size, "'floats' is no array"),
+        (packed, "values of a constant are not stored in it as raw bytes"),
+        (elsewhere, "are not stored in it as raw bytes"),
+        (of_strange_numbers, "'floats' is of the unsupported type 16"),
+        (of_another_size, "'floats' is not an array"),
+        (of_any_size, "'floats' is not an array"),
         (sparse, "sparse"),
         (with_a_function, "functions of its own"),
         (with_a_branch, "attribute 'then_branch'"),

@@ -33,7 +33,7 @@ def test_a_lone_thing_instead_of_a_list_is_refused(rows: Any) -> None:
     ("pair", "advice"), [(False, "predict(table['text'])"), (True, "predict(zip(table['text'], table['other']))")]
 )
 def test_a_whole_table_is_refused_because_its_rows_would_be_column_names(pair: bool, advice: str) -> None:
-    with pytest.raises(NothingToPredict, match="not a whole DataFrame") as refusal:
+    with pytest.raises(NothingToPredict, match="a list of rows, not a DataFrame") as refusal:
         refuse_no_list(DataFrame(), pair=pair)
 
     assert advice in str(refusal.value)

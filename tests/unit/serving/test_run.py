@@ -20,7 +20,7 @@ from limbeck.cli import app
 from limbeck.runtime import engine
 from limbeck.runtime.classifier import load
 from limbeck.runtime.native_engine import NativeImpossible
-from limbeck.serving.run import AddressUnusable, PortTaken, _say_where, listening
+from limbeck.serving.run import AddressUnusable, PortTaken, _print_address, listening
 
 PATIENCE = 60  # seconds, where a failing test would otherwise wait for ever
 
@@ -78,7 +78,7 @@ def test_the_model_and_its_classes_are_named_as_they_are(model_folder: Path) -> 
     facts = replace(load(model_folder).facts, name="[red]x", labels=["[b]", "[/]", ":x:"])
     file = io.StringIO()
 
-    _say_where(Console(file=file, width=200), facts, size_mb=1.0, host="127.0.0.1", port=80)
+    _print_address(Console(file=file, width=200), facts, size_mb=1.0, host="127.0.0.1", port=80)
 
     assert file.getvalue().startswith(f"Serving [red]x ({facts.precision}, 1.0 MB): [b], [/], :x:\n")
 

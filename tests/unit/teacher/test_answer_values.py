@@ -21,7 +21,7 @@ def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
 
 
 def verdict(*, told: Meaning | None = None, multi_label: bool = False) -> AnswerScale:
-    return AnswerScale(path=Path("said.csv"), names=["p_no", "p_yes"], told=told, multi_label=multi_label)
+    return AnswerScale(path=Path("said.csv"), names=["p_no", "p_yes"], declared=told, multi_label=multi_label)
 
 
 def test_hand_worked_value() -> None:
@@ -90,8 +90,8 @@ def test_a_few_rows_that_are_no_probabilities_among_many_that_are_are_mistakes()
 @pytest.mark.parametrize(
     ("row", "column", "reason"),
     [
-        ((-0.25, 1.25), "p_no", "no probability"),
-        ((0.0, 100.0), "p_yes", "no probability"),
+        ((-0.25, 1.25), "p_no", "not a probability"),
+        ((0.0, 100.0), "p_yes", "not a probability"),
         ((0.3, 0.3), "p_no, p_yes", r"the probabilities sum to 0\.6 and not to 1"),
         ((0.0, 0.0), "p_no, p_yes", "the probabilities sum to 0 and not to 1"),
     ],
@@ -109,7 +109,7 @@ def test_with_several_labels_rows_need_not_sum_to_one_but_lie_between_zero_and_o
     judge = verdict(told="probabilities", multi_label=True)
     judge.add([2], numbers((0.75, 0.75)))
 
-    with pytest.raises(AnswerMalformed, match="row 3, p_yes: no probability"):
+    with pytest.raises(AnswerMalformed, match="row 3, p_yes: not a probability"):
         judge.add([3], numbers((0.75, 1.5)))
 
 
@@ -126,7 +126,7 @@ def test_percentages_are_refused_and_not_taken_for_logits() -> None:
     judge.add(range(2, 32), numbers(*[(17.4, 82.6), (0.6, 99.0), (100, 0)] * 10))
     judge.add([40], numbers((3, 4)))
 
-    with pytest.raises(AnswerMalformed, match="row 2, p_no: no probability: 30 of 31 rows sum to about 100") as raised:
+    with pytest.raises(AnswerMalformed, match="not a probability: 30 of 31 rows sum to about 100") as raised:
         _ = judge.meaning
 
     assert "divide percentages by 100" in str(raised.value)

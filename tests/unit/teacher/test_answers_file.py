@@ -252,7 +252,7 @@ def test_numbers_between_zero_and_one_that_become_logits_are_warned_about(read: 
 
     read(write_csv(tmp_path / "said.csv", rows), reporter=notes)
 
-    assert "taken for logits, although all numbers lie between 0 and 1" in notes.lines[-1]
+    assert "taken as logits, although all numbers lie between 0 and 1" in notes.lines[-1]
 
 
 def test_several_labels_a_row_have_a_logit_of_their_own_each(read: Read, tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_a_text_said_twice_is_kept_once_or_as_the_mean_of_its_logits(read: Read,
     teacher = read(write_csv(tmp_path / "said.csv", rows), reporter=notes)
 
     assert asked(teacher, ["torn", "same", "once"]).tolist() == [[0, 2], [-3, 3], [-1, 2]]
-    assert "6 rows of logits read, 3 different texts" in notes.lines[0]
+    assert "6 rows of logits read, 3 distinct texts" in notes.lines[0]
     assert "1 texts have several answers" in notes.lines[2]
 
 
@@ -346,8 +346,8 @@ def test_the_facts_are_those_of_the_dev_rows_that_the_file_covers(read: Read, tm
     assert facts.dev_skill == pytest.approx(0.4)  # (2/3 - 4/9) / (1 - 4/9)
     assert (facts.parameters, facts.max_length, facts.precision) == (None, None, None)
     assert notes.lines == [
-        "  teacher said.csv: 3 rows of probabilities read, 3 different texts; columns negative, positive",
-        "  it covers 3 of 5 train rows, 3 of 4 dev rows; 66.7% right on dev",
+        "  teacher said.csv: 3 rows of probabilities read, 3 distinct texts; columns negative, positive",
+        "  it covers 3 of 5 train rows, 3 of 4 dev rows; 66.7% correct on dev",
     ]
 
 
@@ -366,7 +366,7 @@ def test_a_file_that_covers_nothing_of_dev_is_not_judged(read: Read, tmp_path: P
     facts = read(write_csv(tmp_path / "said.csv", rows), name="gpt[4]", reporter=notes).facts
 
     assert (facts.name, facts.dev_accuracy, facts.dev_skill, facts.dev_rows) == ("gpt[4]", None, None, 0)
-    assert "1 of 3 train rows, 0 of 2 dev rows; how good it is on dev is not known" in notes.lines[1]
+    assert "1 of 3 train rows, 0 of 2 dev rows; its accuracy on dev is unknown" in notes.lines[1]
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
@@ -386,12 +386,12 @@ def test_what_limbeck_predict_writes_can_be_a_teacher(read: Read, tmp_path: Path
     ("cell", "reason", "found"),
     [
         ("", "empty", "''"),
-        ("n/a", "no number", "'n/a'"),
-        ('"0,25"', "no number", "'0,25'"),
-        ("25%", "no number", "'25%'"),
-        ("nan", "no finite number", "'nan'"),
-        ("-inf", "no finite number", "'-inf'"),
-        ("1e300", "no finite number", "'1e300'"),
+        ("n/a", "not a number", "'n/a'"),
+        ('"0,25"', "not a number", "'0,25'"),
+        ("25%", "not a number", "'25%'"),
+        ("nan", "not a finite number", "'nan'"),
+        ("-inf", "not a finite number", "'-inf'"),
+        ("1e300", "not a finite number", "'1e300'"),
     ],
 )
 def test_a_cell_that_is_no_number_is_an_error_that_shows_it(

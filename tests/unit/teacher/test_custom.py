@@ -159,10 +159,10 @@ def test_it_is_judged_on_dev_and_described(prepare: Callable[..., TeacherFolder]
         ("fewer", r"shape \(1, 2\) for 2 texts"),
         ("wide", r"shape \(2, 3\) for 2 texts"),
         ("nan", "row 1 of 2 is not finite: nan, nan"),
-        ("logits", "row 0 of 2 does not hold probabilities: -3, 4"),
-        ("names", "returned list, which is no array of numbers: ValueError"),
+        ("logits", "row 0 of 2 is not a row of probabilities: -3, 4"),
+        ("names", "returned list, which is not an array of numbers: ValueError"),
         ("nothing", r"shape \(\) for 2 texts|NoneType"),
-        ("ragged", "returned list, which is no array of numbers: ValueError"),
+        ("ragged", "returned list, which is not an array of numbers: ValueError"),
     ],
 )
 def test_an_answer_that_is_not_one_is_refused_with_what_came_back_and_what_is_wanted(
@@ -192,7 +192,7 @@ def test_an_error_inside_it_is_told_by_its_first_line(own: Any, prepare: Callabl
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("not_a_function", "returned int, which is no function"), ("failing", "FileNotFoundError: no model.joblib here")],
+    [("not_a_function", "int, which is not a function"), ("failing", "FileNotFoundError: no model.joblib here")],
 )
 def test_one_that_cannot_be_built_is_refused(name: str, reason: str, prepare: Callable[..., TeacherFolder]) -> None:
     with pytest.raises(CustomTeacherUnusable, match=reason):

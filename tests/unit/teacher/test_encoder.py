@@ -182,8 +182,8 @@ def test_the_bar_moves_by_the_rows_that_are_done(encoder: Encoder) -> None:
 
 @pytest.fixture
 def reads_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where the model is on a device of its own; two rows are read at a time."""
-    monkeypatch.setattr(Encoder, "_is_apart", True)
+    """As if the model were on a GPU; two rows are read at a time."""
+    monkeypatch.setattr(Encoder, "_is_on_gpu", True)
     monkeypatch.setattr(module, "ROWS_AHEAD", 2)
 
 

@@ -57,7 +57,7 @@ def test_another_order_is_called_a_permutation_and_both_lists_are_shown() -> Non
         "  0  positive       0  negative\n"
         "  1  negative       1  neutral\n"
         "  2  neutral        2  positive\n"
-        "Put this line into [teacher], if this is what they mean: "
+        "Put this line into [teacher], if this is correct: "
         'label_names = { "positive" = "positive", "negative" = "negative", "neutral" = "neutral" }'
     )
 
@@ -67,7 +67,7 @@ def test_another_order_is_called_a_permutation_and_both_lists_are_shown() -> Non
     [
         (["Negative", "NEUTRAL", "positive"], "the same names in another spelling"),
         (["POSITIVE", "NEGATIVE", "NEUTRAL"], "another spelling and another order (a permutation)"),
-        (["LABEL_0", "LABEL_1", "LABEL_2"], "its names do not say what they stand for"),
+        (["LABEL_0", "LABEL_1", "LABEL_2"], "its names do not say what they mean"),
         (["anger", "joy", "fear"], "other names"),
         (["negative", "positive"], "it has 2, the corpus has 3"),
     ],
@@ -95,7 +95,7 @@ def test_no_class_is_guessed_twice() -> None:
 
 @pytest.mark.parametrize("theirs", [["POSITIVE", "NEGATIVE", "NEUTRAL"], ["positive", "negative", "neutral"]])
 def test_the_line_of_the_message_can_be_put_into_a_recipe_as_it_is(theirs: list[str]) -> None:
-    line = str(refused(theirs)).partition("mean: ")[2]
+    line = str(refused(theirs)).partition("correct: ")[2]
 
     label_names = tomllib.loads(line)["label_names"]
 
@@ -103,22 +103,22 @@ def test_the_line_of_the_message_can_be_put_into_a_recipe_as_it_is(theirs: list[
 
 
 def test_names_with_quotes_and_of_other_scripts_are_written_as_toml_too() -> None:
-    line = str(refused(['so "so"', "积极", "C"], ['so "So"', "积极的", "c"])).partition("mean: ")[2]
+    line = str(refused(['so "so"', "积极", "C"], ['so "So"', "积极的", "c"])).partition("correct: ")[2]
 
     assert tomllib.loads(line)["label_names"] == {'so "so"': 'so "So"', "积极": "积极的", "C": "c"}
 
 
 def test_an_open_guess_asks_for_a_class_and_another_number_of_classes_for_fine_tuning() -> None:
-    assert "with a class of the corpus for each ?" in str(refused(["LABEL_0", "LABEL_1", "LABEL_2"]))
+    assert "with a class of the corpus in place of each ?" in str(refused(["LABEL_0", "LABEL_1", "LABEL_2"]))
     assert 'teacher.train = "all"' in str(refused(["negative", "positive"])).splitlines()[-1]
 
 
 @pytest.mark.parametrize(
     ("label_names", "problem"),
     [
-        ({"A": "negative", "B": "neutral"}, "'C' of the checkpoint is left out"),
+        ({"A": "negative", "B": "neutral"}, "'C' of the checkpoint is missing"),
         ({"A": "negative", "B": "neutral", "C": "neutral"}, "'neutral' of the corpus is given twice"),
-        ({"A": "negative", "B": "neutral", "C": "neutral"}, "'positive' of the corpus is left out"),
+        ({"A": "negative", "B": "neutral", "C": "neutral"}, "'positive' of the corpus is missing"),
         ({"A": "negative", "B": "neutral", "C": "postive"}, "no 'postive' (did you mean 'positive'?)"),
         ({"A": "negative", "B": "neutral", "C": "positive", "D": "positive"}, "the checkpoint has no 'D'"),
     ],

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from limbeck.cli import app
 from limbeck.errors import CheckpointDamaged, PathUnusable
-from limbeck.pretraining.loading import load_guesser
+from limbeck.pretraining.loading import load_masked_lm
 from limbeck.teacher import import_tf as import_tf_file
 from limbeck.teacher.import_tf import ClassNamesUnfit, import_tf
 from limbeck.teacher.loading import load_encoder
@@ -164,7 +164,7 @@ def test_a_raw_checkpoint_gives_the_same_states_and_heads_without_a_use_are_left
         assert np.abs(found.last_hidden_state[0].numpy() - expected).max() < 1e-5
         assert np.abs(found.hidden_states[-1][0].numpy() - expected).max() < 1e-5
         assert np.abs(found.pooler_output[0].numpy() - reference.pooled(expected)).max() < 1e-5
-    assert "left out: 2 variables of the pre-training heads" in "\n".join(imported.notes)
+    assert "dropped: 2 variables of the pre-training heads" in "\n".join(imported.notes)
     assert ("ALBERT" in imported.summary) == (config is FACTORISED)
 
 
@@ -189,7 +189,7 @@ def test_masked_words_are_guessed_as_before(
     assert not loading["missing_keys"]
     assert imported.summary.endswith("0.0M parameters, a head for masked words")
     assert not any(note.startswith("left out") for note in imported.notes)
-    assert load_guesser(tmp_path / "hf", name="hf", max_length=8).has_fresh_head is False
+    assert load_masked_lm(tmp_path / "hf", name="hf", max_length=8).has_new_head is False
 
 
 @pytest.mark.parametrize("config", [CONFIG, FACTORISED], ids=["plain", "factorised"])
@@ -209,7 +209,7 @@ def test_a_raw_checkpoint_becomes_a_teacher_that_misses_only_what_was_not_there(
     )
     assert encoder.max_length == 16
     assert encoder.logits(TEXTS, None).shape == (3, 2)
-    assert ("it has no pooler: fine-tuning starts a fresh one" in imported.notes) != pooled
+    assert ("it has no pooler: fine-tuning initialises a new one" in imported.notes) != pooled
 
 
 def test_the_folder_of_one_checkpoint_is_enough_and_folders_around_the_new_one_are_made(
@@ -251,7 +251,7 @@ def test_a_file_that_is_not_beside_the_checkpoint_is_named(write: Write, tmp_pat
     prefix = write(variables_of(CONFIG), CONFIG)
     (prefix.parent / name).rename(prefix.parent / f"other_{name}")
 
-    with pytest.raises(CheckpointIncomplete, match=f"no '{name}' beside") as caught:
+    with pytest.raises(CheckpointIncomplete, match=f"no '{name}' next to") as caught:
         import_tf(prefix, tmp_path / "hf")
 
     assert f"other_{name}" in str(caught.value)
@@ -261,7 +261,7 @@ def test_a_file_that_is_not_beside_the_checkpoint_is_named(write: Write, tmp_pat
     ("classes", "labels", "told"),
     [
         (2, ["bad", "good", "mixed"], "output_weights has 2 classes"),
-        (2, ["bad", "bad"], "stands there twice"),
+        (2, ["bad", "bad"], "appears twice"),
         (2, ["bad", ""], "a name is empty"),
         (0, ["bad", "good"], "has no classifier"),
     ],
@@ -300,7 +300,7 @@ def test_a_folder_that_holds_something_is_left_alone_and_an_empty_one_is_filled(
     (tmp_path / "empty").mkdir()
 
     import_tf(prefix, tmp_path / "empty")
-    with pytest.raises(PathUnusable, match="already there and not empty"):
+    with pytest.raises(PathUnusable, match="already exists and is not empty"):
         import_tf(prefix, tmp_path / "full")
     with pytest.raises(PathUnusable, match="it is a file"):
         import_tf(prefix, tmp_path / "full" / "mine.txt")
@@ -342,7 +342,7 @@ def test_the_command_says_what_it_wrote_and_tensorflow_says_nothing(write: Write
     assert first == "Wrote hf: BERT, 2 layers × 12, 14 tokens, 0.0M parameters, 2 classes"
     assert notes == [
         "  case is kept, as asked",
-        '  hidden_act "gelu" is taken by erf; if your code approximates it by tanh, write "gelu_tanh" there',
+        '  hidden_act "gelu" is computed with erf; if your code approximates it with tanh, write "gelu_tanh" there',
         "  its classes are called LABEL_0 … LABEL_1; name them with --labels",
     ]
 

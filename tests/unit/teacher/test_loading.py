@@ -105,7 +105,7 @@ def test_label_names_keep_a_head_that_is_fine_tuned_further(tiny_teacher_folder:
 
 
 def test_label_names_that_do_not_fit_are_refused_whatever_is_trained(tiny_teacher_folder: Path) -> None:
-    with pytest.raises(LabelNamesUnfit, match="'positive' of the checkpoint is left out"):
+    with pytest.raises(LabelNamesUnfit, match="'positive' of the checkpoint is missing"):
         load(tiny_teacher_folder, labels=["good", "bad"], label_names={"negative": "bad"})
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from limbeck.teacher.tokens import head_and_tail, kept_places, shared_room
+from limbeck.teacher.tokens import head_and_tail, kept_places, shared_length
 
 SPECIAL = None
 
@@ -77,6 +77,6 @@ def test_a_pair_keeps_as_many_tokens_of_each_text_as_tokenizers_keep_from_its_be
 
     theirs = tokenizer.encode(" ".join("a" * sizes[0]), " ".join("a" * sizes[1])).sequence_ids
 
-    ours = shared_room(*sizes, room=room)
+    ours = shared_length(*sizes, length=room)
     assert ours == (theirs.count(0), theirs.count(1))
     assert room < 2 or all(kept > 0 for kept, size in zip(ours, sizes, strict=True) if size)

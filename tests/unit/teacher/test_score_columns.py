@@ -188,12 +188,12 @@ def test_a_file_without_rows_is_an_error(tmp_path: Path, lines: list[str]) -> No
     ("cell", "reason", "shown"),
     [
         ("", "empty", "''"),
-        ("n/a", "no number", "'n/a'"),
-        ('"0,25"', "no number", "'0,25'"),
-        ("25%", "no number", "'25%'"),
-        ("nan", "no finite number", "'nan'"),
-        ("-inf", "no finite number", "'-inf'"),
-        ("1e300", "no finite number", "'1e300'"),
+        ("n/a", "not a number", "'n/a'"),
+        ('"0,25"', "not a number", "'0,25'"),
+        ("25%", "not a number", "'25%'"),
+        ("nan", "not a finite number", "'nan'"),
+        ("-inf", "not a finite number", "'-inf'"),
+        ("1e300", "not a finite number", "'1e300'"),
     ],
 )
 def test_a_cell_that_is_no_number_is_an_error_that_shows_it(tmp_path: Path, cell: str, reason: str, shown: str) -> None:
@@ -209,11 +209,11 @@ def test_a_cell_that_is_no_number_is_an_error_that_shows_it(tmp_path: Path, cell
     ("second", "column", "reason"),
     [
         ({"probabilities": {"negative": 0.5, "positive": None}}, "probabilities.positive", "empty"),
-        ({"probabilities": {"negative": 0.5, "positive": [1]}}, "probabilities.positive", "no number"),
-        ({"probabilities": {"negative": 0.5, "positive": 10**400}}, "probabilities.positive", "no number"),
+        ({"probabilities": {"negative": 0.5, "positive": [1]}}, "probabilities.positive", "not a number"),
+        ({"probabilities": {"negative": 0.5, "positive": 10**400}}, "probabilities.positive", "not a number"),
         ({"probabilities": {"negative": 0.5}}, "probabilities.positive", "missing"),
-        ({"probabilities": [0.5, 0.5]}, "probabilities.negative", "no object"),
-        ({"probabilities": None}, "probabilities.negative", "no object"),
+        ({"probabilities": [0.5, 0.5]}, "probabilities.negative", "not an object"),
+        ({"probabilities": None}, "probabilities.negative", "not an object"),
         ({}, "probabilities.negative", "missing"),
     ],
 )

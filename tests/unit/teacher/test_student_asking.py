@@ -133,7 +133,7 @@ def test_a_weight_that_is_missing_is_not_drawn_at_random(tmp_path: Path, student
     weights = load_file(folder / "model.safetensors")
     save_file({name: weights[name] for name in weights if "classifier" not in name}, folder / "model.safetensors")
 
-    with pytest.raises(CheckpointDamaged, match=r"classifier\.(.|\n)*Train the student anew"):
+    with pytest.raises(CheckpointDamaged, match=r"classifier\.(.|\n)*Train the student again"):
         open_student(folder, labels=LABELS)
 
 

@@ -97,7 +97,7 @@ def test_a_run_is_told_with_the_students_in_it(run: Path) -> None:
     with pytest.raises(ArtifactMissing) as raised:
         find_student(str(run))
 
-    assert "it holds several" in str(raised.value)
+    assert "it has several" in str(raised.value)
     assert str(run / "students" / "bilstm") + ", " + str(run / "students" / "bilstm-alone") in str(raised.value)
 
 
@@ -105,7 +105,7 @@ def test_a_run_is_told_with_the_students_in_it(run: Path) -> None:
     ("files", "reason", "advice"),
     [
         ({"notes.txt": ""}, "there is no student in it", "runs/NAME/students/bilstm/0"),
-        ({"config.json": '{"model_type": "bert"}'}, "it holds an encoder", 'checkpoint = "'),
+        ({"config.json": '{"model_type": "bert"}'}, "it is an encoder", 'checkpoint = "'),
         ({"manifest.json": '{"kind": "corpus"}'}, "it is a corpus", "runs/NAME/students/bilstm/0"),
         ({"manifest.json": "{"}, "there is no student in it", "runs/NAME/students/bilstm/0"),
     ],

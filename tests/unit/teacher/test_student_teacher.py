@@ -122,8 +122,8 @@ def test_the_same_student_asked_in_another_order_of_classes_shares_no_labels(
 @pytest.mark.parametrize(
     ("made", "pairs", "told"),
     [
-        ({"pair": True}, False, "it reads two texts in a row; the corpus has one text"),
-        ({}, True, "it reads one text in a row; the corpus has two texts"),
+        ({"pair": True}, False, "it reads two texts per row; the corpus has one text"),
+        ({}, True, "it reads one text per row; the corpus has two texts"),
         ({"multi_label": True}, False, "it gives a row any number of labels; in the corpus a row has one label"),
         ({"labels": ["negative", "neutral", "good"]}, False, "2  good        2  positive"),
         ({"labels": ["negative", "neutral"]}, False, "it knows 2 classes, the corpus has 3"),

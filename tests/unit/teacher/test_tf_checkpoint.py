@@ -31,7 +31,7 @@ def test_the_current_folder_can_be_named(folder: Path, monkeypatch: pytest.Monke
 def test_of_several_checkpoints_one_has_to_be_named(folder: Path) -> None:
     (folder / "model.ckpt-90.index").touch()
 
-    with pytest.raises(TensorFlowCheckpointNotFound, match="the folder holds 2") as caught:
+    with pytest.raises(TensorFlowCheckpointNotFound, match="the folder has 2") as caught:
         find_tf_checkpoint(folder)
 
     assert caught.value.checkpoints == (str(folder / "model.ckpt-60"), str(folder / "model.ckpt-90"))
@@ -39,12 +39,12 @@ def test_of_several_checkpoints_one_has_to_be_named(folder: Path) -> None:
 
 
 def test_a_name_that_is_nearly_right_is_corrected(folder: Path) -> None:
-    with pytest.raises(TensorFlowCheckpointNotFound, match=r"it is not there \(did you mean '.*model.ckpt-60'\?\)"):
+    with pytest.raises(TensorFlowCheckpointNotFound, match=r"it does not exist \(did you mean '.*model.ckpt-60'\?\)"):
         find_tf_checkpoint(folder / "model.ckpt-61")
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [(".", "the folder holds none"), ("missing/model.ckpt", "it is not there")]
+    ("name", "reason"), [(".", "the folder has none"), ("missing/model.ckpt", "it does not exist")]
 )
 def test_where_there_is_none_that_is_said(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(TensorFlowCheckpointNotFound, match=reason) as caught:

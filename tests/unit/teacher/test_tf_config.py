@@ -41,7 +41,7 @@ def test_keys_that_do_not_change_what_is_computed_are_not_looked_at(tmp_path: Pa
             ["hidden_size: should be", "num_attention_heads: should be", "hidden_act: should be"],
         ),
         (json.dumps({key: GOOD[key] for key in GOOD if key != "vocab_size"}), ["vocab_size: missing"]),
-        (json.dumps({**GOOD, "num_attention_heads": 5}), ["hidden_size = 12 cannot be shared out among"]),
+        (json.dumps({**GOOD, "num_attention_heads": 5}), ["hidden_size = 12 cannot be divided among"]),
     ],
 )
 def test_every_problem_is_told_with_the_file(tmp_path: Path, text: str, problems: list[str]) -> None:

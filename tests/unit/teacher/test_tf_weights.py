@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from limbeck.teacher.tf_config import TensorFlowBertConfig
-from limbeck.teacher.tf_weights import CheckpointUnfit, TensorFlowCheckpoint, TfNetwork, lay_out
+from limbeck.teacher.tf_weights import CheckpointUnfit, TensorFlowCheckpoint, TfNetwork, network_of
 
 CONFIG = {
     "vocab_size": 14,
@@ -48,14 +48,19 @@ CLASSIFIER: dict[str, tuple[int, ...]] = {"output_weights": (3, 12), "output_bia
 
 def laid_out(shapes: dict[str, tuple[int, ...]], **changes: Any) -> TfNetwork:
     checkpoint = TensorFlowCheckpoint(prefix=Path("bert_model.ckpt"), shapes=shapes, reader=None)
-    return lay_out(checkpoint, TensorFlowBertConfig.model_validate({**CONFIG, **changes}))
+    return network_of(checkpoint, TensorFlowBertConfig.model_validate({**CONFIG, **changes}))
 
 
 def test_a_plain_bert_is_taken_variable_by_variable() -> None:
     network = laid_out(SHAPES)
 
     assert {weight.variable for weight in network.weights} == set(SHAPES)
-    assert (network.factorised, network.pooled, network.class_count, network.guesses) == (False, True, None, False)
+    assert (network.factorised, network.pooled, network.class_count, network.predicts_masked) == (
+        False,
+        True,
+        None,
+        False,
+    )
 
 
 def test_a_classifier_is_counted_by_the_rows_of_its_weights() -> None:
@@ -72,7 +77,7 @@ def test_what_only_training_needs_is_no_part_of_the_network() -> None:
     network = laid_out({**SHAPES, **slots, **heads, "global_step": (), "beta1_power": ()})
 
     assert {weight.variable for weight in network.weights} == set(SHAPES)
-    assert network.left_out == tuple(heads)
+    assert network.dropped == tuple(heads)
 
 
 HEAD: dict[str, tuple[int, ...]] = {
@@ -92,13 +97,13 @@ def test_the_head_for_masked_words_stays_with_a_raw_checkpoint() -> None:
     network = laid_out({**SHAPES, **HEAD, **NEXT_SENTENCE})
 
     assert {weight.variable for weight in network.weights} == {*SHAPES, *HEAD}
-    assert (network.guesses, network.left_out) == (True, tuple(NEXT_SENTENCE))
+    assert (network.predicts_masked, network.dropped) == (True, tuple(NEXT_SENTENCE))
 
 
 def test_beside_a_classifier_it_is_left_out() -> None:
     network = laid_out({**SHAPES, **CLASSIFIER, **HEAD})
 
-    assert (network.guesses, network.class_count, network.left_out) == (False, 3, tuple(HEAD))
+    assert (network.predicts_masked, network.class_count, network.dropped) == (False, 3, tuple(HEAD))
 
 
 def test_a_head_of_another_width_is_refused() -> None:

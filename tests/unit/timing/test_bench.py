@@ -11,7 +11,7 @@ import pytest
 from limbeck.errors import ArtifactMissing, DependencyMissing
 from limbeck.progress import SilentReporter
 from limbeck.timing import bench as bench_module
-from limbeck.timing.bench import MOST_SECONDS_PER_CALL, ModelsNotAlike, bench, bench_plans, compared, line_up
+from limbeck.timing.bench import MOST_SECONDS_PER_CALL, ModelsNotAlike, bench, bench_plans, compared, subjects_of
 from limbeck.timing.protocol import Case, Subject, TimedModel, Timing
 from limbeck.timing.texts import TextFile
 
@@ -137,7 +137,7 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_model_folder_is_one_model(model: Path) -> None:
-    (found,) = line_up([model], teacher=None, engine="auto", reporter=SILENT)
+    (found,) = subjects_of([model], teacher=None, engine="auto", reporter=SILENT)
 
     assert (found.name, found.kind, found.engine, found.is_teacher) == ("small", "model", "auto", False)
     assert (found.language, found.pair) == ("en", False)
@@ -145,7 +145,7 @@ def test_a_model_folder_is_one_model(model: Path) -> None:
 
 
 def test_a_run_is_its_teacher_and_all_its_models(run: Path) -> None:
-    found = line_up([run], teacher=None, engine="auto", reporter=SILENT)
+    found = subjects_of([run], teacher=None, engine="auto", reporter=SILENT)
 
     assert [(one.name, one.kind, one.is_teacher) for one in found] == [
         ("tiny", "teacher", True),
@@ -156,7 +156,7 @@ def test_a_run_is_its_teacher_and_all_its_models(run: Path) -> None:
 
 
 def test_a_teacher_that_is_given_takes_the_place_of_the_runs_own(run: Path, tiny_teacher_folder: Path) -> None:
-    found = line_up([run], teacher=tiny_teacher_folder, engine="auto", reporter=SILENT)
+    found = subjects_of([run], teacher=tiny_teacher_folder, engine="auto", reporter=SILENT)
 
     assert [one.kind for one in found] == ["teacher", "model", "model"]
     assert found[0].name == tiny_teacher_folder.name
@@ -165,13 +165,13 @@ def test_a_teacher_that_is_given_takes_the_place_of_the_runs_own(run: Path, tiny
 
 
 def test_an_exported_model_may_be_the_teacher(model: Path, run: Path) -> None:
-    found = line_up([run / "models" / "bilstm"], teacher=model, engine="auto", reporter=SILENT)
+    found = subjects_of([run / "models" / "bilstm"], teacher=model, engine="auto", reporter=SILENT)
 
     assert [(one.name, one.is_teacher) for one in found] == [("small", True), ("bilstm", False)]
 
 
 def test_the_same_folder_is_timed_once(run: Path) -> None:
-    found = line_up([run / "models" / "bilstm", run], teacher=None, engine="auto", reporter=SILENT)
+    found = subjects_of([run / "models" / "bilstm", run], teacher=None, engine="auto", reporter=SILENT)
 
     assert [one.name for one in found] == ["tiny", "bilstm", "bilstm-int8"]
 
@@ -179,21 +179,21 @@ def test_the_same_folder_is_timed_once(run: Path) -> None:
 def test_models_of_one_name_are_named_with_their_runs(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, tmp_path / "news")
 
-    found = line_up([run / "models" / "bilstm", tmp_path / "news" / "models" / "bilstm"], teacher=None, engine="auto",
-                    reporter=SILENT)  # fmt: skip
+    models = [run / "models" / "bilstm", tmp_path / "news" / "models" / "bilstm"]
+    found = subjects_of(models, teacher=None, engine="auto", reporter=SILENT)
 
     assert [one.name for one in found] == ["reviews/bilstm", "news/bilstm"]
 
 
 def test_the_engine_is_handed_on(model: Path) -> None:
-    (found,) = line_up([model], teacher=None, engine="onnx", reporter=SILENT)
+    (found,) = subjects_of([model], teacher=None, engine="onnx", reporter=SILENT)
 
     assert found.engine == "onnx"
     assert found.load_request(threads=1)["engine"] == "onnx"
 
 
 def test_with_all_engines_a_model_runs_at_least_on_the_one_that_is_always_there(model: Path) -> None:
-    found = line_up([model], teacher=None, engine="all", reporter=SILENT)
+    found = subjects_of([model], teacher=None, engine="all", reporter=SILENT)
 
     assert [one.engine for one in found] in (["onnx"], ["onnx", "native"])
     assert {one.name for one in found} == {"small"}
@@ -201,14 +201,14 @@ def test_with_all_engines_a_model_runs_at_least_on_the_one_that_is_always_there(
 
 def test_models_of_pairs_and_of_single_texts_are_not_timed_together(model: Path, pair_model: Path) -> None:
     with pytest.raises(ModelsNotAlike, match="single texts: small; pairs: of-pairs"):
-        line_up([model, pair_model], teacher=None, engine="auto", reporter=SILENT)
+        subjects_of([model, pair_model], teacher=None, engine="auto", reporter=SILENT)
 
 
 def test_a_run_without_models_is_refused_with_how_to_go_on(run: Path) -> None:
     shutil.rmtree(run / "models")
 
-    with pytest.raises(ArtifactMissing, match=r"it has no models yet\nGo on with: limbeck run"):
-        line_up([run], teacher=None, engine="auto", reporter=SILENT)
+    with pytest.raises(ArtifactMissing, match=r"it has no models yet\nContinue with: limbeck run"):
+        subjects_of([run], teacher=None, engine="auto", reporter=SILENT)
 
 
 def test_a_run_that_was_changed_and_not_finished_gets_a_note_that_its_models_are_older(run: Path, notes: Any) -> None:
@@ -221,16 +221,16 @@ def test_a_run_that_was_changed_and_not_finished_gets_a_note_that_its_models_are
         manifest = {"fingerprint": fingerprint, "key": {"section": {}, "inputs": inputs}}
         (run / place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
-    found = line_up([run], teacher=None, engine="auto", reporter=notes)
+    found = subjects_of([run], teacher=None, engine="auto", reporter=notes)
 
     assert [one.name for one in found] == ["tiny", "bilstm", "bilstm-int8"]
     (line,) = notes.lines
-    assert "reviews was changed and not finished: its models are those of before (bilstm is newer)" in line
+    assert "reviews was changed and not finished: its models are from before that (bilstm is newer)" in line
 
 
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_a_run_is_timed_without_its_teacher(run: Path, notes: Any) -> None:
-    found = line_up([run], teacher=None, engine="auto", reporter=notes)
+    found = subjects_of([run], teacher=None, engine="auto", reporter=notes)
 
     assert [one.kind for one in found] == ["model", "model"]
     assert notes.lines == [r"  reviews is timed without its teacher: 'torch' is missing, pip install 'limbeck\[train]'"]
@@ -239,7 +239,7 @@ def test_without_torch_a_run_is_timed_without_its_teacher(run: Path, notes: Any)
 @pytest.mark.usefixtures("without_torch")
 def test_without_torch_a_teacher_that_is_asked_for_is_refused(model: Path, tiny_teacher_folder: Path) -> None:
     with pytest.raises(DependencyMissing, match=r"--teacher needs the package 'torch'\nRun: pip install"):
-        line_up([model], teacher=tiny_teacher_folder, engine="auto", reporter=SILENT)
+        subjects_of([model], teacher=tiny_teacher_folder, engine="auto", reporter=SILENT)
 
 
 def test_a_teacher_that_is_a_file_of_answers_is_left_out_or_refused(run: Path, model: Path, notes: Any) -> None:
@@ -247,13 +247,13 @@ def test_a_teacher_that_is_a_file_of_answers_is_left_out_or_refused(run: Path, m
     facts = json.loads(card.read_text(encoding="utf-8"))
     card.write_text(json.dumps({**facts, "kind": "file"}), encoding="utf-8")
 
-    assert [one.kind for one in line_up([run], teacher=None, engine="auto", reporter=notes)] == ["model", "model"]
+    assert [one.kind for one in subjects_of([run], teacher=None, engine="auto", reporter=notes)] == ["model", "model"]
     assert "one of the kind 'file' cannot be run" in notes.lines[0]
     with pytest.raises(ArtifactMissing, match="of the kind 'file', which cannot be run"):
-        line_up([model], teacher=run / "teacher", engine="auto", reporter=SILENT)
+        subjects_of([model], teacher=run / "teacher", engine="auto", reporter=SILENT)
 
 
 @pytest.mark.parametrize(("name", "reason"), [("", "it has no config.json"), ("gone", "there is no such folder")])
 def test_a_folder_that_is_not_a_teacher_is_refused(model: Path, tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(ArtifactMissing, match=f"is not a teacher: {reason}"):
-        line_up([model], teacher=tmp_path / name, engine="auto", reporter=SILENT)
+        subjects_of([model], teacher=tmp_path / name, engine="auto", reporter=SILENT)

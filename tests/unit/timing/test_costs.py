@@ -24,6 +24,7 @@ from limbeck.timing.costs import (
     model_subject,
     rates,
     report_plans,
+    runnable,
     seconds,
     teacher_size,
     teacher_subject,
@@ -31,7 +32,6 @@ from limbeck.timing.costs import (
     throughput_cases,
     time_for_report,
     timed_rows,
-    weighable,
     with_speedups,
 )
 from limbeck.timing.protocol import Case, Subject, TimedModel, Timing
@@ -88,7 +88,7 @@ def test_a_student_of_another_run_has_a_size_and_can_be_timed(tmp_path: Path, we
 
     subject = teacher_subject(member)
 
-    assert weighable([member]) == [member]
+    assert runnable([member]) == [member]
     assert teacher_size([member]) == {"parameters": 100, "parameters_without_embeddings": 50, "size_mb": 0.002}
     assert (subject.kind, subject.folder, subject.max_length) == ("student", member.folder, 16)
     assert member.is_exported == (weights == "model.onnx")
@@ -97,8 +97,8 @@ def test_a_student_of_another_run_has_a_size_and_can_be_timed(tmp_path: Path, we
 def test_members_are_weighed_together_or_not_at_all(tmp_path: Path) -> None:
     one, other, file = encoder(tmp_path / "1", size=10), encoder(tmp_path / "2", size=10), answers_file(tmp_path / "3")
 
-    assert weighable([one, other]) == [one, other]
-    assert weighable([one, file]) == weighable([file]) == weighable([]) == []
+    assert runnable([one, other]) == [one, other]
+    assert runnable([one, file]) == runnable([file]) == runnable([]) == []
 
 
 def test_sizes_are_sums_over_the_weights_of_the_members(tmp_path: Path) -> None:

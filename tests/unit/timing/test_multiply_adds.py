@@ -17,7 +17,7 @@ from limbeck.export.graphs import graph_of, int8_of
 from limbeck.models.students import word_student
 from limbeck.models.twin_encoder import TwinEncoderConfig, TwinEncoderForSequenceClassification
 from limbeck.recipe.student import Bag, BiLstm, TextCnn, WordStudent
-from limbeck.timing.work import multiply_adds
+from limbeck.timing.row_cost import multiply_adds
 
 BERT = {"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
 BILSTM = {

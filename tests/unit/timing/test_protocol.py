@@ -104,11 +104,11 @@ def test_without_models_there_is_nothing_to_time() -> None:
     assert timed([], [ALONE], ["never started"], rounds=3) == []
 
 
-def test_a_model_that_cannot_be_run_is_an_error_with_the_last_words_of_its_process() -> None:
+def test_a_model_that_cannot_be_run_is_an_error_with_the_last_output_of_its_process() -> None:
     command = [sys.executable, "-c", "raise SystemExit('the weights are gone')"]
 
     with pytest.raises(
-        ModelNotTimed, match=r"times 'first' ended with status 1\n  its last words: the weights are gone"
+        ModelNotTimed, match=r"times 'first' ended with status 1\n  its last line of output: the weights are gone"
     ):
         timed([FIRST], [ALONE], command, rounds=1)
 

@@ -73,7 +73,7 @@ def test_pairs_reach_the_model_as_pairs() -> None:
 
 
 def test_nothing_is_timed_before_it_is_loaded() -> None:
-    with pytest.raises(ValueError, match="'turn' before anything was loaded"):
+    with pytest.raises(ValueError, match="'turn' was requested before 'load'"):
         replies_to({"do": "turn", **TURN, "rows": ["a"]})
 
 

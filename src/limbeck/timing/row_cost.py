@@ -1,4 +1,4 @@
-"""What one row of median length takes: its tokens, as each model cuts them, and the multiply-adds for them."""
+"""The cost of one row of median length: its tokens, as each model tokenises it, and the multiply-adds for them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ from limbeck.text.student_reader import TYPES, StudentReader
 MOST_ROWS = 1000  # evenly spread; the median of more is much the same
 UNKNOWN = {"multiply_adds": None, "median_tokens": None}
 
-Work = dict[str, int | None]
+RowCost = dict[str, int | None]
 
 
-def candidate_work(candidate: Candidate, rows: Rows) -> Work:
-    """Of an exported file, whose shape its student's config.json tells; unknown where there is none."""
+def candidate_row_cost(candidate: Candidate, rows: Rows) -> RowCost:
+    """Of an exported file, by its student's config.json; unknown if there is none."""
     config = next((_config(student.folder) for student in candidate.students.values()), None)
     if config is None:
         return dict(UNKNOWN)
@@ -32,10 +32,10 @@ def candidate_work(candidate: Candidate, rows: Rows) -> Work:
     return {"multiply_adds": products, "median_tokens": sum(tokens)}
 
 
-def teacher_work(members: Sequence[TeacherFolder], rows: Rows) -> Work:
-    """Of all members together, each with its own tokens; of the first one the tokens. Unknown if one is."""
-    each = [_member_work(member, rows) for member in members]
-    products = [work["multiply_adds"] for work in each if work["multiply_adds"] is not None]
+def teacher_row_cost(members: Sequence[TeacherFolder], rows: Rows) -> RowCost:
+    """Multiply-adds of all members together, each with its own tokens; tokens of the first one. Unknown if one is."""
+    each = [_member_row_cost(member, rows) for member in members]
+    products = [cost["multiply_adds"] for cost in each if cost["multiply_adds"] is not None]
     return {
         "multiply_adds": sum(products) if products and len(products) == len(each) else None,
         "median_tokens": each[0]["median_tokens"] if each else None,
@@ -43,7 +43,7 @@ def teacher_work(members: Sequence[TeacherFolder], rows: Rows) -> Work:
 
 
 def student_tokens(tokenizer: Path, rows: Rows, *, is_framed: bool, max_length: int) -> list[int]:
-    """The median number of tokens of each text that a student reads; between special tokens a pair is one text."""
+    """The median number of tokens of each text that a student reads; with special tokens a pair is one text."""
     sample = spread(rows, most=MOST_ROWS)
     reader = StudentReader.load(tokenizer, is_framed=is_framed, max_length=max_length)
     read = reader.read(sample.texts, sample.pairs)
@@ -63,11 +63,11 @@ def encoder_tokens(folder: Path, rows: Rows, *, max_length: int) -> list[int]:
 
 
 def spread(rows: Rows, *, most: int) -> Rows:
-    """At most so many rows, evenly spread: files are often sorted."""
+    """At most `most` rows, evenly spread: files are often sorted."""
     return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64))
 
 
-def _member_work(member: TeacherFolder, rows: Rows) -> Work:
+def _member_row_cost(member: TeacherFolder, rows: Rows) -> RowCost:
     config, facts = _config(member.folder), member.facts
     if config is None or facts.max_length is None:
         return dict(UNKNOWN)
@@ -84,7 +84,7 @@ def _member_work(member: TeacherFolder, rows: Rows) -> Work:
 
 
 def _config(folder: Path) -> dict[str, Any] | None:
-    """What stands in the config.json of a network; None where there is none, as beside an exported file."""
+    """The config.json of a network; None if there is none, as for an exported file."""
     path = folder / "config.json"
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
@@ -96,8 +96,8 @@ def _median(column: Sequence[Sequence[int]]) -> int:
 def multiply_adds(
     config: Mapping[str, Any], *, tokens: Sequence[int], classes: int, exported: bool = False
 ) -> int | None:
-    """Of one row whose texts have so many tokens, special ones too, by the config.json of its network; None where no
-    formula is known. Exported, a network may have less to do."""
+    """For one row whose texts have these numbers of tokens, special ones included, by the config.json of its network;
+    None if no formula is known. An exported network may need fewer."""
     from limbeck.models.multiply_adds import mean_encoder_multiply_adds, twin_multiply_adds
 
     model_type = config["model_type"]

@@ -12,7 +12,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from limbeck.pretraining.guessing import guessing_loss, logits_at
+from limbeck.pretraining.masked_lm import logits_at, masked_lm_loss
 from limbeck.pretraining.masking import Masked
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
@@ -58,6 +58,6 @@ class Places(nn.Module):
 def test_the_loss_is_the_mean_surprise_at_what_stood_there() -> None:
     two = Masked(ids=IDS, rows=np.array([0, 0]), columns=np.array([2, 4]), answers=np.array([11, 13]))
 
-    loss = guessing_loss(HalfSure(), INPUTS, two)
+    loss = masked_lm_loss(HalfSure(), INPUTS, two)
 
     assert float(loss) == pytest.approx(math.log(2))

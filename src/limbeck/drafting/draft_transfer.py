@@ -38,7 +38,7 @@ def transfer_lines(
         return [*LEVER, *_own_sentences(own)]
     lines = [
         "[transfer]",
-        'files = ["unlabelled.csv"]  # csv, tsv, jsonl, parquet, or .txt with a text a line; * may stand in a path',
+        'files = ["unlabelled.csv"]  # csv, tsv, jsonl, parquet, or .txt with one text per line; paths may contain *',
         'text = "text"  # the column (not needed for .txt)',
     ]
     if corpus.pair is not None:

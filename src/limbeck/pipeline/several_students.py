@@ -99,7 +99,7 @@ class _CombinedProgress:
         self._rows: dict[str, int] = {}
         self._finished = 0
 
-    def told(self, name: str, message: Mapping[str, Any]) -> None:
+    def received(self, name: str, message: Mapping[str, Any]) -> None:
         if "note" in message:
             self._run.reporter.note(message["note"], style=message["style"])
             return

@@ -153,7 +153,7 @@ class PredictionWriter:
     jsonl: the object that was there, with "label" and "probabilities" {class: probability}.
     lines: label, its probability and the text, with tabs between; the text comes last, tabs and all.
     Plain lines that become a table have the columns `text` and, for pairs, `pair`.
-    Where a row may have several labels, they stand in `label` with | between them, in jsonl as a list; the probability
+    If a row may have several labels, `label` holds them with | between them, in jsonl as a list; the probability
     in plain lines is that of the least probable one, or, where no label applies, that of the most probable.
     A column or key that is already called so is never overwritten: the new one is then `predicted_label` and so on.
     """

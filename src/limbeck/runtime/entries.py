@@ -28,7 +28,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Trained:
-    """What the recipe of the model's run says about its rows; None where it says nothing."""
+    """What the recipe of the model's run says about its rows; None where it does not say."""
 
     text: Column | None = None
     pair: Column | None = None
@@ -111,7 +111,7 @@ class InputRows:
         return self._table.columns if self._table.is_named and self.format != "jsonl" else ()
 
     def chunks(self, most: int) -> Iterator[Chunk]:
-        """At most so many rows at a time; fewer where the next one would have to be waited for."""
+        """At most this many rows at a time; fewer if the next one has not arrived yet."""
         if self._table.batches is not None:
             yield from self._parquet_chunks(self._table.batches(most))
             return

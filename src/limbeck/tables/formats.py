@@ -117,7 +117,7 @@ def known_format(path: Path, *, form: TableForm = DEFAULT) -> KnownFormat:
 def format_by_content(head: Callable[[int], str], *, is_table: bool) -> Literal["csv", "tsv", "jsonl", "lines"]:
     """By the first lines of a text file. What is not JSON is csv or tsv if `is_table`, else plain lines.
 
-    `head` gives so many lines. An array may be one line of any length, so none is asked for before that is known.
+    `head` gives the first lines. An array may be one line of any length, so none is asked for before that is known.
     """
     if JSON_ROWS.match(head(0)):
         return "jsonl"

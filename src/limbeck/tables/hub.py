@@ -13,7 +13,7 @@ COLLECTIONS = frozenset({"glue", "super_glue", "clue", "tweet_eval", "xglue", "x
 
 
 def candidates(name: str) -> list[tuple[str, str | None]]:
-    """The data set and configuration that a name may stand for, likeliest first.
+    """The data set and configuration that a name may mean, the likeliest first.
 
     "imdb" → imdb. "glue/sst2" → configuration sst2 of glue, since glue is a known collection. "user/reviews" →
     the data set user/reviews, then configuration reviews of user. "user/set/part" → configuration part.

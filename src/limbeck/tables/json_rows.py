@@ -137,7 +137,7 @@ class _ArrayText:
                 return False
 
     def _more(self, least: int) -> bool:
-        """Read so many characters or more, if there are any; what was taken is let go."""
+        """Read at least this many characters, if there are any; what was taken is dropped."""
         pieces, added = [self._text[self._at :]], 0
         while added < least and (block := next(self._blocks, None)) is not None:
             pieces.append(block)

@@ -111,7 +111,7 @@ class TextInput:
         self._fault: DataError | None = None
 
     def head(self, lines: int = FIRST_LINES) -> str:
-        """The first lines: so many or more where there are as many; of a pipe, those that came with the first.
+        """The first lines: at least this many, if there are as many; of a pipe, those that arrived with the first.
 
         None at all are asked for: the first characters that are no white space.
         """

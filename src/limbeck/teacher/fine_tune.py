@@ -42,7 +42,7 @@ CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "
 
 
 def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
-    """The checkpoint with a head for the corpus's classes; the seed fixes what of it is fresh."""
+    """The checkpoint with a head for the corpus's classes; the seed fixes its new weights."""
     torch.manual_seed(section.seed)
     encoder = load_encoder(
         find_checkpoint(section.checkpoint),
@@ -93,7 +93,7 @@ def fine_tune(
 
 
 def fine_tune_as_member(job: Mapping[str, Any]) -> None:
-    """One process of a group: everything is loaded anew, the same everywhere; the first one leaves the results."""
+    """One process of a group: everything is loaded again, the same in each; the first one saves the results."""
     section, corpus = EncoderTeacher.model_validate(job["section"]), Corpus(Path(job["corpus"]))
     tracks = Tracks(**{**job["tracks"], "folder": Path(job["tracks"]["folder"])})
     _fine_tune_here(
@@ -200,7 +200,7 @@ def can_be_captured(encoder: Encoder) -> bool:
 
 
 def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
-    """How well the encoder does on these rows; rows without a label are left out."""
+    """How well the encoder does on these rows; rows without a label are skipped."""
     rows = rows if rows.is_labelled.all() else rows.select(np.flatnonzero(rows.is_labelled))
     logits = encoder.logits(rows.texts, rows.pairs)
     found = skill(logits, rows.labels)
@@ -227,7 +227,7 @@ def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:
 
 
 def _freeze_encoder(encoder: Encoder) -> None:
-    """Everything below the classification head stands still, but for what the checkpoint did not bring (a pooler)."""
+    """Everything below the classification head is frozen, except what the checkpoint does not have (a pooler)."""
     below = {id(parameter) for parameter in encoder.model.base_model.parameters()}
     for name, parameter in encoder.model.named_parameters():
         parameter.requires_grad_(id(parameter) not in below or name in encoder.fresh)

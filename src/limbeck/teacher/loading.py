@@ -75,7 +75,7 @@ def load_encoder(
     """From a Hugging Face folder; with `labels`, with a head for these classes.
 
     The checkpoint's own head is kept if its classes have these names in this order, or if `label_names` (theirs →
-    ours) says which is which; else it starts fresh, and `note` says so. With `apart`, an encoder that reads the texts
+    ours) says which is which; otherwise it is new, and `note` says so. With `apart`, an encoder that reads the texts
     of a pair together becomes one that reads each by itself, with a new head; with `head = "mean"` it gets a new head
     that reads the mean of its states.
     """
@@ -234,7 +234,7 @@ def _fit_head(encoder: Encoder, labels: Sequence[str], *, order: list[int] | Non
         encoder.fresh |= set(start_afresh(model))
         if had_one:
             way_out = "; label_names in [teacher] would keep it" if len(theirs) == len(labels) else ""
-            encoder.note = f"the checkpoint's head is for other classes ({some(theirs)}) and starts fresh{way_out}"
+            encoder.note = f"the checkpoint's head is for other classes ({some(theirs)}) and is replaced by a new one{way_out}"
     name_classes(model, labels)
 
 

@@ -1,4 +1,4 @@
-"""A student before its first lesson: what it has of the teacher, and that a baseline has nothing of it."""
+"""A student before training: what it gets from the teacher, and that a baseline gets nothing."""
 
 import shutil
 from collections.abc import Callable
@@ -110,12 +110,12 @@ def test_a_baseline_with_a_random_part_in_place_of_the_teachers_learns_its_vecto
     section = BiLstm(word_vectors=["teacher", "glove.txt"], tune_vectors=False)
     words = in_parts("teacher", "file")
 
-    taught, alone = (
+    distilled, alone = (
         new_student(section, alone=alone, vocabulary=words, corpus=toy_corpus, start_from=None)
         for alone in (False, True)
     )
 
-    assert not taught.embeddings.weight.requires_grad
+    assert not distilled.embeddings.weight.requires_grad
     assert alone.embeddings.weight.requires_grad
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from limbeck.distillation.losses.logits import hard_label_sets, hard_labels, logit_mse, soft_target_sets, soft_targets
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.term import Batch, Said, Shapes
+from limbeck.distillation.terms.term import Batch, Outputs, Shapes
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, SoftTargets
 from limbeck.recipe.schedule import Schedule
@@ -19,7 +19,7 @@ LABELS = torch.tensor([0, -1])
 
 
 def terms_of(*losses: Loss, labels: Tensor = LABELS, done: float = 0.0, **shapes: Any) -> dict[str, Tensor]:
-    batch = Batch(Said(STUDENT), Said(TEACHER), labels=labels, mask=torch.ones(2, 3), done=done)
+    batch = Batch(Outputs(STUDENT), Outputs(TEACHER), labels=labels, mask=torch.ones(2, 3), done=done)
     terms: dict[str, Tensor] = Objective(losses, Shapes(**shapes))(batch)
     return terms
 

@@ -162,10 +162,10 @@ def test_a_student_of_the_teachers_shape_reads_a_text_as_the_teacher_does(
     built = build(teacher, vocabulary=vocabulary)
     texts = toy_corpus.splits["train"].texts[:8]
 
-    said = logits(student_of(built, vocabulary=vocabulary), built.tokenizer.encode(texts, max_length=60))
+    ours = logits(student_of(built, vocabulary=vocabulary), built.tokenizer.encode(texts, max_length=60))
 
     theirs = logits(built.teacher, built.tokens(texts)["input_ids"])
-    torch.testing.assert_close(said, theirs, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
     assert theirs.std(dim=0).min() > 1e-3
 
 
@@ -227,10 +227,10 @@ def test_padding_has_the_id_that_the_students_positions_need(build: Build, teach
     with torch.no_grad():
         padded = torch.tensor([[*row, built.facts["pad_id"], built.facts["pad_id"]]])
         mask = torch.tensor([[1] * len(row) + [0, 0]])
-        said = student(input_ids=padded, attention_mask=mask).logits
+        with_padding = student(input_ids=padded, attention_mask=mask).logits
 
     assert built.facts["pad_id"] == pad_id
-    torch.testing.assert_close(said, logits(student, [row]), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(with_padding, logits(student, [row]), atol=1e-5, rtol=1e-4)
 
 
 def test_transfer_text_and_second_texts_count_too(build: Build) -> None:

@@ -59,5 +59,5 @@ def test_the_gradient_is_that_of_finite_differences(slopes: Callable[..., Array]
 
 
 def test_another_number_of_layers_is_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         pkd(torch.zeros(1, ROWS, 4), torch.zeros(LAYERS, ROWS, 4))

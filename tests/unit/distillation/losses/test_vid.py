@@ -52,5 +52,5 @@ def test_the_gradients_are_those_of_finite_differences() -> None:
 
 
 def test_features_of_two_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         vid(torch.randn(3, 1), torch.randn(3, 4), log_variance=torch.zeros(4))

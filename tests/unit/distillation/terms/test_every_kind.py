@@ -130,10 +130,10 @@ def test_a_custom_loss_declares_features_if_it_asks_for_them() -> None:
 
 def student_tensors(batch: Batch) -> list[Tensor]:
     """The leaves that the student's answers come from, layers by their shared ones."""
-    said = batch.student
-    layers = [said.layers.hidden[0], said.layers.queries[0]] if said.layers else []
+    outputs = batch.student
+    layers = [outputs.layers.hidden[0], outputs.layers.queries[0]] if outputs.layers else []
     shared = [tensor._base for tensor in layers if tensor._base is not None]
-    return [said.logits, *([said.features] if said.features is not None else []), *shared]
+    return [outputs.logits, *([outputs.features] if outputs.features is not None else []), *shared]
 
 
 class Shrunk(AnyLoss):

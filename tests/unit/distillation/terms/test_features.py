@@ -19,7 +19,7 @@ from limbeck.distillation.losses.features import (
     vid,
 )
 from limbeck.distillation.objective import Objective, term_of
-from limbeck.distillation.student_with_objective import teach_paraphrasers
+from limbeck.distillation.student_with_objective import train_paraphrasers
 from limbeck.distillation.terms.features import Factors, Variational
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.progress import SilentReporter
@@ -41,14 +41,14 @@ MakeBatch = Callable[..., Batch]
 
 
 class Notes(SilentReporter):
-    """Keeps what is told."""
+    """A reporter that keeps every note."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def note(self, text: str, *, style: str = "") -> None:
         del style
-        self.told.append(text)
+        self.notes.append(text)
 
 
 def features(batch: Batch) -> tuple[Tensor, Tensor]:
@@ -152,19 +152,19 @@ def test_a_paraphraser_is_taught_before_the_student_and_then_stands_still() -> N
     objective = Objective(losses, SHAPES)
     _, term = objective.terms
     assert isinstance(term, Factors)
-    untaught = {name: weight.clone() for name, weight in objective.state_dict().items()}
+    untrained = {name: weight.clone() for name, weight in objective.state_dict().items()}
     reporter = Notes()
 
-    teach_paraphrasers(objective, teacher, seed=0, reporter=reporter)
+    train_paraphrasers(objective, teacher, seed=0, reporter=reporter)
 
     assert term.paraphraser.error(teacher.float()) < 0.2
     assert not any(weight.requires_grad for weight in term.paraphraser.parameters())
     assert all(weight.grad is None for weight in objective.parameters())  # the student's are clipped together with all
     assert all(weight.requires_grad for weight in term.translator.parameters())
-    changed = {name for name, weight in objective.state_dict().items() if not torch.equal(weight, untaught[name])}
+    changed = {name for name, weight in objective.state_dict().items() if not torch.equal(weight, untrained[name])}
     assert changed == {f"terms.1.paraphraser.{name}" for name in term.paraphraser.state_dict()}
-    (told,) = reporter.told
-    assert "10 features with 5" in told
+    (note,) = reporter.notes
+    assert "10 features as 5 factors" in note
 
 
 def test_teaching_a_paraphraser_draws_no_random_number_of_the_students() -> None:
@@ -172,7 +172,7 @@ def test_teaching_a_paraphraser_draws_no_random_number_of_the_students() -> None
     objective = Objective([FactorTransfer(kind="factor_transfer", paraphraser_epochs=1)], SHAPES)
     before = torch.get_rng_state()
 
-    teach_paraphrasers(objective, torch.randn(20, 10, generator=torch.Generator()), seed=0, reporter=SilentReporter())
+    train_paraphrasers(objective, torch.randn(20, 10, generator=torch.Generator()), seed=0, reporter=SilentReporter())
 
     assert torch.equal(torch.get_rng_state(), before)
 

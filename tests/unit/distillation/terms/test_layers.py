@@ -247,7 +247,7 @@ def test_layers_that_are_not_there_are_refused_with_the_numbers(loss: Any, asked
 def test_a_student_of_one_layer_cannot_skip_its_last() -> None:
     shapes = replace(ALIKE, student_layers=replace(SMALL, layers=1))
 
-    with pytest.raises(LayerMapImpossible, match="the only one there is"):
+    with pytest.raises(LayerMapImpossible, match="has only one"):
         term_of(Pkd(kind="pkd"), shapes)
 
 

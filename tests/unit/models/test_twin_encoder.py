@@ -147,5 +147,5 @@ def test_a_separator_inside_a_text_does_not_end_it(twin: TwinEncoderForSequenceC
 
 
 def test_types_must_be_given(twin: TwinEncoderForSequenceClassification) -> None:
-    with pytest.raises(ValueError, match="token_type_ids, which are missing"):
+    with pytest.raises(ValueError, match="token_type_ids are missing"):
         twin(input_ids=torch.tensor([IDS]))

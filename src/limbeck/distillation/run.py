@@ -174,7 +174,7 @@ class TrainingSetup:
             batches=batches,
             losses=losses,
             validate=lambda _trained: judge(model, self.dev),
-            work=work_folder,
+            work_folder=work_folder,
             reporter=self.reporter,
             what=f"training {self.name}, seed {self.seed}{training.title}",
             tracks=self.tracks,

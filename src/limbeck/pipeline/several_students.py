@@ -21,7 +21,7 @@ from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, plac
 from limbeck.progress import Bar, Style
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
-from limbeck.training.side_by_side import Tell, run_side_by_side
+from limbeck.training.side_by_side import Send, run_side_by_side
 
 LEAST_ROWS = 500_000  # of all epochs of all students: some ten seconds of one training after the other
 MOST_ON_A_GPU = 4  # of Bi-LSTMs, which leave a large GPU idle much of the time; more take memory
@@ -99,7 +99,7 @@ class _Together:
         self._rows: dict[str, int] = {}
         self._finished = 0
 
-    def told(self, name: str, message: Mapping[str, Any]) -> None:
+    def received(self, name: str, message: Mapping[str, Any]) -> None:
         if "note" in message:
             self._work.reporter.note(message["note"], style=message["style"])
             return
@@ -115,11 +115,11 @@ class _Together:
         self._finished += 1
         self._work.record(name, seconds=seconds)
 
-    def put_off(self, name: str) -> None:
+    def postponed(self, name: str) -> None:
         self._work.reporter.note(f"  {name}: not enough memory beside the others; it continues when there are fewer")
 
 
-def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
+def train_for_another_process(job: Mapping[str, Any], tell: Send) -> None:
     """Train one student into its folder; run.json is written by the process that asked for it."""
     out = Path(job["out"])
     with disk_errors_as_user_errors(out, advice="Correct that, or give another folder with --out."):
@@ -135,7 +135,7 @@ def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
 class _Relay:
     """A reporter that sends notes, and the number of rows of all bars, to the process that asked."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Send) -> None:
         self._tell, self._rows = tell, 0
 
     def note(self, text: str, *, style: Style = "") -> None:

@@ -121,7 +121,7 @@ def _go_on(
         batches=batches,
         losses=losses,
         validate=judge,
-        work=work,
+        work_folder=work,
         reporter=reporter,
         what=f"{what} ({arithmetic})",
         tracks=tracks,

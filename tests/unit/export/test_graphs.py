@@ -39,5 +39,5 @@ def test_a_student_of_words_of_an_unknown_class_is_refused() -> None:
     class Newcomer(WordStudentModel):
         config_class = WordStudentConfig
 
-    with pytest.raises(TypeError, match="no graph is known for students of the class Newcomer"):
+    with pytest.raises(TypeError, match="there is no graph for models of the class Newcomer"):
         graph_of(Newcomer(WordStudentConfig()))

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from limbeck.artifacts.rows import Rows
 from limbeck.export import parity as module
-from limbeck.export.parity import Exported, ExportRefused, Parity, measure_parity, refuse_unless_alike
+from limbeck.export.parity import Exported, ExportRefused, Parity, measure_parity, refuse_different
 from limbeck.export.run import student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
@@ -119,7 +119,7 @@ def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
     parity = Parity(rows=3, largest_difference=difference, agreement=1.0)
 
     with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows"):
-        refuse_unless_alike(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
+        refuse_different(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
 
 
 @pytest.mark.parametrize("where", ["error_alone", "error_batched"])
@@ -130,8 +130,8 @@ def test_what_is_no_number_is_found_in_batches_and_alone(where: str) -> None:
 
 
 def test_int8_is_refused_where_it_says_no_number_however_much_it_agrees() -> None:
-    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: no number"):
-        refuse_unless_alike(
+    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: not a number"):
+        refuse_different(
             Export(int8_agreement=0.0),
             Parity(3, float("nan"), agreement=1.0),
             precision="int8",
@@ -144,13 +144,13 @@ def test_of_a_small_dev_two_rows_may_differ_and_hardly_more(rows: int, differing
     parity = Parity(rows, 0.5, agreement=1 - differing / rows)
 
     with pytest.raises(ExportRefused, match=r"loosen export\.int8_agreement") if refused else nullcontext():
-        refuse_unless_alike(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
+        refuse_different(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
 
 
 @pytest.mark.parametrize(("rows", "limit"), [(40, 1.0), (100, 0.99)])
 def test_a_limit_that_allows_no_row_or_a_dev_that_is_not_small_is_kept(rows: int, limit: float) -> None:
     with pytest.raises(ExportRefused):
-        refuse_unless_alike(
+        refuse_different(
             Export(int8_agreement=limit), Parity(rows, 0.5, agreement=1 - 2 / rows), precision="int8", student=Path("s")
         )
 
@@ -158,6 +158,6 @@ def test_a_limit_that_allows_no_row_or_a_dev_that_is_not_small_is_kept(rows: int
 def test_int8_is_refused_below_the_agreement_only() -> None:
     section = Export(int8_agreement=0.98)
 
-    refuse_unless_alike(section, Parity(100, 0.5, agreement=0.98), precision="int8", student=Path("student"))
+    refuse_different(section, Parity(100, 0.5, agreement=0.98), precision="int8", student=Path("student"))
     with pytest.raises(ExportRefused, match=r"same label on 100 rows: 97\.00%; allowed: at least 98\.00%"):
-        refuse_unless_alike(section, Parity(100, 0.5, agreement=0.97), precision="int8", student=Path("student"))
+        refuse_different(section, Parity(100, 0.5, agreement=0.97), precision="int8", student=Path("student"))

@@ -130,9 +130,9 @@ def unknown_family() -> Any:
 @pytest.mark.parametrize(
     ("network", "facts", "reason"),
     [
-        (unknown_family, {}, "no graph is known for its family, xlnet"),
-        (None, {"kind": "student"}, "it is no encoder but of the kind 'student'"),
-        (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file holds"),
+        (unknown_family, {}, "its family has no graph: xlnet"),
+        (None, {"kind": "student"}, "it is not an encoder but of the kind 'student'"),
+        (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file can hold"),
     ],
 )
 def test_a_teacher_that_cannot_be_exported_is_a_note_and_no_file(
@@ -157,7 +157,7 @@ def test_an_activation_that_no_operator_is_known_for_is_a_note_too(
     notes = Notes()
 
     assert exported(teacher_of(make_encoder("bert", hidden_act="silu")), reporter=notes) is None
-    assert "its family, bert" in notes.lines[0]
+    assert "graph: bert" in notes.lines[0]
 
 
 def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
@@ -168,4 +168,4 @@ def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
     monkeypatch.setattr(TeacherFolder, "tokenizer_json", lambda _: bare)
 
     assert exported(teacher, reporter=notes) is None
-    assert "its tokens cannot be taken over, it puts no special token before a text" in notes.lines[0]
+    assert "its tokens cannot be exported: it puts no special token before a text" in notes.lines[0]

@@ -159,12 +159,12 @@ def test_activations_are_those_of_the_config(make_encoder: MakeEncoder, activati
 
 
 def test_an_activation_without_an_operator_is_refused(make_encoder: MakeEncoder) -> None:
-    with pytest.raises(ValueError, match="no graph is known for the activation 'mish'"):
+    with pytest.raises(ValueError, match="there is no graph for the activation 'mish'"):
         transformer_graph(make_encoder("bert", hidden_act="mish"))
 
 
 def test_a_network_of_an_unknown_family_is_refused() -> None:
-    with pytest.raises(TypeError, match="no graph is known for students of the class Linear"):
+    with pytest.raises(TypeError, match="there is no graph for models of the class Linear"):
         transformer_graph(torch.nn.Linear(2, 2))
 
 

@@ -73,9 +73,9 @@ import sys
 from limbeck.training.side_by_side import run_side_by_side
 
 class Nobody:
-    def told(self, name, message): pass
+    def received(self, name, message): pass
     def finished(self, name, *, seconds): pass
-    def put_off(self, name): pass
+    def postponed(self, name): pass
 
 if __name__ == "__main__":
     run_side_by_side("toy_side_work:wait", {"one": {"pipe": sys.argv[1]}}, at_once=1, listener=Nobody())
@@ -90,13 +90,13 @@ class Notes:
         self.seconds: dict[str, float] = {}
         self.waited: list[str] = []
 
-    def told(self, name: str, message: Any) -> None:
+    def received(self, name: str, message: Any) -> None:
         self.messages.setdefault(name, []).append(message)
 
     def finished(self, name: str, *, seconds: float) -> None:
         self.seconds[name] = seconds
 
-    def put_off(self, name: str) -> None:
+    def postponed(self, name: str) -> None:
         self.waited.append(name)
 
 
@@ -196,7 +196,7 @@ def test_the_error_of_a_training_keeps_its_facts() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_one_that_crashes_says_where(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="ended with status -11; what it said stands above"):
+    with pytest.raises(RuntimeError, match="ended with status -11; its output is above"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "crash"}}, at_once=1, listener=Notes())
 
     assert "toy_side_work.py" in capfd.readouterr().err
@@ -204,7 +204,7 @@ def test_one_that_crashes_says_where(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_one_that_is_killed_with_none_beside_it_is_lost() -> None:
-    with pytest.raises(TrainingLost, match="the process that trained 'bad' was ended by the system"):
+    with pytest.raises(TrainingLost, match="the process that trained 'bad' was killed by the system"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "die"}}, at_once=2, listener=Notes())
 
 

@@ -121,7 +121,7 @@ def test_every_is_refused_beyond_the_teachers_layers_and_without_its_number(ever
     assert refused.value.reason == reason
 
 
-def test_the_message_says_what_was_asked_what_was_found_and_what_to_do() -> None:
+def test_the_message_has_the_request_what_was_found_and_advice() -> None:
     with pytest.raises(LayerMapImpossible) as refused:
         layer_pairs([[1, 13]], student_layers=4, teacher_layers=12)
 

@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def make(toy_corpus: Corpus, vocabulary: VocabularyFolder, teacher_tokens: VocabularyFolder) -> Make:
-    """make(kind=…, alone=False, start_from=None, …): a fresh student of the toy corpus."""
+    """make(kind=…, alone=False, start_from=None, …): a new student of the toy corpus."""
 
     def make(*, alone: bool = False, start_from: Any = None, **section: Any) -> Any:
         tokens = teacher_tokens if section.get("kind") == "transformer" else vocabulary
@@ -55,7 +55,7 @@ def test_a_baseline_has_no_vectors_of_the_teacher_and_learns_its_own(make: Make,
     assert student.embeddings.weight[0].tolist() == [0.0] * 8
 
 
-def test_a_baseline_keeps_vectors_of_a_file_and_that_they_stand_still(make: Make) -> None:
+def test_a_baseline_keeps_frozen_vectors_of_a_file(make: Make) -> None:
     student = make(kind="bilstm", alone=True, tune_vectors=False, word_vectors="glove.txt")
 
     assert student.embeddings.weight[1:].abs().eq(0.25).all()

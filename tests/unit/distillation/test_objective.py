@@ -24,7 +24,7 @@ def terms_of(*losses: Loss, labels: Tensor = LABELS, done: float = 0.0, **shapes
     return terms
 
 
-def test_each_term_is_weighted_and_kept_apart() -> None:
+def test_each_term_is_weighted_and_returned_separately() -> None:
     terms = terms_of(
         SoftTargets(kind="soft_targets", weight=0.5, temperature=4.0), LogitMse(kind="logit_mse", weight=3.0)
     )
@@ -109,7 +109,7 @@ def test_class_weights_and_smoothing_reach_the_loss_on_labels() -> None:
     assert expected.item() != hard_labels(STUDENT, labels).item()
 
 
-def test_class_weights_are_no_part_of_a_checkpoint_but_go_where_the_student_goes() -> None:
+def test_class_weights_are_not_in_a_checkpoint_but_move_with_the_student() -> None:
     objective = Objective([HardLabels(kind="hard_labels")], Shapes(class_weights=torch.ones(2)))
 
     assert objective.state_dict() == {}

@@ -170,7 +170,7 @@ def test_the_baseline_sees_labelled_rows_alone_and_nothing_of_the_teacher(
     assert student.facts.role == "baseline"
 
 
-def test_random_vectors_in_place_of_the_teachers_learn_even_if_the_teachers_stand_still(
+def test_random_vectors_in_place_of_the_teachers_learn_even_if_the_teachers_are_frozen(
     run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
 ) -> None:
     """Else the baseline would have to read words it can never learn, and the gain would be too large."""
@@ -202,7 +202,7 @@ def test_a_baseline_may_have_vectors_that_came_from_a_file(run_training: Train, 
     assert seen[0].start["embeddings.weight"][1:].abs().eq(0.25).all()
 
 
-def test_transfer_rows_come_with_what_the_teacher_said_of_them_and_without_a_label(
+def test_transfer_rows_have_the_teachers_logits_and_no_label(
     run_training: Train,
     toy_corpus: Corpus,
     make_transfer: Callable[..., TransferText],
@@ -222,7 +222,7 @@ def test_transfer_rows_come_with_what_the_teacher_said_of_them_and_without_a_lab
     assert training_rows.labels[:150].tolist() == training_rows.teacher_logits[:150].argmax(dim=1).tolist()
 
 
-def test_features_are_read_only_if_a_loss_goes_by_them(
+def test_features_are_read_only_if_a_loss_uses_them(
     run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"], width=5)
@@ -248,7 +248,7 @@ def test_a_student_of_words_learns_from_features(
     assert terms[0] != terms[1]
     assert all(np.isfinite(terms))
     learned = [name for name in weights_of(student) if name.startswith("objective")]
-    assert learned == []  # projections stay behind
+    assert learned == []  # projections are discarded
     assert seen[0].with_objective.student.features == 12
 
 
@@ -335,7 +335,7 @@ def test_class_weights_and_several_labels_reach_student_and_baseline(
     assert network.config.problem_type == "multi_label_classification"
 
 
-def test_rows_that_the_teacher_said_nothing_of_are_left_out(
+def test_rows_without_the_teachers_labels_are_dropped(
     run_training: Train, toy_corpus: Corpus, tmp_path: Path, seen: list[Any]
 ) -> None:
     train = toy_corpus.splits["train"]
@@ -365,7 +365,7 @@ def test_the_curve_of_every_term_is_kept(run_training: Train, toy_corpus: Corpus
     assert of_epoch == pytest.approx(student.history[0]["losses"]["logit_mse"])
 
 
-def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
+def test_a_weak_term_is_reported_and_a_baseline_has_none(
     run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, notes: Any
 ) -> None:
     losses = [{"kind": "logit_mse"}, {"kind": "soft_targets", "weight": 1e-6}]

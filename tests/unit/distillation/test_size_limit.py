@@ -35,7 +35,7 @@ class Words:
 
 
 def budget(most_bytes: int) -> SizeBudget:
-    """Of a student with 1,000 bytes beside its tokens, and 90 for each in the graph: 100 with their names."""
+    """Of a student with 1,000 bytes without tokens, and 90 for each in the graph: 100 with their names."""
     return SizeBudget(
         most_bytes=most_bytes, without_tokens=1_000, of_token=90, levers=("hidden_size",), precision="int8"
     )
@@ -56,7 +56,7 @@ class Notes(SilentReporter):
     ("most_bytes", "tokens"),
     [(101_000, 1_000), (500_000, 1_000), (100_999, 999), (51_000, 500), (50_999, 499), (11_000, 100)],
 )
-def test_as_many_tokens_stay_as_fit(most_bytes: int, tokens: int) -> None:
+def test_the_most_tokens_that_fit_are_kept(most_bytes: int, tokens: int) -> None:
     assert budget(most_bytes).most_tokens(Words, most=1_000) == tokens
 
 
@@ -127,7 +127,7 @@ def test_a_graph_is_weighed_at_two_sizes_and_the_names_of_classes_count() -> Non
     assert of(["no", "yes" * 1_000]).without_tokens - found.without_tokens == 2_997
 
 
-def test_the_run_says_what_the_limit_took_and_else_nothing() -> None:
+def test_the_run_reports_what_the_limit_cut_and_otherwise_nothing() -> None:
     reporter, limit = Notes(), SizeLimit(4, precision="int8", graph_bytes=lambda _: 0)
 
     report_cut(None, reporter, what="words", before=9, after=9)

@@ -48,7 +48,7 @@ def test_the_baseline_has_one_training_on_the_labels(keys: dict[str, Any]) -> No
     assert training.judged_by_dev
 
 
-def test_a_stage_has_what_it_says_and_all_else_from_the_section() -> None:
+def test_a_stage_has_its_own_keys_and_all_others_from_the_section() -> None:
     stages = [
         {"epochs": 9, "learning_rate": 0.1, "batch_size": 4, "warmup_fraction": 0.3, "losses": [{"kind": "spkd"}]},
         {"losses": [{"kind": "logit_mse"}]},
@@ -94,7 +94,7 @@ def labels(toy_corpus: Corpus, make_labels: Callable[..., TeacherLabels]) -> Tea
     return make_labels(toy_corpus.splits["train"], width=5)
 
 
-def test_epochs_are_numbered_through_and_say_their_stage(run_training: Train, labels: TeacherLabels) -> None:
+def test_epochs_are_numbered_over_all_stages_and_have_their_stage(run_training: Train, labels: TeacherLabels) -> None:
     student = run_training(role="student", labels=labels, stages=FEATURES_FIRST)
 
     assert [epoch["epoch"] for epoch in student.history] == [1, 2, 3, 4, 5]
@@ -105,7 +105,7 @@ def test_epochs_are_numbered_through_and_say_their_stage(run_training: Train, la
     assert best["dev_accuracy"] == student.facts.dev_accuracy
 
 
-def test_one_training_says_no_stage(run_training: Train, labels: TeacherLabels) -> None:
+def test_epochs_of_a_single_training_have_no_stage(run_training: Train, labels: TeacherLabels) -> None:
     student = run_training(role="student", labels=labels, epochs=2)
 
     assert [epoch.keys() & {"stage"} for epoch in student.history] == [set(), set()]
@@ -190,14 +190,14 @@ def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
     monkeypatch.setattr(StudentWithObjective, "forward", dying)
     with pytest.raises(Killed):
         run_training(**options, out=tmp_path / "killed")
-    torch.manual_seed(99)  # whatever the new process has done so far must not matter
+    torch.manual_seed(99)  # what the new process has done so far must not matter
     resumed = run_training(**options, out=tmp_path / "killed")
 
     assert steps == 15 + 1  # no step was taken twice
     assert resumed.fingerprint == straight.fingerprint
 
 
-def test_a_term_may_drown_in_one_stage_alone(run_training: Train, labels: TeacherLabels, notes: Any) -> None:
+def test_a_term_may_be_weak_in_a_single_stage(run_training: Train, labels: TeacherLabels, notes: Any) -> None:
     stages = [
         {"epochs": 1, "losses": [{"kind": "logit_mse"}, {"kind": "hint", "weight": 1e-9}]},
         {"epochs": 1, "losses": [{"kind": "logit_mse"}]},

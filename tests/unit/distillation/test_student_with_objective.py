@@ -110,7 +110,7 @@ def test_a_student_with_other_weights_has(
 
 @pytest.mark.parametrize("table", LAYER_LOSSES, ids=lambda table: table["kind"])
 @pytest.mark.parametrize("width", [16, 32])
-def test_a_student_learns_from_the_layers_of_a_teacher_that_stands_still(
+def test_a_student_learns_from_the_layers_of_a_frozen_teacher(
     make_student: Callable[..., Any], tiny_encoder: Any, training_rows: TrainingRows, table: dict[str, Any], width: int
 ) -> None:
     student = make_student(layers=1, width=width, heads=2, start="random")
@@ -152,10 +152,10 @@ def test_the_teacher_reads_no_attention_unless_a_loss_asks_for_it(
     assert states.queries == ()
 
 
-def test_the_teacher_says_of_these_rows_what_it_says_when_it_is_asked(
+def test_the_teacher_has_the_same_states_for_these_rows_as_when_it_labels_them(
     tiny_encoder: Any, training_rows: TrainingRows, toy_corpus: Corpus
 ) -> None:
-    """The student's tokens are its own, so the states must be those behind its features."""
+    """The student has its own tokens, so the states must be those from which its features come."""
     tiny_encoder.max_length = 16
     rows = toy_corpus.splits["train"]
 
@@ -230,7 +230,7 @@ def test_judging_leaves_the_student_in_the_mode_it_was_in(
     assert judge(student, training_rows) == found  # no dropout in it
 
 
-# ---- whole trainings of transformers ----
+# ---- complete trainings of transformers ----
 
 
 @pytest.fixture

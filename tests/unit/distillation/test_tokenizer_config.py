@@ -67,7 +67,9 @@ def own_probabilities(student: StudentFolder, corpus: Corpus) -> Any:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_transformers_pipeline_says_the_same(student: StudentFolder, toy_corpus: Corpus, batch_size: int) -> None:
+def test_the_pipeline_of_transformers_predicts_the_same(
+    student: StudentFolder, toy_corpus: Corpus, batch_size: int
+) -> None:
     expected = own_probabilities(student, toy_corpus)
 
     ask = pipeline("text-classification", model=str(student.folder), device="cpu")

@@ -48,7 +48,7 @@ def test_words_are_read_as_the_students_tokenizer_reads_them(toy_corpus: Corpus,
     assert max(training_rows.lengths()) == 12
 
 
-def test_the_two_texts_of_a_pair_are_read_apart_by_a_student_of_words(
+def test_a_student_of_words_reads_the_two_texts_of_a_pair_separately(
     pairs: Corpus, vocabulary: VocabularyFolder
 ) -> None:
     training_rows = read(pairs.splits["train"], vocabulary, kind="words")
@@ -61,7 +61,7 @@ def test_the_two_texts_of_a_pair_are_read_apart_by_a_student_of_words(
     assert training_rows.lengths().tolist() == np.maximum(texts, np.roll(texts, -1)).tolist()
 
 
-def test_framed_texts_stand_between_the_teachers_special_tokens(
+def test_framed_texts_are_between_the_teachers_special_tokens(
     toy_corpus: Corpus, teacher_tokens: VocabularyFolder
 ) -> None:
     rows = toy_corpus.splits["train"]
@@ -158,7 +158,7 @@ def test_of_framed_pairs_only_some_are_in_memory_as_lists(
     assert most <= 2  # the one before, until the next one has its name
 
 
-def test_what_the_teacher_said_follows_the_row_id_and_not_the_position(
+def test_the_teachers_logits_follow_the_row_id_and_not_the_position(
     toy_corpus: Corpus, vocabulary: VocabularyFolder, make_labels: Callable[..., TeacherLabels]
 ) -> None:
     rows = toy_corpus.splits["train"]

@@ -219,7 +219,7 @@ def test_second_texts_have_types_for_whoever_reads_them(
 
 @pytest.mark.parametrize(("teacher", "pad_id"), [("bert", 0), ("roberta", 1), ("mpnet", 1)])
 def test_padding_has_the_id_that_the_students_positions_need(build: Build, teacher: str, pad_id: int) -> None:
-    """A row and the same row with padding behind it are the same to RoBERTa and MPNet only if they know padding."""
+    """RoBERTa and MPNet read a row and the same row with padding after it alike only if they recognise padding."""
     built = build(teacher, vocabulary={"kind": "pieces"})
     student = student_of(built)
     row = built.tokenizer.encode(["the film with a story"], max_length=40)[0]

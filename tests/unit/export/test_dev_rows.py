@@ -19,7 +19,7 @@ def test_the_sample_is_spread_over_all_rows() -> None:
     assert sample(rows, most=101).ids == sample(rows, most=1000).ids == rows.ids
 
 
-def test_the_shortest_and_the_longest_are_among_them_wherever_they_stand() -> None:
+def test_the_shortest_and_the_longest_are_among_them_wherever_they_are() -> None:
     texts = ["word"] * 1000
     texts[333], texts[444] = "", "word " * 50
 

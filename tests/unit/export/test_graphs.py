@@ -26,7 +26,7 @@ def test_a_student_gets_the_graph_of_its_kind(section: WordStudent, strong_stude
 @pytest.mark.parametrize(
     ("pair", "inputs"), [(False, ["input_ids", "lengths"]), (True, ["input_ids", "type_ids", "lengths"])]
 )
-def test_a_transformer_is_told_whether_it_reads_pairs(make_encoder: Any, pair: bool, inputs: list[str]) -> None:
+def test_the_inputs_of_a_transformer_depend_on_pairs(make_encoder: Any, pair: bool, inputs: list[str]) -> None:
     network = make_encoder("bert")
 
     graph = graph_of(network, pair=pair)

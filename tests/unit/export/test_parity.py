@@ -29,7 +29,7 @@ class Counting(nn.Module):
 
 
 class File:
-    """An exported file that says the same, but for the rows on their own, or those in a batch, as the test wishes."""
+    """An exported file with the same logits, except for single rows, or rows in a batch, as the test chooses."""
 
     def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0, multi_label: bool = False) -> None:
         self.facts = SimpleNamespace(max_length=8, multi_label=multi_label)
@@ -94,7 +94,7 @@ def test_where_a_row_may_have_several_labels_one_that_differs_is_enough() -> Non
     assert parity.agreement == pytest.approx(2 / 3)
 
 
-def test_every_row_is_asked_about_once_in_batches_whatever_for() -> None:
+def test_every_row_is_computed_once_in_batches() -> None:
     file = File()
     exported, rows = Exported(cast(Classifier, file), threads=1), rows_of("a", "a b", "a b c")
 
@@ -123,13 +123,13 @@ def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
 
 
 @pytest.mark.parametrize("where", ["error_alone", "error_batched"])
-def test_what_is_no_number_is_found_in_batches_and_alone(where: str) -> None:
+def test_nan_is_found_in_batches_and_alone(where: str) -> None:
     parity = parity_of(File(**{where: float("nan")}))  # type: ignore[arg-type]
 
     assert np.isnan(parity.largest_difference)
 
 
-def test_int8_is_refused_where_it_says_no_number_however_much_it_agrees() -> None:
+def test_int8_is_refused_with_nan_however_much_it_agrees() -> None:
     with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: not a number"):
         refuse_different(
             Export(int8_agreement=0.0),

@@ -1,4 +1,4 @@
-"""What the trained student says: in eval mode, in order, and of the same rows once."""
+"""The trained student's logits: in eval mode, in order, and once for the same rows."""
 
 import threading
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def test_the_same_student_is_not_asked_twice_about_the_same_rows(folder: Student
     np.testing.assert_array_equal(first, second)
 
 
-def test_other_rows_and_another_student_are_asked_anew(
+def test_other_rows_and_another_student_are_computed_again(
     tmp_path: Path, folder: StudentFolder, make_student: Callable[..., StudentFolder]
 ) -> None:
     student, rows = Counting(), rows_of("a", "a b")

@@ -1,4 +1,4 @@
-"""A checkpoint's tokenizer is set up for its model, whatever its folder or its class says."""
+"""A checkpoint's tokenizer is set up for its model, whatever its folder or its class has."""
 
 import json
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_a_tokenizer_that_takes_packages_to_read_is_an_error_with_their_names(
     assert raised.value.packages == ("sentencepiece", "protobuf")
 
 
-def test_such_a_file_beside_a_tokenizer_json_is_not_needed(
+def test_such_a_file_next_to_a_tokenizer_json_is_not_needed(
     tiny_teacher_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tiny_teacher_copy / "spm.model").write_bytes(b"pieces")

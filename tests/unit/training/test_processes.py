@@ -11,7 +11,7 @@ from limbeck.recipe.load import RecipeNotFound
 from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
 
 
-def test_one_process_for_each_gpu_and_one_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_per_gpu_and_one_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     assert process_count(None) == 4
 

@@ -88,7 +88,7 @@ def test_it_gets_the_logits_and_its_options() -> None:
     assert term("focal").requires_grad
 
 
-def test_it_gets_the_labels_with_minus_one_where_there_is_none() -> None:
+def test_it_gets_the_labels_with_minus_one_for_rows_without_one() -> None:
     assert term("labelled").item() == 2
 
 
@@ -152,7 +152,7 @@ def test_one_that_does_not_do_what_a_loss_must_is_refused(name: str, reason: str
         term(name)
 
 
-def test_an_option_that_it_does_not_take_is_told() -> None:
+def test_an_option_that_it_does_not_accept_is_reported() -> None:
     with pytest.raises(CustomLossUnusable, match="unexpected keyword argument 'alpha'"):
         term("focal", options={"alpha": 1})
 

@@ -80,7 +80,7 @@ def test_it_becomes_a_term_that_is_one_finite_number_with_a_gradient(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_goes_by_nothing_that_it_does_not_declare(kind: str, make_batch: Callable[..., Batch]) -> None:
+def test_it_depends_on_nothing_that_it_does_not_declare(kind: str, make_batch: Callable[..., Batch]) -> None:
     loss = loss_of(kind)
     needs = needs_of(loss)
     without = Shapes(
@@ -106,7 +106,7 @@ def test_its_weight_may_move(kind: str, make_batch: Callable[..., Batch]) -> Non
 
 
 @pytest.mark.parametrize("kind", [kind for kind, section in KINDS.items() if not section.exclusive])
-def test_it_can_be_had_with_several_labels_a_row_unless_it_says_otherwise(
+def test_it_works_with_several_labels_per_row_unless_it_declares_otherwise(
     kind: str, make_batch: Callable[..., Batch]
 ) -> None:
     shapes = replace(NARROW, multi_label=True)

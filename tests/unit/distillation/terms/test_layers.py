@@ -1,4 +1,4 @@
-"""Terms on layers: the formula behind each, where something is projected, and what two models cannot give."""
+"""Terms on layers: the formula of each, what is projected, and what is refused for two models."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -260,7 +260,7 @@ def run_training(
             batches=batches,
             losses=losses,
             validate=validate,
-            work=Path(work),
+            work_folder=Path(work),
             reporter=SilentReporter(),
             what="training",
             keep="last",

@@ -101,7 +101,7 @@ def one_training(way: str, texts: list[str], teacher: Encoder, *, epochs: int) -
             batches=lambda epoch: length_batches(tokens.lengths, batch_size=BATCH, seed=0, epoch=epoch),
             losses=losses,
             validate=lambda _: {"dev_accuracy": float(next(epochs_done)), "dev_loss": 0.0},  # the last epoch is kept
-            work=Path(work),
+            work_folder=Path(work),
             reporter=SilentReporter(),
             what="training",
         )

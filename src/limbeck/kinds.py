@@ -1,36 +1,36 @@
-"""What comes in kinds, students and losses: one row for each, which names everything that a kind has to give.
+"""The kinds of students and losses: one row per kind, which names all the code that implements it.
 
-A row names code as "package.module:attribute", looked up when it is first needed. So the table costs nothing to import,
-is open to every room, and needs no torch. tests/architecture/test_kinds.py holds every row to what it promises.
+A row names code as "package.module:attribute", imported when it is first needed. So importing the table is cheap and
+needs no torch, and every room may use it. tests/architecture/test_kinds.py checks that every row is complete.
 """
 
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-DEFAULT_STUDENT = "bilstm"  # of a `[student]` table without a kind
+DEFAULT_STUDENT = "bilstm"  # for a `[student]` table without a kind
 
 
 @dataclass(frozen=True, kw_only=True)
 class StudentKind:
-    """A kind of student: `[student] kind = "…"`. Fields that name code are of the form "package.module:attribute"."""
+    """A kind of student: `[student] kind = "…"`. Fields that name code have the form "package.module:attribute"."""
 
-    kind: str  # in recipes, in the names of variants and of folders, and of the graph
-    title: str  # in cards and reports
-    section: str  # its class of recipe section: a WordStudent, or one of its own
-    network: str  # (section, **task) → the network with fresh weights
-    model_type: str | None  # in its config.json; None: any family that transformers has
-    config_class: str | None  # for Hugging Face's Auto classes; None: transformers has it
+    kind: str  # its name in recipes, variants, folders and graphs
+    title: str  # its name in cards and reports
+    section: str  # the class of its recipe section: a WordStudent, or another Section
+    network: str  # (section, **task) → the network, newly initialised
+    model_type: str | None  # in its config.json; None: any family of transformers
+    config_class: str | None  # for Hugging Face's Auto classes; None: already in transformers
     model_class: str | None
-    graph: str  # (network) → its ONNX graph in fp32; (network, pair=…) where it reads pairs together
-    int8: str  # (graph) → the same in int8
-    multiply_adds: str  # (config, tokens=…, classes=…, exported=…) → of one row
-    native_plan: str | None  # (graph) → its network in the C++ extension; None: onnxruntime alone runs it
-    size_levers: tuple[str, ...]  # keys of [student], besides the vocabulary, that make it smaller
-    tokenizer: Literal["words", "framed"]  # a StudentTokenizer, or a FramedTokenizer: special tokens around a text
-    pairs: Literal["apart", "together"]  # whether it reads the two texts of a row one by one, or as one input
-    starts_from: Literal["word_vectors", "teacher_layers"]  # what it can have of the teacher before it is trained
-    has_layers: bool  # that losses on layers can read; its features are then the last state of the first token
+    graph: str  # (network) → its ONNX graph in fp32; (network, pair=…) for a kind that reads pairs together
+    int8: str  # (graph) → the graph quantised to int8
+    multiply_adds: str  # (config, tokens=…, classes=…, exported=…) → multiply-adds per row
+    native_plan: str | None  # (graph) → its network in the C++ extension; None: only onnxruntime runs it
+    size_levers: tuple[str, ...]  # keys of [student], in addition to the vocabulary, that make it smaller
+    tokenizer: Literal["words", "framed"]  # a StudentTokenizer, or a FramedTokenizer: with special tokens
+    pairs: Literal["apart", "together"]  # reads the two texts of a pair separately, or as one input
+    starts_from: Literal["word_vectors", "teacher_layers"]  # what it can be initialised with from the teacher
+    has_layers: bool  # that losses on layers can read; its features are then the last state of its first token
 
 
 STUDENT_KINDS: dict[str, StudentKind] = {
@@ -113,7 +113,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
 
 
 def kind_of_config(model_type: str) -> StudentKind:
-    """The kind of student whose config.json says this; a family that transformers has is that of the kind without."""
+    """The kind of student with this model_type; any other model_type belongs to the kind that has None."""
     by_model_type = {row.model_type: row for row in STUDENT_KINDS.values()}
     return by_model_type.get(model_type, by_model_type[None])
 
@@ -123,17 +123,17 @@ class LossKind:
     """A kind of loss: `[[distillation.losses]] kind = "…"`. Code is named as "package.module:attribute"."""
 
     kind: str
-    section: str  # its class of recipe section
-    function: str | None  # the formula, a pure function of tensors; None for a user's own
-    function_of_sets: str | None  # the formula for rows of several labels; None: the same, or there is none
+    section: str  # the class of its recipe section
+    function: str | None  # the formula, a pure function of tensors; None for custom losses
+    function_of_sets: str | None  # the formula for rows with several labels; None: `function`, if it applies
     term: str  # (section, shapes) → the Term that calls the formula
 
 
 def _loss(
     kind: str, section: str, group: str, *, term: str, function: str | None = None, function_of_sets: str | None = None
 ) -> LossKind:
-    """A loss of this package: formulas of its group are in one file, terms in another; by default the function has the
-    name of the kind."""
+    """A loss of this package: the formulas of a group are in one file, its terms in another. Default for the function:
+    the name of the kind."""
     formulas = f"limbeck.distillation.losses.{group}"
     return LossKind(
         kind=kind,
@@ -183,6 +183,6 @@ LOSS_KINDS: dict[str, LossKind] = {
 
 
 def resolved(name: str) -> Any:
-    """What a row names as "package.module:attribute"."""
+    """The object that a row names as "package.module:attribute"."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)

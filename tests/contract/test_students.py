@@ -42,14 +42,14 @@ class Kind:
     """How a kind of student is built, and what is promised of it."""
 
     name: str
-    build: Callable[[], Any]  # a network of WORDS words and LABELS, with fresh weights
+    build: Callable[[], Any]  # a network of WORDS words and LABELS, newly initialised
     save_tokenizer: Callable[[Path], None]  # puts its tokenizer into the folder of a saved network
     features: int | None  # width of `features` in what it answers; None where it answers without
-    pair: bool = False  # whether it reads two texts apart, the second as pair_ids
+    pair: bool = False  # whether it reads two texts separately, the second as pair_ids
     multi_label: bool = False
-    stand_still: tuple[str, ...] = ()  # its tables that do not learn
+    frozen: tuple[str, ...] = ()  # its tables that are not trained
     masks_itself: bool = True  # whether it knows padding by its id where no mask is given; transformers' own do not
-    learning_rate: float = 0.02  # with which it learns eight rows by heart in 80 steps
+    learning_rate: float = 0.02  # with which it overfits eight rows in 80 steps
 
 
 def of_words(name: str, section: WordStudent, *, features: int, pair: bool = False, multi_label: bool = False) -> Kind:
@@ -62,7 +62,7 @@ def of_words(name: str, section: WordStudent, *, features: int, pair: bool = Fal
 
     vectors = ("embeddings", "widening") if section.vector_rank else ("embeddings",)
     still = ("static_embeddings",) if section.static_channel else () if section.tune_vectors else vectors
-    return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label, stand_still=still)
+    return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label, frozen=still)
 
 
 def _save_word_tokenizer(folder: Path) -> None:
@@ -226,7 +226,7 @@ def test_padding_never_changes_a_logit(kind: Kind) -> None:
 
 
 @every_student
-def test_what_stands_behind_a_row_is_never_looked_at(kind: Kind) -> None:
+def test_what_comes_after_a_row_is_never_used(kind: Kind) -> None:
     network, tensors = kind.build(), batch(kind)
     strange = dict(tensors)
     for ids, mask in (("input_ids", "attention_mask"), ("pair_ids", "pair_mask")):
@@ -237,7 +237,7 @@ def test_what_stands_behind_a_row_is_never_looked_at(kind: Kind) -> None:
 
 
 @every_student
-def test_a_row_says_the_same_whatever_it_is_batched_with(kind: Kind) -> None:
+def test_a_row_has_the_same_logits_in_any_batch(kind: Kind) -> None:
     network, tensors = kind.build(), batch(kind)
     together = logits_of(network, tensors)
 
@@ -278,16 +278,16 @@ def test_hugging_faces_pipeline_makes_the_right_probabilities(kind: Kind, tmp_pa
     classify = pipeline("text-classification", model=str(tmp_path), top_k=None)
     texts = ["aa bc ab", "ca"]
 
-    said = [{entry["label"]: entry["score"] for entry in row} for row in classify(texts)]
+    predicted = [{entry["label"]: entry["score"] for entry in row} for row in classify(texts)]
 
-    for text, scores in zip(texts, said, strict=True):
+    for text, scores in zip(texts, predicted, strict=True):
         (logits,) = logits_of(classify.model, {"input_ids": torch.tensor([classify.tokenizer(text)["input_ids"]])})
         right = torch.sigmoid(logits) if kind.multi_label else torch.softmax(logits, dim=0)
         assert scores == pytest.approx(dict(zip(LABELS, right.tolist(), strict=True)), abs=1e-5)
 
 
 @every_student
-def test_its_graph_says_the_same(kind: Kind) -> None:
+def test_its_graph_has_the_same_logits(kind: Kind) -> None:
     from limbeck.export.graphs import graph_of
 
     network, tensors = kind.build(), batch(kind)
@@ -298,7 +298,7 @@ def test_its_graph_says_the_same(kind: Kind) -> None:
 
 
 @every_student
-def test_its_int8_graph_says_nearly_the_same(kind: Kind) -> None:
+def test_its_int8_graph_has_nearly_the_same_logits(kind: Kind) -> None:
     from limbeck.export.graphs import graph_of, int8_of
 
     network, tensors = kind.build(), batch(kind)
@@ -333,7 +333,7 @@ def rows_for(kind: Kind) -> list[Row]:
 
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
 @pytest.mark.parametrize("kind", [kind for kind in STUDENTS if kind.masks_itself], ids=lambda kind: kind.name)
-def test_both_engines_say_the_same_of_its_file(kind: Kind, precision: Precision, tmp_path: Path) -> None:
+def test_both_engines_have_the_same_logits_for_its_file(kind: Kind, precision: Precision, tmp_path: Path) -> None:
     _native = pytest.importorskip("limbeck.runtime._native")
     if not _native.level():
         pytest.skip("this processor has no AVX2")
@@ -351,7 +351,7 @@ LOW_RANK = [kind for kind in STUDENTS if "low-rank" in kind.name]
 
 
 @pytest.mark.parametrize("kind", LOW_RANK, ids=lambda kind: kind.name)
-def test_folded_it_is_a_plain_student_with_narrow_vectors_that_says_the_same(kind: Kind) -> None:
+def test_folded_it_is_a_plain_student_with_narrow_vectors_and_the_same_logits(kind: Kind) -> None:
     network, tensors = kind.build(), batch(kind)
 
     plain = folded(network)
@@ -377,11 +377,11 @@ def test_a_step_moves_all_that_learns_and_nothing_else(kind: Kind) -> None:
 
     moved = {name for name, parameter in network.named_parameters() if not torch.equal(parameter, before[name])}
     assert moved == moving(network)
-    assert set(before) - moved == {f"{table}.weight" for table in kind.stand_still}
+    assert set(before) - moved == {f"{table}.weight" for table in kind.frozen}
 
 
 @every_student
-def test_it_learns_eight_rows_by_heart(kind: Kind) -> None:
+def test_it_overfits_eight_rows(kind: Kind) -> None:
     network, tensors, labels = kind.build(), batch(kind), labels_for(kind)
     optimiser = torch.optim.Adam(network.parameters(), lr=kind.learning_rate)
 

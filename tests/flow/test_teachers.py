@@ -277,7 +277,7 @@ def test_a_teacher_that_reads_texts_apart_teaches(pairs_csv: Path, tiny_teacher_
     config = json.loads((tmp_path / "run" / "teacher" / "config.json").read_text(encoding="utf-8"))
     assert config["model_type"] == "twin_encoder"
     assert entry(finished, "teacher")["latency_ms"]["p50"] > 0
-    assert any("not as an int8 file: no graph is known for its family, twin_encoder" in note for note in notes.lines)
+    assert any("not as an int8 file: its family has no graph: twin_encoder" in note for note in notes.lines)
     again = Notes()
     run(recipe, overrides=overrides, out=tmp_path / "run", reporter=again)
     assert not any("not made yet" in note for note in again.lines)

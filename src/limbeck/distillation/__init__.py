@@ -1,4 +1,4 @@
-"""Room 5: the student learns.
+"""Room 5: trains the student.
 
 Reads:  Corpus, TransferText, TeacherLabels, a teacher for its word vectors
 Writes: VocabularyFolder, StudentFolder

@@ -1,4 +1,4 @@
-"""A student before its first lesson."""
+"""A student before training."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def new_student(
     corpus: Corpus,
     start_from: Any | None,
 ) -> Any:
-    """The student that the recipe asks for; random numbers are drawn from torch's own state.
+    """The student that the recipe asks for; random numbers are drawn from torch's global generator.
 
-    A baseline has nothing of the teacher. Word vectors that the teacher made are replaced by random ones, which learn
-    in any case: random ones that stand still would make the gain look larger than it is. A transformer starts from
-    the classifier `start_from`: for the baseline that is the checkpoint as it was before it became the teacher.
+    A baseline (`alone`) gets nothing from the teacher. Its random word vectors replace the teacher's, and are trained
+    in any case: frozen random vectors would make the gain look larger than it is. A transformer starts from the
+    classifier `start_from`: for the baseline that is the checkpoint before it was fine-tuned as the teacher.
     """
     if isinstance(section, WordStudent):
-        return _of_words(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
+        return _new_word_student(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
     facts = vocabulary.facts
     return resolved(STUDENT_KINDS[section.kind].network)(
         section,
@@ -40,7 +40,7 @@ def new_student(
     )
 
 
-def _of_words(section: WordStudent, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
+def _new_word_student(section: WordStudent, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
     facts, vectors = vocabulary.facts, vocabulary.vectors()
     if alone and "teacher" in section.vector_sources:
         section = section.model_copy(update={"tune_vectors": True})
@@ -52,16 +52,16 @@ def _of_words(section: WordStudent, *, alone: bool, vocabulary: VocabularyFolder
         pair=corpus.is_pair,
         multi_label=corpus.is_multi_label,
     )
-    start, given = None, _given(section, facts, alone=alone)
-    if vectors is not None and given.any():
-        start = torch.where(given, torch.from_numpy(vectors), model.word_vectors)
+    start, is_given = None, _is_given(section, facts, alone=alone)
+    if vectors is not None and is_given.any():
+        start = torch.where(is_given, torch.from_numpy(vectors), model.word_vectors)
     model.start_vectors(start)
     return model
 
 
-def _given(section: WordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:
-    """(width): which numbers of a vector come from the vocabulary; the others stay as they were drawn."""
-    drawn = ("random", "teacher") if alone else ("random",)
-    only = {"source": source_kind(section.vector_sources[0]), "width": facts["width"]}
-    parts = facts.get("parts", [only])  # a single source is not told in parts
-    return torch.cat([torch.full((part["width"],), part["source"] not in drawn) for part in parts])
+def _is_given(section: WordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:
+    """(width): which dimensions of the vectors come from the vocabulary; the others stay random."""
+    random = ("random", "teacher") if alone else ("random",)
+    single = {"source": source_kind(section.vector_sources[0]), "width": facts["width"]}
+    parts = facts.get("parts", [single])  # written only for several sources
+    return torch.cat([torch.full((part["width"],), part["source"] not in random) for part in parts])

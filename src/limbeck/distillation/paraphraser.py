@@ -1,6 +1,6 @@
-"""Factor transfer's networks: the paraphraser finds factors in the teacher's features, the translator in the student's.
+"""Factor transfer's networks: the paraphraser encodes the teacher's features as factors, the translator the student's.
 
-Kim et al. 2018 (arXiv:1802.04977), with perceptrons for the convolutions: features here are one vector a row.
+Kim et al. 2018 (arXiv:1802.04977), with perceptrons instead of convolutions: features here are one vector per row.
 """
 
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-SLOPE = 0.1  # of the leaky rectifiers
-ROWS_AT_ONCE = 4096  # in float32 at a time, where all rows are looked at
+SLOPE = 0.1  # of the leaky ReLUs
+ROWS_AT_ONCE = 4096  # converted to float32 at a time, in passes over all rows
 
 
 class Paraphraser(nn.Module):
-    """An autoencoder of the teacher's features; its narrow middle are the factors.
+    """An autoencoder of the teacher's features; its bottleneck gives the factors.
 
-    Features are brought to mean 0 and spread 1 inside, by what `train_paraphraser` measured, and reconstructions are
-    given in the features' own scale.
+    Inside, features are standardised to mean 0 and standard deviation 1, as measured by `train_paraphraser`;
+    reconstructions are in the features' own scale.
     """
 
     mean: Tensor  # (width)
-    spread: Tensor  # (), one for all: the relative size of the features says what matters
+    spread: Tensor  # (), one for all: the relative size of the features is information
 
     def __init__(self, width: int, *, share: float = 0.5) -> None:
         super().__init__()
@@ -37,8 +37,8 @@ class Paraphraser(nn.Module):
         return factors
 
     def forward(self, features: Tensor) -> Tensor:
-        """(rows, width): the features as the factors tell them."""
-        return self._told(features) * self.spread + self.mean
+        """(rows, width): the features reconstructed from the factors."""
+        return self._reconstructed(features) * self.spread + self.mean
 
     def standardised(self, features: Tensor) -> Tensor:
         """The features in the scale that the networks see."""
@@ -46,12 +46,12 @@ class Paraphraser(nn.Module):
 
     def error(self, features: Tensor) -> Tensor:
         """Mean squared error of the reconstruction in standardised units: 1 is no better than the mean of all rows."""
-        return F.mse_loss(self._told(features), self.standardised(features))
+        return F.mse_loss(self._reconstructed(features), self.standardised(features))
 
-    def _told(self, features: Tensor) -> Tensor:
+    def _reconstructed(self, features: Tensor) -> Tensor:
         """The reconstruction in standardised units."""
-        told: Tensor = self.decoder(self.encode(features))
-        return told
+        reconstruction: Tensor = self.decoder(self.encode(features))
+        return reconstruction
 
 
 class Translator(nn.Module):
@@ -76,11 +76,11 @@ def train_paraphraser(
     learning_rate: float = 1e-3,
     seed: int,
 ) -> float:
-    """Train on the teacher's features (rows, width) of any precision; returns `error` over all rows in the end.
+    """Train on the teacher's features (rows, width) of any precision; returns the final `error` over all rows.
 
-    It starts from weights drawn anew, and draws them and the order of rows from a generator of its own: seed and
-    features decide the outcome, and the random state of the caller stays as it was. Afterwards the weights stand
-    still (`requires_grad` is off). Features may lie on another device than the paraphraser.
+    Weights are initialised again. They and the order of rows are drawn from a generator of its own: the result depends
+    only on seed and features, and the random state of the caller does not change. Afterwards the weights are frozen
+    (`requires_grad` is off). Features may be on another device than the paraphraser.
     """
     generator = torch.Generator().manual_seed(seed)
     _draw_weights(paraphraser, generator)
@@ -93,10 +93,10 @@ def train_paraphraser(
             optimiser.zero_grad()
             torch.autograd.backward(paraphraser.error(features[places].to(paraphraser.mean.device)))
             optimiser.step()
-    optimiser.zero_grad()  # else its last gradients would count when those of the student are clipped
+    optimiser.zero_grad()  # otherwise its last gradients would count when the student's are clipped
     paraphraser.requires_grad_(False)
     blocks = ((block, len(block) / len(features)) for block in _blocks(paraphraser, features))
-    return sum(paraphraser.error(block).item() * part for block, part in blocks)
+    return sum(paraphraser.error(block).item() * share for block, share in blocks)
 
 
 def _perceptron(inputs: int, outputs: int) -> nn.Sequential:
@@ -115,14 +115,14 @@ def _blocks(paraphraser: Paraphraser, features: Tensor) -> Iterator[Tensor]:
 def _draw_weights(paraphraser: Paraphraser, generator: torch.Generator) -> None:
     for layer in paraphraser.modules():
         if isinstance(layer, nn.Linear):
-            bound = layer.in_features**-0.5  # as PyTorch's own start, but from this generator
+            bound = layer.in_features**-0.5  # PyTorch's own initialisation, but from this generator
             for weights in (layer.weight, layer.bias):
                 weights.copy_(torch.empty(weights.shape).uniform_(-bound, bound, generator=generator))
 
 
 @torch.no_grad()
 def _measure(paraphraser: Paraphraser, features: Tensor) -> None:
-    """Keep the mean of each feature and one standard deviation for all (1 where rows do not differ)."""
+    """Store the mean of each feature and one standard deviation for all (1 where rows do not differ)."""
     sums = [block.double().sum(dim=0) for block in _blocks(paraphraser, features)]
     mean = torch.stack(sums).sum(dim=0) / len(features)
     squares = [(block.double() - mean).square().sum() for block in _blocks(paraphraser, features)]

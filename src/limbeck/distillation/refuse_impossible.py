@@ -1,4 +1,4 @@
-"""What a student cannot be taught is said before anything runs: the shapes of both models are enough to know it."""
+"""Refuses recipes whose student cannot be built or trained, before anything runs, from the shapes of both models."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,10 +7,10 @@ from typing import Any
 from transformers import AutoConfig
 
 from limbeck.distillation.objective import term_of
-from limbeck.distillation.size_limit import Room, SizeLimit, levers_of
+from limbeck.distillation.size_limit import SizeBudget, SizeLimit, levers_of
 from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.term import LayerShape, Shapes
-from limbeck.distillation.transformer_vocabulary import refuse_tokens, room_of
+from limbeck.distillation.transformer_vocabulary import refuse_tokens, transformer_budget
 from limbeck.distillation.vectors import width_of
 from limbeck.errors import LayersUnreadable, StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint
@@ -28,16 +28,16 @@ from limbeck.recipe.student import Transformer
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
 from limbeck.training.modes import quiet_transformers
 
-ANY_WIDTH = 8  # of features: no loss on them depends on it
-CLASSES = ["no", "yes"]  # the fewest there can be
+ANY_WIDTH = 8  # of features: no check of a loss depends on it
+CLASSES = ["no", "yes"]  # the smallest number that a corpus can have
 
 
 class TeacherReadsApart(StudentError):
-    """A transformer student is to start from a teacher that reads the two texts of a pair one by one."""
+    """A transformer student is to start from a teacher that reads the two texts of a pair separately."""
 
     def __init__(self, *, checkpoint: str) -> None:
         super().__init__(
-            "a transformer student reads both texts of a pair at once, and its teacher reads each by itself",
+            "a transformer student reads both texts of a pair together, and its teacher reads them separately",
             found=f"teacher.checkpoint: {checkpoint}",
             advice='Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".',
         )
@@ -55,23 +55,23 @@ class TeacherHasOtherHead(StudentError):
 
 
 class ClassesUnlearned(StudentError):
-    """A transformer student neither starts with its teacher's classifier nor learns one."""
+    """A transformer student neither starts with its teacher's classifier nor trains one."""
 
     def __init__(self, *, losses: Sequence[str], reason: str) -> None:
         self.losses = tuple(losses)
         super().__init__(
-            f"{', '.join(losses)} alone teaches no classes, and the student's classifier starts at random: {reason}",
+            f"{', '.join(losses)} alone cannot train a classifier, and the student's starts at random: {reason}",
             advice="Add logit_mse, soft_targets or hard_labels to distillation.losses, or a last stage with one of "
             "them.",
         )
 
 
 def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:
-    """Raise what building the student, or a term of its objective, would raise hours later.
+    """Raise now what building the student, or a term of its objective, would raise hours later.
 
-    A loss function that cannot be imported, layers or heads that the two models do not have, a family of teachers
-    whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be taken over, a classifier
-    that would never learn, a limit of size that leaves no room for words.
+    Refused are: a loss function that cannot be imported, layers or heads that the models do not have, a teacher family
+    whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be reused, a classifier that
+    would never be trained, a size limit that leaves no space for words.
     """
     losses, student = recipe.distillation.every_loss, recipe.student
     shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
@@ -91,15 +91,15 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
     for loss in losses:
         term_of(loss, shapes)
     if size_limit is not None:
-        _room(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
+        _size_budget(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
 
 
-def _room(recipe: Recipe, limit: SizeLimit) -> Room:
-    """With as few classes as can be: how many there are, the corpus will tell."""
+def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
+    """With the smallest number of classes: the corpus, which has the real one, is not read yet."""
     student, encoder = recipe.student, _encoder_of(recipe.teacher)
     if isinstance(student, Transformer):
-        assert encoder is not None, "the recipe is refused else"
-        return room_of(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
+        assert encoder is not None, "otherwise the recipe is refused"
+        return transformer_budget(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
 
     def teacher_width() -> int:
         if encoder is None:
@@ -111,11 +111,11 @@ def _room(recipe: Recipe, limit: SizeLimit) -> Room:
         for source in student.vector_sources
     )
     shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=recipe.corpus.pair is not None)
-    return limit.room(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
+    return limit.budget(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 
 
 def _encoder_of(teacher: AnyTeacher) -> EncoderTeacher | None:
-    """The teacher, or of an ensemble the first member, that has tokens and layers."""
+    """The teacher, or the first member of an ensemble, that has tokens and layers."""
     return next((member for member in each_teacher(teacher) if isinstance(member, EncoderTeacher)), None)
 
 
@@ -128,9 +128,9 @@ def _refuse_unlearned_classes(distillation: Distillation, student: Transformer, 
     if student.start == "random":
         reason = 'student.start = "random"'
     elif shape_for(student, theirs).width != theirs.hidden_size:
-        reason = f"it is not as wide as its teacher ({theirs.hidden_size})"
+        reason = f"it does not have the width of its teacher ({theirs.hidden_size})"
     elif not starts_as_classifier(kind, teacher_kind=theirs.model_type):
-        reason = f"a {kind} has not the classifier of a {theirs.model_type}"
+        reason = f"a {kind} and a {theirs.model_type} have different classifiers"
     if reason:
         raise ClassesUnlearned(losses=[loss.kind for loss in last.losses], reason=reason)
 
@@ -149,7 +149,7 @@ def _layer_shapes(student: Transformer, theirs: Any) -> Shapes:
 
 
 def _config_of(checkpoint: str, *, with_tokens: bool) -> Any:
-    """The shape of a checkpoint; refused if a student is to have all of its tokens and cannot read them."""
+    """The config of a checkpoint; refuses one whose tokens a student is to reuse and cannot (`with_tokens`)."""
     quiet_transformers()
     folder = find_checkpoint(checkpoint)
     with damage_as_user_errors(folder):

@@ -31,7 +31,7 @@ from limbeck.distillation.student_with_objective import (
     has_layers,
     inputs_of,
     shape_of,
-    teach_paraphrasers,
+    train_paraphrasers,
 )
 from limbeck.distillation.terms.term import Shapes
 from limbeck.distillation.training_rows import Places, TrainingRows, training_rows_of
@@ -52,14 +52,14 @@ from limbeck.training.skill import judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 Role = Literal["student", "baseline"]
-TOKENS_PER_BATCH = 16384  # for the judging on dev
+TOKENS_PER_BATCH = 16384  # for the evaluation on dev
 
 
 @dataclass(frozen=True)
 class Origins:
-    """Encoders that a student may start from or read along with, each opened only when it is needed."""
+    """Encoders that a student may start from, or that run during its training; each is opened only when needed."""
 
-    start_from: Callable[[], Any] | None = None  # a classifier of transformers, for a transformer's first weights
+    start_from: Callable[[], Any] | None = None  # a transformers classifier that a transformer is initialised from
     teacher: Callable[[], Any] | None = None  # the encoder itself, for losses on its layers
 
 
@@ -82,15 +82,15 @@ def train_student(
     tracks: Tracks = NO_TRACKS,
     origins: Origins = NO_ORIGINS,
 ) -> StudentFolder:
-    """Train a student for one seed, on train and `extra` rows, and keep its best epoch by dev.
+    """Train a student for one seed, on train and `extra` rows, and keep its best epoch on dev.
 
-    The baseline sees the labelled rows and their labels, and nothing that comes from the teacher. Rows that the teacher
-    has said nothing of are left out of distillation.
+    The baseline is trained on the labelled rows and their labels, and on nothing that comes from the teacher. Rows
+    without the teacher's labels are not used for distillation.
     """
     quiet_transformers()
     device = training_device()
     alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
-    model = _seeded(student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
+    model = _seeded_student(student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
         training_rows_of,
@@ -113,7 +113,9 @@ def train_student(
     )
     with written_atomically(out, kind="student", key=key) as scratch:
         trainings = trainings_of(section, alone=alone)
-        finished = [setup.train(model, training, work=scratch / WORK / training.folder) for training in trainings]
+        finished = [
+            setup.train(model, training, work_folder=scratch / WORK / training.folder) for training in trainings
+        ]
         model = folded(model.cpu())
         model.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
@@ -129,18 +131,18 @@ def train_student(
     return StudentFolder(out)
 
 
-def _seeded(
+def _seeded_student(
     student: AnyStudent, seed: int, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus, origins: Origins
 ) -> Any:
-    """The fresh student; all that is random from here on follows from the seed."""
+    """The new student; everything random from here on depends on the seed."""
     start_from = origins.start_from() if origins.start_from else None
-    torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets a seed of its own
+    torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets its own seed
     return new_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
 
 
 @dataclass(frozen=True)
 class TrainingSetup:
-    """All that the trainings of one student have in common."""
+    """What all trainings of one student have in common."""
 
     training_rows: TrainingRows
     dev: TrainingRows
@@ -151,11 +153,11 @@ class TrainingSetup:
     reporter: Reporter
     tracks: Tracks
 
-    def train(self, model: Any, training: Training, *, work: Path) -> Progress:
-        """One training; leaves its best or last weights in the model."""
+    def train(self, model: Any, training: Training, *, work_folder: Path) -> Progress:
+        """Run one training; its best or last weights are then in the model."""
         device, section = self.training_rows.labels.device, training.settings
-        work.mkdir(parents=True, exist_ok=True)
-        trained = self._apprentice(model, training).to(device)
+        work_folder.mkdir(parents=True, exist_ok=True)
+        trained = self._student_with_objective(model, training).to(device)
         lengths = self.training_rows.lengths()
 
         def batches(epoch: int) -> list[npt.NDArray[np.int64]]:
@@ -171,8 +173,8 @@ class TrainingSetup:
             arithmetic=choose_arithmetic(section.precision),
             batches=batches,
             losses=losses,
-            validate=lambda _apprentice: judge(model, self.dev),
-            work=work,
+            validate=lambda _trained: judge(model, self.dev),
+            work_folder=work_folder,
             reporter=self.reporter,
             what=f"training {self.name}, seed {self.seed}{training.title}",
             tracks=self.tracks,
@@ -181,7 +183,7 @@ class TrainingSetup:
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
         )
 
-    def _apprentice(self, model: Any, training: Training) -> StudentWithObjective:
+    def _student_with_objective(self, model: Any, training: Training) -> StudentWithObjective:
         needs = frozenset().union(*(needs_of(loss) for loss in training.losses))
         attention = any(isinstance(loss, LayerLoss) and loss.reads_attention for loss in training.losses)
         live = LiveTeacher(self.teacher(), reads_attention=attention) if "layers" in needs and self.teacher else None
@@ -197,20 +199,20 @@ class TrainingSetup:
         )
         objective = Objective(training.losses, shapes)
         if features is not None:
-            teach_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
+            train_paraphrasers(objective, features, seed=self.seed, reporter=self.reporter)
         return StudentWithObjective(model, objective, teacher=live)
 
 
 def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
-    """Whether every step does the same to its rows: nobody's own code, no teacher beside, no number that moves."""
+    """Whether all steps do the same to their rows: no user code, no teacher that runs along, no scheduled number."""
     numbers = [(loss.weight, getattr(loss, "temperature", None)) for loss in losses]
-    moves = any(isinstance(number, Schedule) for both in numbers for number in both)
-    others = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
-    return not (moves or others or has_layers(student))
+    scheduled = any(isinstance(number, Schedule) for both in numbers for number in both)
+    other_code = any(isinstance(loss, Custom | LayerLoss) for loss in losses)
+    return not (scheduled or other_code or has_layers(student))
 
 
 def judge(model: Any, dev: TrainingRows) -> dict[str, float]:
-    """How well the student does on dev."""
+    """The student's metrics on dev."""
     logits = torch.zeros_like(dev.teacher_logits)
     with evaluating(model):
         for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
@@ -220,7 +222,7 @@ def judge(model: Any, dev: TrainingRows) -> dict[str, float]:
 
 
 def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
-    """What the student is trained on: alone the labelled rows, else all rows that the teacher has spoken about."""
+    """What the student is trained on: without a teacher the labelled rows, else all rows with the teacher's labels."""
     if labels is None:
         return corpus.splits["train"]
     rows = joined([corpus.splits["train"], *extra])
@@ -230,7 +232,7 @@ def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabel
 
 
 def _history(finished: Sequence[Progress]) -> list[dict[str, Any]]:
-    """All epochs in order; where there were several trainings, each epoch says in which it was."""
+    """All epochs in order; with several training stages, each epoch has the number of its stage."""
     if len(finished) == 1:
         return finished[0].history
     epochs = [
@@ -272,7 +274,7 @@ def _facts(
 
 
 def write_tokenizer_config(folder: Path, model: Any, *, max_length: int) -> None:
-    """Write tokenizer_config.json beside the tokenizer.json of a saved student."""
+    """Write tokenizer_config.json next to the tokenizer.json of a saved student."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     config = model.config
     reads_types = (getattr(config, "type_vocab_size", None) or 0) > 1

@@ -1,4 +1,4 @@
-"""How many tokens a student may have so that its exported folder keeps within `student.max_size_mb`."""
+"""How many tokens a student may have so that its exported folder is at most `student.max_size_mb`."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -10,14 +10,14 @@ from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import Reporter
 from limbeck.recipe.student import AnyStudent
 
-FEWEST_TOKENS = 100  # with fewer, a student is of no use: better said than trained
-FEW = 8  # tokens of the student whose graph is weighed
-CARDS = 4_096  # bytes of model.json and manifest.json, names of classes aside
-ROUNDING = 64  # numbers inside a graph's file take a few bytes more once they are large
+MIN_TOKENS = 100  # with fewer, a student is useless: the recipe is refused
+FEW = 8  # tokens of the student whose graph is measured
+CARDS = 4_096  # bytes of model.json and manifest.json, without the names of the classes
+ROUNDING = 64  # larger numbers take a few more bytes in a graph's file
 
 
 class SizeLimitTooSmall(StudentError):
-    """The exported student takes more megabytes than it may, with hardly a word in it."""
+    """The exported student is larger than it may be, even with a tiny vocabulary."""
 
     def __init__(
         self,
@@ -35,45 +35,45 @@ class SizeLimitTooSmall(StudentError):
         super().__init__(
             f"the student does not fit into student.max_size_mb = {max_size_mb:g}",
             found=f"as {precision} with {tokens:,} tokens: {needed_mb:.3g} MB; "
-            f"before its first token: {without_tokens_mb:.3g} MB",
+            f"without any token: {without_tokens_mb:.3g} MB",
             advice=f"Raise student.max_size_mb, or lower one of {keys}{int8}.",
         )
 
 
 class CountingTokenizer(Protocol):
-    """What is asked of a tokenizer here."""
+    """What this module needs of a tokenizer."""
 
     def __len__(self) -> int:
-        """How many tokens it has."""
+        """The number of its tokens."""
 
     def to_json(self) -> str:
         """Its tokenizer.json."""
 
 
 @dataclass(frozen=True)
-class Room:
-    """What a student's folder takes, by its tokens, and what it may take."""
+class SizeBudget:
+    """The size of a student's folder as a function of its tokens, and the most that it may be."""
 
     most_bytes: int
     without_tokens: int
     of_token: int
-    levers: tuple[str, ...]  # keys of [student], besides the vocabulary, that make it smaller
+    levers: tuple[str, ...]  # keys of [student], in addition to the vocabulary, that make it smaller
     precision: str
 
     def bytes_of(self, tokenizer: CountingTokenizer) -> int:
-        """Of the folder with this tokenizer in it."""
+        """The size of the folder with this tokenizer in it."""
         return self.without_tokens + len(tokenizer) * self.of_token + len(tokenizer.to_json().encode())
 
     def refuse_unless_any(self, *, most: int) -> None:
-        """Raises SizeLimitTooSmall if not even a small vocabulary can fit, however short its tokens are."""
-        few = min(FEWEST_TOKENS, most)
+        """Raises SizeLimitTooSmall if even a small vocabulary of very short tokens does not fit."""
+        few = min(MIN_TOKENS, most)
         self._refuse_above(self.without_tokens + few * self.of_token, tokens=few)
 
     def most_tokens(self, of_size: Callable[[int], CountingTokenizer], *, most: int) -> int:
         """The largest size up to `most` whose tokenizer fits; raises SizeLimitTooSmall if a small one does not."""
         if self.bytes_of(of_size(most)) <= self.most_bytes:
             return most
-        fits = min(FEWEST_TOKENS, most)
+        fits = min(MIN_TOKENS, most)
         self._refuse_above(self.bytes_of(of_size(fits)), tokens=fits)
         too_large = min(most, (self.most_bytes - self.without_tokens) // self.of_token + 1)
         while too_large - fits > 1:
@@ -98,18 +98,18 @@ class Room:
 
 @dataclass(frozen=True)
 class SizeLimit:
-    """The megabytes that an exported folder may take, and how to learn what a student's graph takes."""
+    """The size that an exported folder may have, and how to measure a student's graph."""
 
     max_size_mb: float
     precision: str  # of the folder that counts
     graph_bytes: Callable[[Any], int]
 
-    def room(self, student: Callable[[int], Any], *, levers: tuple[str, ...], labels: Sequence[str]) -> Room:
-        """For the student that this function makes for a number of tokens."""
+    def budget(self, student: Callable[[int], Any], *, levers: tuple[str, ...], labels: Sequence[str]) -> SizeBudget:
+        """The budget for students that this function makes for a given number of tokens."""
         few, one_more = (self.graph_bytes(student(tokens)) for tokens in (FEW, FEW + 1))
         of_token = one_more - few
         cards = CARDS + len(json.dumps(list(labels), ensure_ascii=False, indent=1).encode())
-        return Room(
+        return SizeBudget(
             most_bytes=int(self.max_size_mb * 1e6),
             without_tokens=few - FEW * of_token + ROUNDING + cards,
             of_token=of_token,
@@ -119,17 +119,17 @@ class SizeLimit:
 
 
 def levers_of(section: AnyStudent) -> tuple[str, ...]:
-    """The keys that make such a student smaller, besides its vocabulary."""
+    """The keys, in addition to its vocabulary, that make such a student smaller."""
     return STUDENT_KINDS[section.kind].size_levers
 
 
 def cut_facts(limit: SizeLimit | None, *, before: int, after: int) -> dict[str, Any]:
-    """What vocabulary.json says of a limit that took something away: how many tokens there would be without it."""
+    """For vocabulary.json, if the limit cut the vocabulary: the limit, and the number of tokens without it."""
     is_cut = limit is not None and after < before
     return {"max_size_mb": limit.max_size_mb, "tokens_without_limit": before} if limit and is_cut else {}
 
 
-def tell_cut(limit: SizeLimit | None, reporter: Reporter, *, what: str, before: int, after: int) -> None:
-    """Say what the limit took away, if it did."""
+def report_cut(limit: SizeLimit | None, reporter: Reporter, *, what: str, before: int, after: int) -> None:
+    """Report how much the limit cut the vocabulary, if it did."""
     if limit is not None and after < before:
-        reporter.note(f"  vocabulary cut from {before:,} to {after:,} {what} to keep within {limit.max_size_mb:g} MB")
+        reporter.note(f"  vocabulary cut from {before:,} to {after:,} {what} to fit into {limit.max_size_mb:g} MB")

@@ -1,4 +1,4 @@
-"""The trainings that a student goes through, one after the other: most often a single one."""
+"""The training stages of a student, in order: most often there is only one."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,21 @@ from limbeck.recipe.losses import AnyLoss, HardLabels, needs_of
 
 @dataclass(frozen=True)
 class Training:
-    """One of them: the settings that the loop goes by, and the objective."""
+    """One training stage: the settings of the loop, and the losses."""
 
     settings: Distillation
     losses: list[AnyLoss]
     folder: str  # of its checkpoints, in the work folder
-    title: str  # what stands behind the student's name while it runs
+    title: str  # printed after the student's name while it runs
 
     @property
     def judged_by_dev(self) -> bool:
-        """Whether dev can tell a good epoch: a stage on inner layers alone leaves the classes unlearned."""
+        """Whether dev can select the best epoch: losses on inner layers alone do not train the classifier."""
         return any({"labels", "logits"} & needs_of(loss) for loss in self.losses)
 
 
 def trainings_of(section: Distillation, *, alone: bool) -> list[Training]:
-    """Those of the recipe; the baseline has one, on the labels."""
+    """The training stages of the recipe; the baseline has one, on the labels."""
     if alone:
         return [Training(section, [HardLabels(kind="hard_labels")], folder="", title="")]
     if not section.stages:

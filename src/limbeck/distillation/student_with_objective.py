@@ -1,4 +1,4 @@
-"""The student and its objective as one module: what is trained together stands together."""
+"""The student and its objective as one module, because they are trained together."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.paraphraser import train_paraphraser
 from limbeck.distillation.terms.features import Factors
-from limbeck.distillation.terms.term import Batch, LayerShape, Said
+from limbeck.distillation.terms.term import Batch, LayerShape, Outputs
 from limbeck.distillation.training_rows import Places, TrainingRows
 from limbeck.kinds import kind_of_config
 from limbeck.models.layer_states import LayerReader, LayerStates
@@ -19,9 +19,9 @@ from limbeck.training.modes import evaluating
 
 
 class LiveTeacher:
-    """An encoder in eval mode and without gradients, in the arithmetic it was judged in.
+    """An encoder in eval mode and without gradients, in the arithmetic in which it was evaluated.
 
-    What layers say is too much to be kept on disk; its logits are the kept ones all the same.
+    Layer states are too large for the disk, so they are computed during training; its logits are still the stored ones.
     """
 
     def __init__(self, encoder: Any, *, reads_attention: bool) -> None:
@@ -35,16 +35,16 @@ class LiveTeacher:
         return shape_of(self._model)
 
     def reader(self, model: Any) -> LayerReader:
-        """Of this model's layers, the student's too: as much of them as the losses go by."""
+        """A reader of the layers of this model or of the student; it reads what the losses need."""
         return LayerReader(model, queries=self.reads_attention)
 
     def layers(self, inputs: Mapping[str, Tensor]) -> LayerStates:
         """The states of all layers for these rows."""
         device = inputs["input_ids"].device
         autocast = torch.autocast(device.type, dtype=torch.bfloat16, enabled=self._arithmetic == "bf16")
-        taken = {name: value for name, value in inputs.items() if name != "token_type_ids" or self._takes_types}
+        accepted = {name: value for name, value in inputs.items() if name != "token_type_ids" or self._takes_types}
         with evaluating(self._model), autocast, self.reader(self._model) as reader:
-            return reader.states(self._model(**taken, output_hidden_states=True))
+            return reader.states(self._model(**accepted, output_hidden_states=True))
 
 
 def shape_of(model: Any) -> LayerShape:
@@ -54,7 +54,7 @@ def shape_of(model: Any) -> LayerShape:
 
 
 class StudentWithObjective(nn.Module):
-    """A student at work on its training_rows. The teacher, if it reads along, is no part of it: it does not learn."""
+    """A student and the losses it is trained with. A teacher that runs along is not a submodule: it is not trained."""
 
     def __init__(self, student: Any, objective: Objective, *, teacher: LiveTeacher | None) -> None:
         super().__init__()
@@ -66,31 +66,31 @@ class StudentWithObjective(nn.Module):
         slots = training_rows.slots(places)
         chosen, inputs = slots.chosen, training_rows.inputs(slots)
         features = training_rows.teacher_features
-        said = Said(
+        teacher = Outputs(
             logits=training_rows.teacher_logits[chosen],
             features=None if features is None else features[chosen].float(),
             layers=self._teacher[0].layers(inputs) if self._teacher else None,
         )
-        student = self._read(inputs)
+        student = self._student_outputs(inputs)
         mask = inputs["attention_mask"]
-        batch = Batch(student=student, teacher=said, labels=training_rows.labels[chosen], mask=mask, done=done)
+        batch = Batch(student=student, teacher=teacher, labels=training_rows.labels[chosen], mask=mask, done=done)
         terms: dict[str, Tensor] = self.objective(batch)
         return terms
 
-    def _read(self, inputs: dict[str, Tensor]) -> Said:
+    def _student_outputs(self, inputs: dict[str, Tensor]) -> Outputs:
         inputs = inputs_of(self.student, inputs)
         if self._teacher:
             with self._teacher[0].reader(self.student) as reader:
                 output = self.student(**inputs, output_hidden_states=True)
                 layers = reader.states(output)
-            return Said(output.logits.float(), features=layers.hidden[-1][:, 0].float(), layers=layers)
+            return Outputs(output.logits.float(), features=layers.hidden[-1][:, 0].float(), layers=layers)
         output = self.student(**inputs, **({"output_hidden_states": True} if has_layers(self.student) else {}))
         features = output.hidden_states[-1][:, 0] if has_layers(self.student) else output.features
-        return Said(output.logits.float(), features=features.float())
+        return Outputs(output.logits.float(), features=features.float())
 
 
 def inputs_of(student: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Without token types where the student has no table for them."""
+    """The inputs, without token types if the student has no table for them."""
     if (getattr(student.config, "type_vocab_size", None) or 0) > 1:
         return inputs
     return {name: value for name, value in inputs.items() if name != "token_type_ids"}
@@ -102,12 +102,12 @@ def has_layers(student: Any) -> bool:
 
 
 def feature_width(student: Any) -> int:
-    """Width of the features that losses see."""
+    """Width of the features that losses read."""
     return int(student.config.hidden_size if has_layers(student) else student.features)
 
 
-def teach_paraphrasers(objective: Objective, features: Tensor, *, seed: int, reporter: Reporter) -> None:
-    """Train the paraphraser of every factor-transfer term on these (rows, width), then let it stand still."""
+def train_paraphrasers(objective: Objective, features: Tensor, *, seed: int, reporter: Reporter) -> None:
+    """Train the paraphraser of every factor-transfer term on these (rows, width), then freeze it."""
     for term in objective.terms:
         if isinstance(term, Factors):
             paraphraser = term.paraphraser.to(features.device).requires_grad_(True)
@@ -115,6 +115,6 @@ def teach_paraphrasers(objective: Objective, features: Tensor, *, seed: int, rep
             error = train_paraphraser(paraphraser, features, epochs=epochs, seed=seed)
             paraphraser.requires_grad_(False)
             reporter.note(
-                f"  the paraphraser says {features.shape[1]} features with {paraphraser.factor_width}, "
-                f"leaving {error:.1%} of their variance unsaid"
+                f"  the paraphraser encodes {features.shape[1]} features as {paraphraser.factor_width} factors, "
+                f"without {error:.1%} of their variance"
             )

@@ -1,4 +1,4 @@
-"""What a student is trained or judged on: rows as tokens on the device, their labels, and what the teacher said."""
+"""The rows that a student is trained or evaluated on: tokens on the device, labels, and the teacher's answers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from limbeck.training.cuda_graphs import Slots, Widths
 from limbeck.training.device import sent
 from limbeck.training.token_rows import TokenRows
 
-ROWS_AT_ONCE = 65_536  # whose texts are in memory while they are tokenised
+ROWS_AT_ONCE = 65_536  # tokenised at a time, to limit the texts in memory
 
 TokenizerKind = Literal["words", "framed"]
 Places = npt.NDArray[np.int64]
@@ -25,11 +25,11 @@ Places = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows as tokens, their labels, and what the teacher said (nothing, if alone)."""
+    """Rows as tokens, their labels, and the teacher's answers (zeros for the baseline)."""
 
-    columns: dict[str, TokenRows]  # "input_ids"; of pairs "pair_ids" for words, "token_type_ids" in a frame
+    columns: dict[str, TokenRows]  # "input_ids"; for pairs also "pair_ids" (words) or "token_type_ids" (framed)
     pad: int
-    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
+    labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 on rows without a label
     teacher_logits: Tensor  # (rows, classes)
     teacher_features: Tensor | None = None  # (rows, width), in half precision
 
@@ -41,34 +41,34 @@ class TrainingRows:
         slots = self.slots(places)
         width, *others = slots.widths
         ids, mask = self.columns["input_ids"].padded(slots.chosen, width=width, pad=self.pad)
-        found = {"input_ids": ids, "attention_mask": mask}
+        inputs = {"input_ids": ids, "attention_mask": mask}
         if "pair_ids" in self.columns:
             pairs = self.columns["pair_ids"].padded(slots.chosen, width=others[0], pad=self.pad)
-            found["pair_ids"], found["pair_mask"] = pairs
+            inputs["pair_ids"], inputs["pair_mask"] = pairs
         if "token_type_ids" in self.columns:
-            found["token_type_ids"], _ = self.columns["token_type_ids"].padded(slots.chosen, width=width, pad=0)
-        return found
+            inputs["token_type_ids"], _ = self.columns["token_type_ids"].padded(slots.chosen, width=width, pad=0)
+        return inputs
 
     def widths(self, places: Places) -> list[int]:
-        """Tokens of the longest of these rows; where two texts are read apart, of each."""
+        """Tokens of the longest of these rows; of each text, if the two texts of a pair are read separately."""
         names = [name for name in ("input_ids", "pair_ids") if name in self.columns]
         return [self.columns[name].width(places) for name in names]
 
     def all_widths(self) -> Widths:
-        """For steps that are captured."""
+        """The widths of all batches, for steps that are captured."""
         return Widths(self.widths, most=int(self.lengths().max(initial=1)))
 
     def slots(self, places: Places | Slots) -> Slots:
-        """The rows on the device, padded to the longest."""
+        """The row numbers on the device, and the width to pad to."""
         return places if isinstance(places, Slots) else Slots(self.chosen(places), tuple(self.widths(places)))
 
     def lengths(self) -> npt.NDArray[np.int64]:
-        """Tokens of each row; of two texts that are read apart, those of the longer one."""
+        """Tokens of each row; those of the longer text, if the two texts of a pair are read separately."""
         lengths = self.columns["input_ids"].lengths
         return np.maximum(lengths, self.columns["pair_ids"].lengths) if "pair_ids" in self.columns else lengths
 
     def chosen(self, places: Places) -> Tensor:
-        """The places on the device."""
+        """The row numbers on the device."""
         return sent(torch.from_numpy(places), self.labels.device)
 
 
@@ -83,8 +83,8 @@ def training_rows_of(
     with_features: bool,
     device: torch.device,
 ) -> TrainingRows:
-    """Tokenise the rows once, and put all that the training needs of them on the device."""
-    said: npt.NDArray[Any] = labels.for_rows(rows.ids) if labels else np.zeros((len(rows), classes), dtype=np.float32)
+    """Tokenise the rows once, and copy what the training needs to the device."""
+    logits: npt.NDArray[Any] = labels.for_rows(rows.ids) if labels else np.zeros((len(rows), classes), np.float32)
     features = torch.from_numpy(labels.features_for(rows.ids)).to(device) if labels and with_features else None
     if kind == "framed":
         framed = FramedTokenizer.load(tokenizer)
@@ -96,7 +96,7 @@ def training_rows_of(
         columns=columns,
         pad=pad,
         labels=torch.from_numpy(rows.labels.copy()).to(device),
-        teacher_logits=torch.from_numpy(said).to(device),
+        teacher_logits=torch.from_numpy(logits).to(device),
         teacher_features=features,
     )
 
@@ -106,12 +106,12 @@ def _words(rows: Rows, tokenizer: StudentTokenizer, *, max_length: int, device: 
         blocks = (getattr(block, column) for block in rows.slices(ROWS_AT_ONCE))
         return TokenRows.of((tokenizer.encode(block, max_length=max_length) for block in blocks), device=device)
 
-    found = {"input_ids": tokens("texts")}
-    return {**found, "pair_ids": tokens("pairs")} if rows.is_pair else found
+    columns = {"input_ids": tokens("texts")}
+    return {**columns, "pair_ids": tokens("pairs")} if rows.is_pair else columns
 
 
 def _framed(rows: Rows, tokenizer: FramedTokenizer, *, max_length: int, device: torch.device) -> dict[str, TokenRows]:
-    """One text of ids for each row, also of a pair; and where a pair's second text begins, if the teacher tells so."""
+    """One sequence of ids per row, also for a pair; and the token types of pairs, if the tokenizer has them."""
     blocks = rows.slices(ROWS_AT_ONCE)
     if not rows.is_pair:
         ids = (tokenizer.encode(block.texts, max_length=max_length) for block in blocks)

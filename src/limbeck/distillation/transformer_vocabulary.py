@@ -1,4 +1,4 @@
-"""A transformer student's vocabulary: its teacher's tokens, all of them or those that the texts use."""
+"""A transformer student's vocabulary: its teacher's tokens, either all or those that the texts use."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.distillation.size_limit import Room, SizeLimit, cut_facts, levers_of, tell_cut
+from limbeck.distillation.size_limit import SizeBudget, SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, student_family, transformer_student
@@ -30,7 +30,7 @@ WITH_PADDING_1 = (
     "roberta",
     "xlm-roberta",
     "mpnet",
-)  # they count positions from the id of padding; MPNet knows no other
+)  # they count positions from the id of padding; MPNet supports no other
 TYPES = "token_type_ids"
 
 
@@ -46,12 +46,12 @@ def build_transformer_vocabulary(
     reporter: Reporter,
     size_limit: SizeLimit | None = None,
 ) -> VocabularyFolder:
-    """Write the tokenizer.json of the student, and say for each token which of the teacher's it is.
+    """Write the tokenizer.json of the student, and for each of its tokens the id of the teacher's.
 
-    `encoder` is the teacher, or of an ensemble the first member, that has word pieces. Raises StudentFamilyUnsupported
-    or TeacherTokensUnsupported: before anything is trained.
+    `encoder` is the teacher, or the first member of an ensemble, that has word pieces. Raises StudentFamilyUnsupported
+    or TeacherTokensUnsupported before anything is trained.
     """
-    assert encoder is not None, "the recipe is refused else"
+    assert encoder is not None, "otherwise the recipe is refused"
     quiet_transformers()
     config = AutoConfig.from_pretrained(encoder.folder)
     refuse_family(section, model_type=config.model_type)
@@ -61,7 +61,7 @@ def build_transformer_vocabulary(
         match section.vocabulary.kind:
             case "teacher":
                 tokenizer = _all_tokens(encoder, theirs, form=form)
-                whole = len(tokenizer)
+                before_limit = len(tokenizer)
             case "pieces":
                 family = student_family(section, model_type=config.model_type)
                 sources = [corpus.splits["train"], *extra]
@@ -70,17 +70,19 @@ def build_transformer_vocabulary(
                     texts = counted(texts_of(sources), bar)
                     of_size = _count(section, encoder, theirs, texts, family=family, form=form)
                 tokenizer, teacher_ids = of_size(section.vocabulary.max_size)
-                whole = len(tokenizer)
+                before_limit = len(tokenizer)
                 if size_limit is not None:
-                    room = room_of(section, config, size_limit, labels=corpus.labels)
-                    tokenizer, teacher_ids = of_size(room.most_tokens(lambda size: of_size(size)[0], most=whole))
+                    size_budget = transformer_budget(section, config, size_limit, labels=corpus.labels)
+                    size = size_budget.most_tokens(lambda size: of_size(size)[0], most=before_limit)
+                    tokenizer, teacher_ids = of_size(size)
             case _:
                 assert_never(section.vocabulary.kind)
         tokenizer.save(scratch / "tokenizer.json")
-        facts = {**_facts(section, tokenizer, teacher_ids), **cut_facts(size_limit, before=whole, after=len(tokenizer))}
+        facts = _facts(section, tokenizer, teacher_ids)
+        facts |= cut_facts(size_limit, before=before_limit, after=len(tokenizer))
         save_vocabulary(scratch, vectors=None, facts=facts)
     reporter.note(f"  vocabulary: {len(tokenizer):,} tokens of the teacher{', all of them' * (teacher_ids is None)}")
-    tell_cut(size_limit, reporter, what="pieces", before=whole, after=len(tokenizer))
+    report_cut(size_limit, reporter, what="pieces", before=before_limit, after=len(tokenizer))
     return VocabularyFolder(out)
 
 
@@ -95,7 +97,7 @@ def _facts(section: Transformer, tokenizer: FramedTokenizer, teacher_ids: list[i
 
 
 def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]) -> FramedTokenizer:
-    """With the types that the teacher reads, also for a student that reads none: the teacher may read along."""
+    """With the teacher's token types, even for a student without them: the teacher may run on the same rows."""
     refuse_tokens(theirs)
     return framed_teacher_tokenizer(
         encoder.tokenizer_json(),
@@ -107,16 +109,16 @@ def _all_tokens(encoder: TeacherFolder, theirs: Any, *, form: Sequence[FormStep]
 
 
 def refuse_tokens(theirs: Any) -> None:
-    """A student that takes all tokens over needs one for padding, and one before a text for its classifier to read."""
+    """A student that reuses all tokens needs one for padding, and one before a text, which its classifier reads."""
     if theirs.pad_token_id is None:
         raise TeacherTokensUnsupported(reason="none of them is for padding", other_kind="pieces")
     if not Frame.read_off(theirs.backend_tokenizer, texts=1).gaps[0]:
         raise TeacherTokensUnsupported(reason=NOTHING_BEFORE, other_kind="pieces")
 
 
-def room_of(section: Transformer, theirs: Any, limit: SizeLimit, *, labels: list[str]) -> Room:
-    """What the student of a teacher with this config takes, by its pieces."""
-    with torch.device("meta"):  # for its shape alone: without weights it takes no memory
+def transformer_budget(section: Transformer, theirs: Any, limit: SizeLimit, *, labels: list[str]) -> SizeBudget:
+    """The size of the student of a teacher with this config, as a function of its number of pieces."""
+    with torch.device("meta"):  # only its shape is needed: without weights it takes no memory
         teacher = AutoModelForSequenceClassification.from_config(theirs)
     student = partial(
         transformer_student,
@@ -126,11 +128,11 @@ def room_of(section: Transformer, theirs: Any, limit: SizeLimit, *, labels: list
         pad_token_id=pad_id_of(student_family(section, model_type=theirs.model_type)),
         labels=labels,
     )
-    return limit.room(lambda tokens: student(vocabulary_size=tokens), levers=levers_of(section), labels=labels)
+    return limit.budget(lambda tokens: student(vocabulary_size=tokens), levers=levers_of(section), labels=labels)
 
 
 def pad_id_of(family: str) -> Literal[0, 1]:
-    """The id of padding among the pieces of a student of this family."""
+    """The id of the padding token in the vocabulary of a student of this family."""
     return 1 if family in WITH_PADDING_1 else 0
 
 
@@ -162,7 +164,7 @@ def _count(
 
 
 def texts_of(sources: Sequence[Rows]) -> Iterator[str]:
-    """Every text the student will learn from, second texts included; some in memory at a time."""
+    """Every text the student is trained on, second texts included; read in slices to limit memory."""
     for rows in sources:
         for part in rows.slices(TEXTS_AT_ONCE):
             yield from part.texts

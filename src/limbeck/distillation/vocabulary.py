@@ -10,7 +10,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
-from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, tell_cut
+from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
     Vectors,
@@ -31,15 +31,15 @@ from limbeck.text.piece_tokenizer import count_pieces
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import OfSize, count_words
 
-FEWEST_TOKENS = 8
+MIN_TOKENS = 8
 
 
 class BudgetTooSmall(StudentError):
-    """The student without any word is already larger than it may be."""
+    """The student without any word is already larger than its teacher."""
 
     def __init__(self, *, without_words: int, budget: int) -> None:
         super().__init__(
-            f"the student has {without_words:,} parameters before its first word; its teacher has {budget:,}",
+            f"the student has {without_words:,} parameters without any word; its teacher has {budget:,}",
             advice="A student may not be larger than its teacher: lower student.hidden_size or student.embedding_size.",
         )
 
@@ -58,15 +58,15 @@ def build_vocabulary(
     reporter: Reporter,
     size_limit: SizeLimit | None = None,
 ) -> VocabularyFolder:
-    """Count tokens in train and the extra rows, keep as many as the budget allows, and find their first vectors.
+    """Count tokens in train and the extra rows, keep what the budget allows, and compute their initial vectors.
 
-    `encoder` is the teacher, or of an ensemble the first member, that has word pieces and states; a teacher that is a
-    file or a student has none to give, and then "teacher" vectors start at random.
+    `encoder` is the teacher, or the first member of an ensemble, that has word pieces and states; a teacher that is a
+    file or a student has none, and then "teacher" vectors start at random.
     """
     sources = section.vector_sources
     if "teacher" in sources and encoder is None:
         sources = ["random" if source == "teacher" else source for source in sources]
-        reporter.note("  the teacher is no encoder and has no word vectors to give: they start at random")
+        reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
         student = _shape(section, corpus=corpus, width=sum(widths))
@@ -82,10 +82,10 @@ def build_vocabulary(
                 max_size=budget,
                 form=form,
             )
-        tokenizer = whole = of_size(budget)
+        tokenizer = before_limit = of_size(budget)
         if size_limit is not None:
-            room = size_limit.room(student, levers=levers_of(section), labels=corpus.labels)
-            tokenizer = of_size(room.most_tokens(of_size, most=len(whole)))
+            size_budget = size_limit.budget(student, levers=levers_of(section), labels=corpus.labels)
+            tokenizer = of_size(size_budget.most_tokens(of_size, most=len(before_limit)))
         tokenizer.save(scratch / "tokenizer.json")
         parts = [
             _vectors(source, section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
@@ -96,33 +96,33 @@ def build_vocabulary(
             "tokens": len(tokenizer),
             "budget": budget,
             "width": sum(widths),
-            **cut_facts(size_limit, before=len(whole), after=len(tokenizer)),
+            **cut_facts(size_limit, before=len(before_limit), after=len(tokenizer)),
             **_origins(sources, widths, found=[found for _, found in parts]),
         }
         save_vocabulary(scratch, vectors=side_by_side([part for part, _ in parts], widths=widths), facts=facts)
     if section.vector_rank and section.vector_rank >= sum(widths):
         reporter.note(
-            f"  student.vector_rank = {section.vector_rank} leaves word vectors of {sum(widths)} numbers whole"
+            f"  student.vector_rank = {section.vector_rank} has no effect on word vectors of width {sum(widths)}"
         )
     cut = (
         " (lowered so that the student stays smaller than its teacher)" if budget < section.vocabulary.max_size else ""
     )
-    reporter.note(f"  vocabulary: {len(whole):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
-    tell_cut(size_limit, reporter, what=section.vocabulary.kind, before=len(whole), after=len(tokenizer))
+    reporter.note(f"  vocabulary: {len(before_limit):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
+    report_cut(size_limit, reporter, what=section.vocabulary.kind, before=len(before_limit), after=len(tokenizer))
     return VocabularyFolder(out)
 
 
 def _width(source: str, section: WordStudent, encoder: TeacherFolder | None) -> int:
     def teacher_width() -> int:
-        assert encoder is not None  # else "teacher" would have become "random"
+        assert encoder is not None  # otherwise "teacher" was replaced by "random"
         return encoder.hidden_size
 
     return width_of(source, embedding_size=section.embedding_size, teacher_width=teacher_width)
 
 
 def _origins(sources: Sequence[str], widths: Sequence[int], *, found: Sequence[int]) -> dict[str, Any]:
-    """Where the vectors came from and how many tokens had one; of several sources, in which columns each stands."""
-    names = [Path(source).name for source in sources]  # folders tell about the machine
+    """The sources of the vectors and how many tokens had one; with several sources, also the width of each."""
+    names = [Path(source).name for source in sources]  # without folders, which are specific to this machine
     if not names[1:]:
         return {"word_vectors": names[0], "words_with_a_vector": found[0]}
     parts = [{"source": source_kind(source), "width": width} for source, width in zip(sources, widths, strict=True)]
@@ -130,23 +130,23 @@ def _origins(sources: Sequence[str], widths: Sequence[int], *, found: Sequence[i
 
 
 def _shape(section: WordStudent, *, corpus: Corpus, width: int) -> Callable[[int], Any]:
-    """The student of so many tokens, as it will be once it is trained."""
+    """Makes the student for a number of tokens, in the shape that it has after training."""
     return lambda tokens: folded(
         word_student(section, vocabulary_size=tokens, embedding_size=width, labels=corpus.labels, pair=corpus.is_pair)
     )
 
 
 def _budget(section: WordStudent, student: Callable[[int], Any], *, teacher: TeacherFolder) -> int:
-    """Most tokens with which the student still has fewer parameters than its teacher; a file sets no such limit."""
+    """Most tokens with which the student has fewer parameters than its teacher; a file sets no such limit."""
     if teacher.facts.parameters is None:
         return section.vocabulary.max_size
     one, two = (parameter_count(student(words)) for words in (1, 2))
     of_word = two - one
     without_words = one - of_word
-    room = (teacher.facts.parameters - without_words) // of_word
-    if room < FEWEST_TOKENS:
+    most_tokens = (teacher.facts.parameters - without_words) // of_word
+    if most_tokens < MIN_TOKENS:
         raise BudgetTooSmall(without_words=without_words, budget=teacher.facts.parameters)
-    return min(section.vocabulary.max_size, room)
+    return min(section.vocabulary.max_size, most_tokens)
 
 
 def _count(
@@ -171,7 +171,7 @@ def _count(
                 segmenter=vocabulary.segmenter,
             )
         case "pieces":
-            assert encoder is not None  # the recipe is refused else
+            assert encoder is not None  # otherwise the recipe is refused
             return count_pieces(encoder.tokenizer_json(), texts, min_count=vocabulary.min_count, form=form)
         case _:
             assert_never(vocabulary.kind)
@@ -186,7 +186,7 @@ def _vectors(
     open_encoder: Callable[[], WordReader] | None,
     reporter: Reporter,
 ) -> tuple[Vectors | None, int]:
-    """First vectors from one source, None for random ones, and how many tokens have one of their own."""
+    """Initial vectors from one source, None for random ones, and how many tokens have one in the source."""
     words = tokenizer.vocabulary
     match source:
         case "random":

@@ -1,4 +1,4 @@
-"""Room 6: the student as a file that runs without torch.
+"""Room 6: exports the student as a file that runs without torch.
 
 Reads:  StudentFolder, Rows (dev)
 Writes: ModelFolder

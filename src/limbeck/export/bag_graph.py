@@ -1,4 +1,4 @@
-"""The student that sees a bag of words as an ONNX graph."""
+"""The bag-of-words student as an ONNX graph."""
 
 import numpy as np
 from onnx import ModelProto, NodeProto
@@ -12,8 +12,8 @@ WORD_WEIGHTS = "word_weights"  # (words), as logarithms
 def bag_graph(student: BagForSequenceClassification) -> ModelProto:
     """The graph of `word_graph`.
 
-    The weights stay logarithms, and a softmax makes shares of them. It is one node, and safe whatever was learned; if
-    exponentials were multiplied into the vectors beforehand, they could overflow, or vanish for a whole text.
+    The weights stay logarithms, and a softmax normalises them. It is one node, and numerically safe for any weights;
+    exponentials multiplied into the vectors beforehand could overflow, or underflow for a complete text.
     """
     weighted = student.word_weights is not None
 
@@ -24,7 +24,7 @@ def bag_graph(student: BagForSequenceClassification) -> ModelProto:
 
 
 def _logarithms(ids: str, *, weighted: bool) -> list[NodeProto]:
-    """Words → `.logarithms` (rows, tokens) of their weights; the lowest number outside, whose share will be 0."""
+    """Words → `.logarithms` (rows, tokens) of their weights; outside a row the lowest number, which has weight 0."""
     if weighted:
         return [node("Gather", [WORD_WEIGHTS, f"{ids}.words"], f"{ids}.logarithms")]
     return [node("Where", [f"{ids}.inside", "like_all_others", "no_weight"], f"{ids}.logarithms")]

@@ -1,4 +1,4 @@
-"""The Bi-LSTM student and its relations as an ONNX graph."""
+"""The Bi-LSTM student and its variants as an ONNX graph."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ ATTENTION = "attention.weight"
 
 
 def bilstm_graph(student: BiLstmForSequenceClassification) -> ModelProto:
-    """The graph of `word_graph`. A level is one bidirectional operator of ONNX, which is given the rows' lengths."""
+    """The graph of `word_graph`. A level is one bidirectional ONNX operator, which reads the rows' lengths."""
 
     def read(text: Text) -> list[NodeProto]:
         return [*_states(student.config, text), *_pooled(student.config, text)]
@@ -30,19 +30,19 @@ def bilstm_graph(student: BiLstmForSequenceClassification) -> ModelProto:
 
 
 def bilstm_int8(graph: ModelProto) -> ModelProto:
-    """The same in int8."""
+    """The graph quantised to int8."""
     return int8_graph(graph, matrices=(ATTENTION,))
 
 
 def _states(config: Any, text: Text) -> list[NodeProto]:
     """Words → `.states` (tokens, directions, rows, hidden), in the order of tokens, and `.last` (directions, rows,
-    hidden) of the uppermost level.
+    hidden) of the top level.
 
     Given lengths, ONNX's backward direction starts at the last token of each row, as the student's does.
     """
     ids = text.ids
     nodes = [
-        node("Transpose", [f"{ids}.words"], f"{ids}.by_token", perm=[1, 0]),  # lighter to turn round than vectors
+        node("Transpose", [f"{ids}.words"], f"{ids}.by_token", perm=[1, 0]),  # cheaper than transposing vectors
         node("Gather", [EMBEDDINGS, f"{ids}.by_token"], f"{ids}.level_0"),  # (tokens, rows, width)
     ]
     for level in range(config.layers):
@@ -82,9 +82,9 @@ def _pooled(config: Any, text: Text) -> list[NodeProto]:
         case "mean":
             return _mean(text)
         case "attention":
-            return _answer(text)
+            return _attended(text)
         case other:
-            raise ValueError(f"no graph is known for the pooling {other!r}")
+            raise ValueError(f"there is no graph for the pooling {other!r}")
 
 
 def _largest(text: Text) -> list[NodeProto]:
@@ -109,7 +109,7 @@ def _mean(text: Text) -> list[NodeProto]:
     ]
 
 
-def _answer(text: Text) -> list[NodeProto]:
+def _attended(text: Text) -> list[NodeProto]:
     """Σ αₜ·hₜ with α = softmax over the row's tokens of q·tanh(W·hₜ + b)."""
     ids = text.ids
     return [
@@ -128,7 +128,7 @@ def _answer(text: Text) -> list[NodeProto]:
 
 
 def _masked(ids: str, *, outside: str) -> list[NodeProto]:
-    """`.states` → `.masked`, which has the value of a constant behind each row's length."""
+    """`.states` → `.masked`, which is a constant after each row's length."""
     return [
         node("Transpose", [f"{ids}.inside"], f"{ids}.inside_by_token", perm=[1, 0]),
         node("Unsqueeze", [f"{ids}.inside_by_token", "axes_1_3"], f"{ids}.inside_4d"),  # (tokens, 1, rows, 1)
@@ -147,7 +147,7 @@ def _flat(states: str, features: str) -> list[NodeProto]:
 def _arrays(student: BiLstmForSequenceClassification) -> Arrays:
     """The constants of the nodes above, by name: those of every pooling."""
     arrays: Arrays = {
-        "side_by_side": np.array([0, 0, 2 * student.config.hidden_size]),  # 0: as many as there are
+        "side_by_side": np.array([0, 0, 2 * student.config.hidden_size]),  # 0: the size of the input
         "axis_0": np.array([0]),
         "axis_2": np.array([2]),
         "axes_1_3": np.array([1, 3]),
@@ -182,7 +182,7 @@ def _level_arrays(name: str, cell: str, directions: list[nn.Module]) -> Arrays:
 
 
 def _gates_reordered(weights: Tensor, cell: str) -> npt.NDArray[np.float32]:
-    """The blocks of rows, one per gate, from PyTorch's order into ONNX's."""
+    """The blocks of rows, one per gate, reordered from PyTorch's order to ONNX's."""
     gates = TORCH_GATES[cell]
     blocks = dict(zip(gates, np.split(numpy_of(weights), len(gates)), strict=True))
     return np.concatenate([blocks[gate] for gate in ONNX_GATES[cell]])

@@ -1,4 +1,4 @@
-"""The weights of a transformer classifier, in one form for every family."""
+"""The weights of a transformer classifier, in the same form for every family."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -38,7 +38,7 @@ class Norm(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """Attention, then the two linear layers behind it; each adds to the states and is normalised."""
+    """Attention, then two feed-forward layers; each part is added to the states and normalised."""
 
     query: Linear
     key: Linear
@@ -61,29 +61,29 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True)
 class EncoderWeights:
-    """A network without dropout. Activations go by the names that transformers has for them."""
+    """A network without dropout. Activations have the names that transformers uses."""
 
     words: Array  # (vocabulary, width)
-    positions: Array  # (positions, width), from that of the first token on; where `unplaced` is set, from one before
-    unplaced: int | None  # the id of tokens that are not counted, and stand in the position before the first
+    positions: Array  # (positions, width), from that of the first token on; if `unplaced` is set, from one before
+    unplaced: int | None  # the id of tokens that are not counted and get the position before the first
     types: Array | None  # (types, width)
     norm: Norm  # of the sum of the three
-    projection: Linear | None  # where the layers are wider or narrower than the word vectors
+    projection: Linear | None  # if the layers are wider or narrower than the word vectors
     layers: list[Layer]
     heads: int
     activation: str
-    distances: Array | None  # (heads, 2 · positions - 1): what is added to scores, by how far the key is behind
+    distances: Array | None  # (heads, 2 · positions - 1): added to scores, by the distance from query to key
     head: Head
 
 
 def encoder_weights(network: nn.Module) -> EncoderWeights:
-    """The weights of a classifier. Raises TypeError for a family that no graph is known for."""
+    """The weights of a classifier. Raises TypeError for a family that cannot be exported."""
     match network:
         case BertForSequenceClassification():
             head = Head(_linear(network.bert.pooler.dense), "tanh", _linear(network.classifier))
             return _bert_like(network.config, network.bert, head)
         case RobertaForSequenceClassification() | XLMRobertaForSequenceClassification():
-            # Positions are counted from behind the padding's id.
+            # Positions are counted from after the padding id.
             return _bert_like(
                 network.config, network.roberta, _own_head(network, "tanh"), skip=network.config.pad_token_id + 1
             )
@@ -97,7 +97,7 @@ def encoder_weights(network: nn.Module) -> EncoderWeights:
         case MeanEncoderForSequenceClassification():
             return _of_mean(network)
         case _:
-            raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
+            raise TypeError(f"there is no graph for models of the class {type(network).__name__}")
 
 
 def _of_mean(network: MeanEncoderForSequenceClassification) -> EncoderWeights:
@@ -117,7 +117,7 @@ def _of_mean(network: MeanEncoderForSequenceClassification) -> EncoderWeights:
 
 
 def _bert_like(config: Any, base: Any, head: Head, *, skip: int = 0) -> EncoderWeights:
-    """`skip` is the number of positions before the first token's."""
+    """`skip` is the number of positions before that of the first token."""
     embeddings = base.embeddings
     return EncoderWeights(
         words=numpy_of(embeddings.word_embeddings.weight),
@@ -179,8 +179,8 @@ def _distilbert_layer(layer: Any) -> Layer:
 
 
 def _mpnet(config: Any, base: Any, head: Head) -> EncoderWeights:
-    """transformers' MPNet takes tokens of one fixed id for padding when it counts positions, whatever its config calls
-    padding. In a vocabulary with another token in that place, such tokens stand inside of texts."""
+    """When it counts positions, transformers' MPNet treats one fixed id as padding, whatever its config says. In a
+    vocabulary that has another token with that id, such tokens appear inside texts."""
     fixed = base.embeddings.padding_idx
     unplaced = None if config.pad_token_id == fixed else fixed
     positions = numpy_of(base.embeddings.position_embeddings.weight)
@@ -214,7 +214,7 @@ def _mpnet_layer(layer: Any) -> Layer:
 
 
 def _distances(encoder: Any, *, positions: int) -> Array:
-    """One column for each distance from key to query, the most negative first."""
+    """One column per distance from query to key, the most negative first."""
     distances = torch.arange(1 - positions, positions)
     return numpy_of(encoder.relative_attention_bias.weight[encoder.relative_position_bucket(distances)].T)
 

@@ -1,4 +1,4 @@
-"""A graph in the making: its nodes, its constants, and the parts that networks are made of."""
+"""Builds a graph step by step: its nodes, its constants, and the parts that networks consist of."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from onnx import NodeProto, helper
 from limbeck.export.encoder_weights import Linear, Norm
 from limbeck.export.graph_parts import Arrays, node
 
-# What transformers calls an activation, and what it is in ONNX.
+# Activations by their names in transformers, as ONNX operators.
 ACTIVATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "gelu": ("Gelu", {"approximate": "none"}),
     "gelu_python": ("Gelu", {"approximate": "none"}),
@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class GraphBuilder:
-    """Every method adds something, and gives back its name for those that come after it."""
+    """Every method adds something and returns its name, for later nodes to use."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -34,14 +34,14 @@ class GraphBuilder:
         return output
 
     def split(self, states: str, sizes: list[int], name: str, *, axis: int) -> list[str]:
-        """So much of the axis for each part, in their order."""
+        """The parts of an axis, of these sizes, in order."""
         parts = [f"{name}.{number}" for number in range(len(sizes))]
         cuts = self.constant(f"{name}.sizes", sizes)
         self.nodes.append(helper.make_node("Split", [states, cuts], parts, name=name, axis=axis))
         return parts
 
     def constant(self, name: str, values: npt.NDArray[np.generic] | list[int] | int | float) -> str:
-        """Whole numbers are int64, others float32. The same one may be asked for many times."""
+        """Integers are int64, other numbers float32. The same constant may be added several times."""
         array = np.asarray(values)
         self.arrays[name] = array.astype(np.float32) if array.dtype == np.float64 else array
         return name
@@ -57,8 +57,8 @@ class GraphBuilder:
         return self.add("LayerNormalization", [states, scale, shift], output, axis=-1, epsilon=layer.epsilon)
 
     def activation(self, states: str, name: str, output: str) -> str:
-        """By the name that transformers has for it. Raises ValueError for one that no operator is known for."""
+        """An activation, by its name in transformers. Raises ValueError for one that has no ONNX operator here."""
         if name not in ACTIVATIONS:
-            raise ValueError(f"no graph is known for the activation '{name}', only for {', '.join(ACTIVATIONS)}")
+            raise ValueError(f"there is no graph for the activation '{name}', only for {', '.join(ACTIVATIONS)}")
         kind, attributes = ACTIVATIONS[name]
         return self.add(kind, [states], output, **attributes)

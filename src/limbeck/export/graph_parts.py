@@ -1,6 +1,6 @@
-"""What the graphs of students that read word vectors share: the words' vectors, the pair, the head.
+"""What the graphs of students that read word vectors share: the word vectors, the pair, the head.
 
-Graphs are written node by node: nothing is traced, so nothing can be traced wrong.
+Graphs are built node by node and not traced, so there are no tracing errors.
 """
 
 from collections.abc import Callable
@@ -15,14 +15,14 @@ from torch import Tensor
 from limbeck.models.word_student import WordStudentModel
 
 EMBEDDINGS = "embeddings"
-OPSET, IR_VERSION = 18, 8  # the oldest in which ReduceMax takes its axes as an input: every onnxruntime we allow has it
+OPSET, IR_VERSION = 18, 8  # the oldest whose ReduceMax reads its axes from an input; all supported onnxruntimes have it
 LOWEST = float(np.finfo(np.float32).min)
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 class Text(NamedTuple):
-    """One text of a row: its two inputs, and what the number of its tokens is called."""
+    """One text of a row: the names of its two inputs, and of the dimension of its tokens."""
 
     ids: str
     lengths: str
@@ -34,21 +34,21 @@ Read = Callable[[Text], list[NodeProto]]
 
 
 def word_graph(student: WordStudentModel, *, name: str, read: Read, arrays: Arrays) -> ModelProto:
-    """The graph of a student, given how a text is read and the constants that this may take.
+    """The graph of a student, given the nodes that read a text and the constants that they may use.
 
     Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs also pair_ids and pair_lengths. Output:
-    logits (rows, classes) float32. Rows and tokens are free. Ids behind a row's length are never looked at; a length
-    of 0 is read as 1, as students read it.
+    logits (rows, classes) float32. The numbers of rows and tokens may vary. Ids after a row's length are never used; a
+    length of 0 is read as 1, as in the students.
 
-    `read` makes `{ids}.features` (rows, features) of one text. It finds `{ids}.inside` and `{ids}.words` (rows,
+    `read` computes `{ids}.features` (rows, features) of one text. It can use `{ids}.inside` and `{ids}.words` (rows,
     tokens), and `{lengths}.positive` (rows) int32 and `{lengths}.column` (rows, 1) int64.
     """
     texts = (FIRST, SECOND) if student.config.pair else (FIRST,)
     nodes = [part for text in texts for part in (*_words(text), *read(text))]
     nodes += _joined() if student.config.pair else []
     nodes += _classified(student, "joined" if student.config.pair else f"{FIRST.ids}.features")
-    read_anywhere = {name for part in nodes for name in part.input}
-    constants = {name: array for name, array in (_shared_arrays(student) | arrays).items() if name in read_anywhere}
+    used = {name for part in nodes for name in part.input}
+    constants = {name: array for name, array in (_shared_arrays(student) | arrays).items() if name in used}
     graph = helper.make_graph(
         nodes,
         name,
@@ -73,7 +73,7 @@ def numpy_of(tensor: Tensor) -> npt.NDArray[np.float32]:
 
 
 def one_more_row(table: npt.NDArray[np.float32], value: float) -> npt.NDArray[np.float32]:
-    """A table of words with a row for what is no word: the number behind the last word's means "outside"."""
+    """A table of words with one more row, for positions outside a row: its number is that of the last word plus one."""
     return np.concatenate([table, np.full_like(table[:1], value)])
 
 
@@ -85,7 +85,7 @@ def _inputs(text: Text) -> list[ValueInfoProto]:
 
 
 def _words(text: Text) -> list[NodeProto]:
-    """Ids → `.words`: the same, but "outside" behind a row's length, whatever stands there."""
+    """Ids → `.words`: the same, but the number of "outside" after a row's length, for any ids there."""
     ids, lengths = text.ids, text.lengths
     return [
         node("Max", [lengths, "one_int32"], f"{lengths}.positive"),

@@ -1,4 +1,4 @@
-"""Every student as a graph, by its kind."""
+"""The graph of any student, by its kind."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from limbeck.models.folding import folded
 
 
 def graph_of(network: Any, *, pair: bool = False) -> ModelProto:
-    """The student in fp32. Raises TypeError for a class of networks that no graph is known for.
+    """The student in fp32. Raises TypeError for a class of networks that cannot be exported.
 
-    Whether it gets pairs, a student that reads them together must be told; one that reads them apart knows.
+    `pair` matters only for a student that reads pairs together; one that reads them separately has it in its config.
     """
     kind = kind_of_config(network.config.model_type)
     build = resolved(kind.graph)

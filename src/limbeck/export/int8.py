@@ -1,4 +1,4 @@
-"""The int8 version of a graph: word vectors and weights in one byte each, multiplied as integers where that pays."""
+"""The int8 version of a graph: word vectors and weights in one byte each, multiplied as integers where it is faster."""
 
 from collections.abc import Collection
 
@@ -11,27 +11,25 @@ from limbeck.export.graph_parts import EMBEDDINGS, Arrays, node
 
 CONTRIB = "com.microsoft"  # onnxruntime's own operators
 STORED_LIMIT = 127
-# Weights of integer products keep to 7 bits. CPUs without VNNI add two products of a byte and a weight in 16 bits,
-# which 8-bit weights overflow: the file would then say one thing on the machine that exported it and another where it
-# runs.
+# Weights of integer products have 7 bits. CPUs without VNNI add two products of a byte and a weight in 16 bits, which
+# overflows with 8-bit weights: the file would give different logits on different machines.
 WEIGHT_LIMIT = 63
 
 
 def int8_graph(model: ModelProto, *, matrices: Collection[str] = ()) -> ModelProto:
     """The same graph with int8 word vectors (one scale per word) and weights (one scale per output).
 
-    LSTMs and products with the constants `matrices`, of shape (inputs, outputs), multiply integers. What flows through
-    them is rounded to 8 bits too, on one scale per batch: unlike those of the fp32 graph, a row's logits depend a
-    little on the rows it is batched with. For GRUs onnxruntime has no such operator: their weights become floats again
-    when the file is loaded, and what flows through them is not rounded. The head stays fp32; it is small, and integers
-    made it no faster.
+    LSTMs and products with the constants `matrices`, of shape (inputs, outputs), multiply integers. Their activations
+    are rounded to 8 bits too, with one scale per batch: unlike in the fp32 graph, a row's logits depend slightly on the
+    other rows of its batch. For GRUs onnxruntime has no such operator: their weights become floats again when the file
+    is loaded, and their activations are not rounded. The head stays fp32; it is small, and integers made it no faster.
     """
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     lstms, grus = (_weights_of(model, operator) for operator in ("LSTM", "GRU"))
     smaller: Arrays = {}
     for name, array in arrays.items():
         smaller |= _stored(name, array, lstms=lstms, grus=grus, matrices=matrices)
-    nodes = [restored for name in grus for restored in _restored(name)]
+    nodes = [dequantised for name in grus for dequantised in _dequantised(name)]
     nodes += [replacement for part in model.graph.node for replacement in _replacement(part, matrices)]
     graph = helper.make_graph(
         nodes,
@@ -47,7 +45,7 @@ def int8_graph(model: ModelProto, *, matrices: Collection[str] = ()) -> ModelPro
 
 
 def quantised(array: npt.NDArray[np.float32], *, limit: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Integers within ±limit, and one scale for each line along the last axis; integers × scale ≈ array."""
+    """Integers within ±limit, and one scale per vector along the last axis; integers × scale ≈ array."""
     scale = np.abs(array).max(axis=-1, keepdims=True) / np.float32(limit)
     scale[scale == 0] = 1.0
     integers = np.rint(array / scale).clip(-limit, limit).astype(np.int8)
@@ -55,7 +53,7 @@ def quantised(array: npt.NDArray[np.float32], *, limit: int) -> tuple[npt.NDArra
 
 
 def int8_lookup(*, ids: str, vectors: str) -> list[NodeProto]:
-    """Only the rows that are looked up turn into floats."""
+    """A lookup in int8 word vectors; only the rows that are looked up are converted to floats."""
     return [
         node("Gather", [f"{EMBEDDINGS}.int8", ids], f"{vectors}.int8"),
         node("Gather", [f"{EMBEDDINGS}.scale", ids], f"{vectors}.scale"),
@@ -65,7 +63,7 @@ def int8_lookup(*, ids: str, vectors: str) -> list[NodeProto]:
 
 
 def _weights_of(model: ModelProto, operator: str) -> list[str]:
-    """The matrices of all nodes of a recurrent operator, each once: both texts of a pair are read with the same."""
+    """The matrices of all nodes of a recurrent operator, each once: both texts of a pair use the same."""
     return list(
         dict.fromkeys(name for part in model.graph.node if part.op_type == operator for name in part.input[1:3])
     )
@@ -74,7 +72,7 @@ def _weights_of(model: ModelProto, operator: str) -> list[str]:
 def _stored(
     name: str, array: npt.NDArray[np.generic], *, lstms: list[str], grus: list[str], matrices: Collection[str]
 ) -> Arrays:
-    """What the int8 graph holds in place of this constant."""
+    """The constants that replace this one in the int8 graph."""
     if name == EMBEDDINGS or name in grus:
         integers, scale = quantised(array.astype(np.float32), limit=STORED_LIMIT)
         return {f"{name}.int8": integers, f"{name}.scale": scale}  # scales of words: (words, 1)
@@ -84,15 +82,15 @@ def _stored(
     if name in lstms:
         integers, scale = quantised(array.astype(np.float32), limit=WEIGHT_LIMIT)
         scale = scale.squeeze(-1)  # (directions, 4 · hidden)
-        # DynamicQuantizeLSTM wants its weights turned round: (directions, inputs, 4 · hidden).
+        # DynamicQuantizeLSTM needs its weights transposed: (directions, inputs, 4 · hidden).
         by_input = np.ascontiguousarray(integers.transpose(0, 2, 1))
         return {name: by_input, f"{name}.scale": scale, f"{name}.zero": np.zeros(scale.shape, dtype=np.int8)}
     return {name: array}
 
 
-def _restored(name: str) -> list[NodeProto]:
-    """Nodes that make a stored constant a float again. They have no other inputs, so onnxruntime runs them on loading
-    and never after; it would keep a DequantizeLinear, and run it for every batch."""
+def _dequantised(name: str) -> list[NodeProto]:
+    """Nodes that convert a stored constant to floats. They have no other inputs, so onnxruntime runs them once, on
+    loading; it would keep a DequantizeLinear and run it for every batch."""
     return [
         node("Cast", [f"{name}.int8"], f"{name}.whole", to=TensorProto.FLOAT),
         node("Mul", [f"{name}.whole", f"{name}.scale"], name),

@@ -1,4 +1,4 @@
-"""Parity or refusal: an exported file must say what the trained student says, on real rows."""
+"""Compares an exported file with the trained student on real rows, and refuses it if they differ."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,12 +17,12 @@ from limbeck.runtime.row import Row
 from limbeck.training.skill import predicted
 
 Logits = npt.NDArray[np.float32]
-SMALL_DEV, FEWEST_ROWS, LEAST_AGREEMENT = 100, 2, 0.8  # in a dev of fewer rows two may differ, down to this share
-MOST_ALONE = 256  # rows; one that is read by itself takes several times as long as in a batch
+SMALL_DEV, MOST_DIFFERENT, MIN_AGREEMENT = 100, 2, 0.8  # in a dev of fewer rows two may differ, down to this share
+MOST_ALONE = 256  # rows; a row by itself takes several times as long as in a batch
 
 
 class ExportRefused(LimbeckError):
-    """The exported file does not give the answers of the trained student."""
+    """The exported file does not predict what the trained student predicts."""
 
     def __init__(self, *, student: Path, precision: str, measure: str, found: str, allowed: str, rows: int) -> None:
         self.measure, self.measured = measure, found
@@ -36,103 +36,103 @@ class ExportRefused(LimbeckError):
 
 @dataclass(frozen=True)
 class Parity:
-    """How far the exported file is from the trained student, over batches and over rows on their own, by any engine."""
+    """How much the exported file differs from the trained student: in batches, row by row, and on every engine."""
 
     rows: int
     largest_difference: float  # of a logit
-    agreement: float  # share of rows with the same label, or the same set of them: the lowest of these shares
+    agreement: float  # share of rows with the same label, or the same set of labels: the lowest over all comparisons
 
 
 class Exported:
-    """A file on one engine. What it says of a row in a batch is asked once, for whatever it is wanted."""
+    """A file on one engine. Its logits for a row in a batch are computed once and then reused."""
 
     def __init__(self, classifier: Classifier, *, threads: int) -> None:
         self._classifier, self._threads = classifier, threads
-        self._said: dict[Row, Logits] = {}
+        self._known: dict[Row, Logits] = {}
 
     @property
     def facts(self) -> ModelFacts:
-        """Of the file."""
+        """The facts of the file."""
         return self._classifier.facts
 
     def logits(self, rows: Sequence[Row]) -> Logits:
-        """(rows, classes), in the batches that the runtime makes of the rows that are new."""
-        new = [row for row in rows if row not in self._said]
+        """(rows, classes); rows that are new are computed in the batches that the runtime makes of them."""
+        new = [row for row in rows if row not in self._known]
         if new:
-            self._said |= zip(new, self._classifier.logits(new), strict=True)
-        return np.stack([self._said[row] for row in rows])
+            self._known |= zip(new, self._classifier.logits(new), strict=True)
+        return np.stack([self._known[row] for row in rows])
 
     def alone(self, rows: Sequence[Row]) -> Logits:
-        """(rows, classes), each row by itself, several of them at once."""
+        """(rows, classes), each row in a batch of its own, on several threads."""
         with ThreadPoolExecutor(self._threads) as pool:
             return np.concatenate(list(pool.map(lambda row: self._classifier.logits([row]), rows)))
 
 
 def on_every_engine(model: ModelFolder, *, threads: int) -> list[Exported]:
-    """The file as each engine that can run it here reads it; onnxruntime, which always can, comes first."""
-    portable, quickest = Classifier(model, threads=threads, engine="onnx"), Classifier(model, threads=threads)
-    found = [portable] if quickest.engine == portable.engine else [portable, quickest]
+    """The file on each engine that can run it here; onnxruntime, which always can, is first."""
+    portable, fastest = Classifier(model, threads=threads, engine="onnx"), Classifier(model, threads=threads)
+    found = [portable] if fastest.engine == portable.engine else [portable, fastest]
     return [Exported(classifier, threads=threads) for classifier in found]
 
 
-def measure_parity(said: Logits, exported: Sequence[Exported], rows: Rows) -> Parity:
-    """Compare with what the student said, twice: every row in the batches the runtime makes; then again with some rows
-    alone, of all lengths, where no padding can hide a fault.
+def measure_parity(trained: Logits, exported: Sequence[Exported], rows: Rows) -> Parity:
+    """Compare with the trained student's logits, twice: every row in the batches that the runtime makes; then again
+    with some rows by themselves, of all lengths, where padding cannot hide an error.
 
-    `exported` is the same file on one engine after the other.
+    `exported` is the same file on each engine.
     """
-    asked, alone = asked_of(rows), spread(np.argsort(rows.characters, kind="stable"), MOST_ALONE)
-    heard = [file.logits(asked) for file in exported]
-    for file, batched in zip(exported, list(heard), strict=True):
-        heard.append(batched.copy())
-        heard[-1][alone] = file.alone([asked[place] for place in alone])
+    inputs, alone = runtime_rows(rows), spread(np.argsort(rows.characters, kind="stable"), MOST_ALONE)
+    outputs = [file.logits(inputs) for file in exported]
+    for file, batched in zip(exported, list(outputs), strict=True):
+        outputs.append(batched.copy())
+        outputs[-1][alone] = file.alone([inputs[place] for place in alone])
     return Parity(
         rows=len(rows),
-        # Not `max`, which passes over what is no number if it comes second.
-        largest_difference=float(np.max(np.abs([said - other for other in heard]))),
-        agreement=min(_same_label(said, other, multi_label=exported[0].facts.multi_label) for other in heard),
+        # Not the builtin `max`, which ignores a NaN that comes second.
+        largest_difference=float(np.max(np.abs([trained - other for other in outputs]))),
+        agreement=min(_same_label(trained, other, multi_label=exported[0].facts.multi_label) for other in outputs),
     )
 
 
-def refuse_unless_alike(section: Export, parity: Parity, *, precision: Precision, student: Path) -> None:
-    """Raise ExportRefused where the recipe's limit is not kept; a difference that is no number never keeps it."""
+def refuse_different(section: Export, parity: Parity, *, precision: Precision, student: Path) -> None:
+    """Raise ExportRefused if the difference exceeds the recipe's limit; NaN always does."""
     if precision == "fp32":
-        alike = parity.largest_difference <= section.fp32_tolerance
+        is_equal = parity.largest_difference <= section.fp32_tolerance
         measure, found = "largest difference of a logit", f"{parity.largest_difference:.2g}"
         allowed = f"{section.fp32_tolerance:g}"
     elif not np.isfinite(parity.largest_difference):
-        alike, measure, found, allowed = False, "largest difference of a logit", "no number", "any number"
+        is_equal, measure, found, allowed = False, "largest difference of a logit", "not a number", "any number"
     else:
-        alike = parity.agreement >= section.int8_agreement or (section.int8_agreement < 1 and _is_chance(parity))
+        is_equal = parity.agreement >= section.int8_agreement or (section.int8_agreement < 1 and _is_chance(parity))
         measure, found = "share of rows with the same label", f"{parity.agreement:.2%}"
-        allowed = f"at least {section.int8_agreement:.2%}, or {FEWEST_ROWS} rows that differ in a small dev"
-    if not alike:
+        allowed = f"at least {section.int8_agreement:.2%}, or {MOST_DIFFERENT} rows that differ in a small dev"
+    if not is_equal:
         raise ExportRefused(
             student=student, precision=precision, measure=measure, found=found, allowed=allowed, rows=parity.rows
         )
 
 
 def _is_chance(parity: Parity) -> bool:
-    """Whether the rows that differ are so few that a small dev alone makes them a large share."""
+    """Whether only a few rows differ, and their share is large only because dev is small."""
     differing = round((1 - parity.agreement) * parity.rows)
-    return parity.rows < SMALL_DEV and differing <= FEWEST_ROWS and parity.agreement >= LEAST_AGREEMENT
+    return parity.rows < SMALL_DEV and differing <= MOST_DIFFERENT and parity.agreement >= MIN_AGREEMENT
 
 
 def _same_label(one: Logits, other: Logits, *, multi_label: bool) -> float:
-    """The share of rows with the same label; where a row may have several, with the same ones."""
+    """The share of rows with the same label, or with the same set of labels if a row may have several."""
     same = predicted(one, multi_label=multi_label) == predicted(other, multi_label=multi_label)
     return float(np.mean(same.all(axis=1) if multi_label else same))
 
 
 Positions = npt.NDArray[np.int64]
-ROWS_PER_END = 50  # of so many rows, one is among the shortest of all and one among the longest
+ROWS_PER_END = 50  # of this many rows, one is among the shortest of all and one among the longest
 
 
 def sample(rows: Rows, *, most: int, among: Positions | None = None) -> Rows:
-    """At most so many rows: some of the shortest and of the longest, and others evenly spread.
+    """At most this many rows: some of the shortest and of the longest, and others evenly spread.
 
-    Faults may show at the ends, and files are often sorted by label. `among` are rows that are asked about anyhow:
-    where there are enough of them, the others are of those.
+    Errors are likely at the ends, and files are often sorted by label. `among` are rows whose logits are needed anyway:
+    if there are enough of them, the others are taken from these.
     """
     if len(rows) == 0:
         raise TooFewRows(what="dev rows to compare the exported student on", rows=0, needed=1)
@@ -146,10 +146,10 @@ def sample(rows: Rows, *, most: int, among: Positions | None = None) -> Rows:
 
 
 def spread(positions: Positions, most: int) -> Positions:
-    """At most so many of them, evenly from the first to the last."""
+    """At most this many of them, evenly from the first to the last."""
     return positions[np.linspace(0, len(positions) - 1, num=min(most, len(positions)), dtype=np.int64)]
 
 
-def asked_of(rows: Rows) -> list[Row]:
-    """The rows as the runtime takes them."""
+def runtime_rows(rows: Rows) -> list[Row]:
+    """The rows in the form that the runtime reads."""
     return [*rows.texts] if rows.pairs is None else [*zip(rows.texts, rows.pairs, strict=True)]

@@ -1,4 +1,4 @@
-"""The export stage: graph, tokenizer and card in one folder, kept only if it says what the student says."""
+"""The export stage: graph, tokenizer and card in one folder, kept only if it matches the trained student."""
 
 import math
 import shutil
@@ -28,10 +28,10 @@ from limbeck.export.parity import (
     Exported,
     Parity,
     Positions,
-    asked_of,
     measure_parity,
     on_every_engine,
-    refuse_unless_alike,
+    refuse_different,
+    runtime_rows,
     sample,
     spread,
 )
@@ -56,16 +56,16 @@ def export_student(
 ) -> ModelFolder:
     """Write the student as an ONNX model at `out`, after comparing the two on `rows`, and calibrate it on them.
 
-    The file is compared on every engine that can run it here, and calibrated by what onnxruntime makes of it: so it is
-    the same wherever it was written.
+    The file is compared on every engine that can run it here, and calibrated with onnxruntime's logits, so that the
+    file does not depend on the machine that writes it.
 
-    Raises ExportRefused, and leaves nothing behind, when they differ by more than the recipe allows.
+    Raises ExportRefused, and removes its files, if they differ by more than the recipe allows.
     """
     with written_atomically(out, kind="model", key=key) as scratch:
         try:
             parity = _write_compared(section, scratch, student=student, rows=rows, precision=precision)
         except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)  # nothing in it is worth going on from
+            shutil.rmtree(scratch, ignore_errors=True)  # nothing in it can be continued
             raise
     model = ModelFolder(out)
     reporter.note(_summary(model, parity))
@@ -88,7 +88,7 @@ def _write_compared(
     )
     exported = on_every_engine(ModelFolder(scratch), threads=torch.get_num_threads())
     parity = _compared(section, exported, network, reader, student=student, rows=rows)
-    refuse_unless_alike(section, parity, precision=precision, student=student.folder)
+    refuse_different(section, parity, precision=precision, student=student.folder)
     if section.calibrate:
         save_facts(scratch, replace(facts, temperature=temperature_of(exported[0], rows)))
     return parity
@@ -103,25 +103,25 @@ def _compared(
     student: StudentFolder,
     rows: Rows,
 ) -> Parity:
-    """With what the student says; rows that calibration will ask about are asked about first, and by themselves.
+    """Compare with the student; the rows for calibration are computed first, in batches of their own.
 
-    So a temperature does not depend on what else there is to compare, and most rows of both are asked about once.
+    So the temperature does not depend on the other rows, and most rows of both are computed once.
     """
     calibrating = calibration_rows(rows) if section.calibrate else None
     if calibrating is not None and len(calibrating):
-        exported[0].logits(asked_of(rows.select(calibrating)))
+        exported[0].logits(runtime_rows(rows.select(calibrating)))
     compared = sample(rows, most=section.parity_rows, among=calibrating)
-    return measure_parity(remembered_logits(student, network, reader, compared), exported, compared)
+    return measure_parity(cached_logits(student, network, reader, compared), exported, compared)
 
 
 def _load(student: StudentFolder) -> Any:
-    """Raises if a weight is missing: transformers would start it at random, and the graph would say the same."""
+    """Raises if a weight is missing: transformers would initialise it at random, and the graph would match that."""
     quiet_transformers()
     network, loading = AutoModelForSequenceClassification.from_pretrained(
         student.folder, local_files_only=True, output_loading_info=True
     )
     if missing := sorted(map(str, loading["missing_keys"])):
-        reason, advice = f"weights are missing: {some(missing)}", "Train the student anew with this version."
+        reason, advice = f"weights are missing: {some(missing)}", "Train the student again with this version."
         raise CheckpointDamaged(path=student.folder, reason=reason, advice=advice, what="student")
     return network
 
@@ -153,45 +153,45 @@ def _summary(model: ModelFolder, parity: Parity) -> str:
     )
 
 
-LEAST_ROWS = 30  # with fewer, a temperature would follow the noise
-MOST_ROWS = 2_000  # one number needs no more
+MIN_ROWS = 30  # with fewer, a temperature would fit noise
+MOST_ROWS = 2_000  # enough to fit one number
 LOWEST, HIGHEST = 0.05, 20.0
-AT_THE_EDGE = 0.01  # in logarithms: a search that ends so near a bound has found no best temperature
+AT_THE_EDGE = 0.01  # in logarithms: a search that ends this close to a bound has found no minimum
 DIGITS = 4
 
 
-class Saying(Protocol):
-    """An exported file, as far as it is asked here."""
+class LogitSource(Protocol):
+    """What calibration needs of an exported file."""
 
     def logits(self, rows: list[Row], /) -> npt.NDArray[np.float32]:
         """(rows, classes)."""
 
 
 def calibration_rows(rows: Rows) -> Positions:
-    """Positions of the rows that a temperature is fitted on: those that have a label, at most 2,000, evenly spread."""
+    """Positions of the rows that a temperature is fitted on: labelled ones, at most 2,000, evenly spread."""
     return spread(np.flatnonzero(rows.is_labelled), MOST_ROWS)
 
 
-def temperature_of(exported: Saying, rows: Rows) -> float:
-    """Fitted on the rows for calibration, by what the exported file says of them."""
+def temperature_of(exported: LogitSource, rows: Rows) -> float:
+    """Fitted on the exported file's logits for the calibration rows."""
     chosen = rows.select(calibration_rows(rows))
-    if len(chosen) < LEAST_ROWS:
+    if len(chosen) < MIN_ROWS:
         return 1.0
-    return fitted_temperature(exported.logits(asked_of(chosen)), chosen.labels)
+    return fitted_temperature(exported.logits(runtime_rows(chosen)), chosen.labels)
 
 
 def fitted_temperature(logits: npt.NDArray[Any], labels: Labels) -> float:
-    """The temperature T at which the labels are likeliest (Guo et al. 2017, arXiv:1706.04599, section 4.2).
+    """The temperature T that maximises the likelihood of the labels (Guo et al. 2017, arXiv:1706.04599, section 4.2).
 
         T = argmin  mean over rows of  - log softmax(z / T)_label
-        with several labels a row:     - Σ_c  y_c log σ(z_c / T) + (1 - y_c) log σ(-z_c / T)
+        with several labels per row:   - Σ_c  y_c log σ(z_c / T) + (1 - y_c) log σ(-z_c / T)
 
-    The likelihood is convex in 1 / T, so that there is one minimum and a search along log T finds it. 1 where there is
-    no telling: fewer than 30 rows, the same class for every row, or a minimum at a bound. Labels that are all right
-    are likeliest at T = 0, where every probability is 1; those of a model that knows nothing at T = ∞.
+    The negative log-likelihood is convex in 1 / T, so there is one minimum and a search along log T finds it. Returns 1
+    if T cannot be fitted: fewer than 30 rows, the same prediction for every row, or a minimum at a bound. If all
+    predictions are right, the minimum is at T = 0, where every probability is 1; for a useless model it is at T = ∞.
     """
     multi_label = labels.ndim == 2
-    if len(labels) < LEAST_ROWS or (not multi_label and len(np.unique(predicted(logits, multi_label=False))) == 1):
+    if len(labels) < MIN_ROWS or (not multi_label and len(np.unique(predicted(logits, multi_label=False))) == 1):
         return 1.0
     low, high = math.log(LOWEST), math.log(HIGHEST)
     found = minimize_scalar(
@@ -205,7 +205,7 @@ def fitted_temperature(logits: npt.NDArray[Any], labels: Labels) -> float:
 
 
 def negative_log_likelihood(logits: npt.NDArray[Any], labels: Labels, *, temperature: float) -> float:
-    """Of the labels, mean over rows, in nats; with several labels a row, that of every class's yes or no, summed."""
+    """Of the labels, mean over rows, in nats; with several labels per row, summed over every class's yes or no."""
     z = logits.astype(np.float64) / temperature
     if labels.ndim == 2:
         return float(np.logaddexp(0.0, np.where(labels == 1, -z, z)).sum() / len(labels))
@@ -214,48 +214,48 @@ def negative_log_likelihood(logits: npt.NDArray[Any], labels: Labels, *, tempera
 
 
 Logits = npt.NDArray[np.float32]
-TOKENS_PER_BATCH = 2048  # measured with a Bi-LSTM: from 4,096 on, short rows took longer
-MOST_REMEMBERED = 64  # students
+TOKENS_PER_BATCH = 2048  # measured with a Bi-LSTM: with 4,096 or more, short rows took longer
+MOST_CACHED = 64  # students
 
-_remembered: dict[tuple[str, bytes], Logits] = {}
+_cached: dict[tuple[str, bytes], Logits] = {}
 
 
-def remembered_logits(folder: StudentFolder, student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
-    """What `student_logits` says, and said of these rows before: a student is exported once for each precision.
+def cached_logits(folder: StudentFolder, student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
+    """The result of `student_logits`, cached for these rows: a student is exported once for each precision.
 
-    It is known by the fingerprint of its folder. Should its files have changed since, so has what is exported now, and
-    the comparison with what it said fails.
+    A student is identified by the fingerprint of its folder. If its files have changed since, so has the export, and
+    the comparison with the cached logits fails.
     """
     key = folder.fingerprint, rows.keys.tobytes()
-    if key not in _remembered:
-        while len(_remembered) >= MOST_REMEMBERED:
-            _remembered.pop(next(iter(_remembered)))
-        _remembered[key] = student_logits(student, reader, rows)
-    return _remembered[key]
+    if key not in _cached:
+        while len(_cached) >= MOST_CACHED:
+            _cached.pop(next(iter(_cached)))
+        _cached[key] = student_logits(student, reader, rows)
+    return _cached[key]
 
 
 def student_logits(student: nn.Module, reader: StudentReader, rows: Rows) -> Logits:
-    """(rows, classes): what the trained student says, in eval mode; rows of similar length are read together."""
+    """(rows, classes): the trained student's logits, in eval mode; rows of similar length share a batch."""
     read, with_types = reader.read(rows.texts, rows.pairs), has_token_types(getattr(student, "config", None))
 
-    def said(places: npt.NDArray[np.int64]) -> Logits:
+    def logits_of(places: npt.NDArray[np.int64]) -> Logits:
         batch = read.batch(places, with_types=with_types)
-        with torch.inference_mode():  # which holds for one thread
-            answer = student(**{name: torch.from_numpy(array) for name, array in batch.items()})
-        logits: Logits = answer.logits.float().cpu().numpy()
+        with torch.inference_mode():  # per thread
+            output = student(**{name: torch.from_numpy(array) for name, array in batch.items()})
+        logits: Logits = output.logits.float().cpu().numpy()
         return logits
 
     batches = token_budget_batches(read.lengths, tokens_per_batch=TOKENS_PER_BATCH)
     with evaluating(student), _single_threads() as pool:
-        blocks = list(pool.map(said, batches))
+        blocks = list(pool.map(logits_of, batches))
     return np.concatenate(blocks)[np.argsort(np.concatenate(batches))]
 
 
 @contextmanager
 def _single_threads() -> Iterator[ThreadPoolExecutor]:
-    """As many threads as PyTorch would have used for one step.
+    """A pool with PyTorch's number of threads; each runs its own batches on a single thread.
 
-    Measured: the steps of an LSTM are too small to share out; with two threads they took twice as long at best.
+    Measured: the steps of an LSTM are too small to split; with two threads they took at least twice as long.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

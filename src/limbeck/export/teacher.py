@@ -1,4 +1,4 @@
-"""The teacher as a file that runs without torch, so that a student's speed is told against a teacher at its best."""
+"""Exports the teacher as a file that runs without torch, so that a student is compared with the fastest teacher."""
 
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,12 @@ def export_teacher(
 ) -> ModelFolder | None:
     """Write an encoder as an ONNX model at `out`, with its own tokens and its own head.
 
-    None, and a note that says why, for a teacher that no graph is known for: a run goes on without.
+    None, and a note with the reason, for a teacher that cannot be exported: the run continues without it.
     """
     try:
         graph, tokenizer = _parts(teacher, pair=pair)
     except _NotExportable as error:
-        reporter.note(f"  the teacher is timed as it is alone, and not as an {precision} file: {error}")
+        reporter.note(f"  the teacher is timed only in PyTorch, not as an {precision} file: {error}")
         return None
     with written_atomically(out, kind="model", key=key) as scratch:
         onnx.save_model(transformer_int8(graph) if precision == "int8" else graph, scratch / GRAPH)
@@ -53,15 +53,15 @@ def export_teacher(
 
 
 class _NotExportable(Exception):
-    """Why, in words."""
+    """The message is the reason."""
 
 
 def _parts(teacher: TeacherFolder, *, pair: bool) -> tuple[ModelProto, FramedTokenizer]:
     facts = teacher.facts
     if not teacher.is_encoder:
-        raise _NotExportable(f"it is no encoder but of the kind '{facts.kind}'")
+        raise _NotExportable(f"it is not an encoder but of the kind '{facts.kind}'")
     if (facts.parameters or 0) > MOST_PARAMETERS:
-        raise _NotExportable(f"its {facts.parameters:,} parameters are more than one ONNX file holds")
+        raise _NotExportable(f"its {facts.parameters:,} parameters are more than one ONNX file can hold")
     quiet_transformers()
     network = AutoModelForSequenceClassification.from_pretrained(
         teacher.folder, local_files_only=True, dtype=torch.float32
@@ -69,13 +69,13 @@ def _parts(teacher: TeacherFolder, *, pair: bool) -> tuple[ModelProto, FramedTok
     try:
         return transformer_graph(network.eval(), pair=pair), _tokenizer(teacher, network.config)
     except (TypeError, ValueError) as error:  # an unknown class, an unknown activation
-        raise _NotExportable(f"no graph is known for its family, {network.config.model_type}") from error
+        raise _NotExportable(f"its family has no graph: {network.config.model_type}") from error
     except TeacherTokensUnsupported as error:
-        raise _NotExportable(f"its tokens cannot be taken over, {error.reason}") from error
+        raise _NotExportable(f"its tokens cannot be exported: {error.reason}") from error
 
 
 def _tokenizer(teacher: TeacherFolder, config: Any) -> FramedTokenizer:
-    """All of its tokens in its own frame. Raises TeacherTokensUnsupported."""
+    """All of its tokens, with its own special tokens around a text. Raises TeacherTokensUnsupported."""
     theirs = load_tokenizer(teacher.folder, config)
     if theirs.pad_token_id is None:
         raise TeacherTokensUnsupported(reason="none of them is for padding", other_kind="pieces")

@@ -1,6 +1,6 @@
-"""Transformer students as an ONNX graph, written node by node, in standard operators only.
+"""Transformer students as an ONNX graph, built node by node from standard operators only.
 
-onnxruntime has fused operators of its own for most of this. Measured on one thread, its SkipLayerNormalization took
+onnxruntime has its own fused operators for most of this. Measured on one thread, its SkipLayerNormalization took
 three times as long as an Add and a LayerNormalization, and its attention was no faster than the nodes here.
 """
 
@@ -15,17 +15,16 @@ from limbeck.export.encoder_weights import Array, EncoderWeights, Head, Layer, L
 from limbeck.export.graph_builder import GraphBuilder
 from limbeck.export.graph_parts import EMBEDDINGS, LOWEST
 
-OPSET, IR_VERSION = 20, 9  # the oldest that have Gelu; every onnxruntime we allow reads them
-HEAD = DENSE, LOGITS = "dense", "logits"  # the products behind the layers
+OPSET, IR_VERSION = 20, 9  # the oldest that have Gelu; all supported onnxruntimes read them
+HEAD = DENSE, LOGITS = "dense", "logits"  # the products after the layers
 
 
 def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
-    """Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs, where the network knows types of
-    tokens, also type_ids (rows, tokens) int64. Output: logits (rows, classes) float32.
+    """Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs, if the network has token types, also
+    type_ids (rows, tokens) int64. Output: logits (rows, classes) float32.
 
-    Rows and tokens are free, as far as the network has positions. What stands behind a row's length is never looked
-    at; a length of 0 is read as 1. If the head reads the first token, the last layer computes the state of that one
-    alone; if it reads the mean of all states, all of them.
+    The numbers of rows and tokens may vary, up to the network's positions. Ids after a row's length are never used; a
+    length of 0 is read as 1. If the classifier reads the first token, the last layer computes only that state.
     """
     encoder = encoder_weights(network)
     reads_types = pair and encoder.types is not None and len(encoder.types) > 1
@@ -36,14 +35,14 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     reads_mean = encoder.head.reads == "mean"
     full = encoder.layers if reads_mean else encoder.layers[:-1]
     for number, layer in enumerate(full):
-        found = found_by_all(draft, layer, states, heads=encoder.heads, name=f"layers.{number}.attention")
+        found = attended_by_all(draft, layer, states, heads=encoder.heads, name=f"layers.{number}.attention")
         states = _fed_forward(draft, encoder, layer, states, found, name=f"layers.{number}")
     if reads_mean:
         _classify(draft, encoder.head, _mean_state(draft, states))
     else:
         first, name = _first_tokens(draft, states), f"layers.{len(full)}"
         last = encoder.layers[-1]
-        found = found_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
+        found = attended_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
         _classify(draft, encoder.head, _fed_forward(draft, encoder, last, first, found, name=name))
     return _model(draft, classes=len(encoder.head.classes.bias), reads_types=reads_types)
 
@@ -79,7 +78,7 @@ def _embedded(draft: GraphBuilder, encoder: EncoderWeights, *, reads_types: bool
 
 
 def _placed(draft: GraphBuilder, positions: str, *, unplaced: int | None) -> str:
-    """The vectors of the tokens' positions: (tokens, width), the same for all rows, if all tokens count."""
+    """The position vectors of the tokens: (tokens, width), the same for all rows, if all tokens are counted."""
     if unplaced is None:
         start = axis = draft.constant("axis_0", [0])
         return draft.add("Slice", [positions, start, "token_count", axis], "position_vectors")
@@ -109,10 +108,10 @@ def _mean_state(draft: GraphBuilder, states: str) -> str:
 
 
 def _fed_forward(
-    draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, found: str, *, name: str
+    draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, attended: str, *, name: str
 ) -> str:
-    """States, and what attention found for them → the layer's states."""
-    draft.add("Add", [draft.linear(found, layer.attended, f"{name}.attended"), states], f"{name}.attended_sum")
+    """States, and the result of attention for them → the layer's states."""
+    draft.add("Add", [draft.linear(attended, layer.attended, f"{name}.attended"), states], f"{name}.attended_sum")
     middle = draft.norm(f"{name}.attended_sum", layer.attended_norm, f"{name}.middle")
     inner = draft.linear(middle, layer.inner, f"{name}.inner")
     active = draft.activation(inner, encoder.activation, f"{name}.active")
@@ -155,31 +154,33 @@ def mask(draft: GraphBuilder, *, distances: Array | None) -> None:
 
 
 def _by_distance(draft: GraphBuilder, distances: Array) -> str:
-    """(heads, asking tokens, tokens): what is added to a score for how far a token is behind the asking one."""
+    """(heads, query tokens, tokens): added to a score, by the distance from the query's token to the key's."""
     draft.add("Unsqueeze", ["places", draft.constant("axis_1", [1])], "asking_places")
     draft.add("Sub", ["places", "asking_places"], "distance")
     draft.add("Add", ["distance", draft.constant("no_distance", distances.shape[1] // 2)], "distance_column")
     return draft.add("Gather", [draft.constant("distances", distances), "distance_column"], "by_distance", axis=1)
 
 
-def found_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
+def attended_by_all(draft: GraphBuilder, layer: Layer, states: str, *, heads: int, name: str) -> str:
     """(rows · tokens, width) → (rows · tokens, width), all heads side by side."""
     queries, keys, values = _by_head(draft, [_scaled(layer, heads), layer.key, layer.value], states, heads, name)
-    return _found(draft, queries, keys, values, mask="mask", name=name)
+    return _attended(draft, queries, keys, values, mask="mask", name=name)
 
 
-def found_by_first(draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str) -> str:
+def attended_by_first(
+    draft: GraphBuilder, layer: Layer, states: str, first_tokens: str, *, heads: int, name: str
+) -> str:
     """(rows · tokens, width), and (rows, width) of the first tokens → (rows, width)."""
     query = draft.linear(first_tokens, _scaled(layer, heads), f"{name}.query")
     one_each = draft.constant(f"{name}.one_each", [-1, heads, 1, len(layer.query.bias) // heads])
     queries = draft.add("Reshape", [query, one_each], f"{name}.queries")
     keys, values = _by_head(draft, [layer.key, layer.value], states, heads, name)
     of_first = draft.add("Gather", ["mask", draft.constant("first_place", [0])], "mask_of_first", axis=2)
-    return _found(draft, queries, keys, values, mask=of_first, name=name)
+    return _attended(draft, queries, keys, values, mask=of_first, name=name)
 
 
 def _scaled(layer: Layer, heads: int) -> Linear:
-    """The query with the factor of all scores, one by the root of a head's width, in its weights."""
+    """The query with the scale of all scores, 1 / √(width of a head), in its weights."""
     factor = np.float32((len(layer.query.bias) // heads) ** -0.5)
     return Linear(layer.query.weight * factor, layer.query.bias * factor)
 
@@ -195,10 +196,10 @@ def _by_head(draft: GraphBuilder, parts: Sequence[Linear], states: str, heads: i
     return draft.split(f"{name}.by_head", [heads] * len(parts), f"{name}.parts", axis=1)
 
 
-def _found(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:
+def _attended(draft: GraphBuilder, queries: str, keys: str, values: str, *, mask: str, name: str) -> str:
     """softmax(queries · keysᵀ + mask) · values, all heads side by side."""
     draft.add("Transpose", [keys], f"{name}.keys_turned", perm=[0, 1, 3, 2])
-    draft.add("MatMul", [queries, f"{name}.keys_turned"], f"{name}.scores")  # (rows, heads, asking tokens, tokens)
+    draft.add("MatMul", [queries, f"{name}.keys_turned"], f"{name}.scores")  # (rows, heads, query tokens, tokens)
     draft.add("Add", [f"{name}.scores", mask], f"{name}.masked")
     draft.add("Softmax", [f"{name}.masked"], f"{name}.shares", axis=-1)
     draft.add("MatMul", [f"{name}.shares", values], f"{name}.found_by_head")

@@ -21,11 +21,11 @@ CONSTANTS: Arrays = {
 def transformer_int8(model: ModelProto) -> ModelProto:
     """The same graph with int8 word vectors (one scale per word) and weights (one scale per output).
 
-    What is multiplied with weights is rounded to 8 bits on one scale per token. onnxruntime's DynamicQuantizeMatMul has
-    one scale for all tokens of a batch: it takes a seventh less time, but a few tokens have values many times larger
-    than the others, and on a fine-tuned network the mean error of a logit was twice as large. So a row says the same,
-    but for a last digit that may round the other way, whatever it is batched with. Norms, the products of states with
-    states and the head stay fp32.
+    States that are multiplied with weights are rounded to 8 bits with one scale per token. onnxruntime's
+    DynamicQuantizeMatMul has one scale for all tokens of a batch: it takes a seventh less time, but a few tokens have
+    values many times larger than the others, and on a fine-tuned network the mean error of a logit was twice as large.
+    So a row's logits do not depend on the other rows of its batch, except for the rounding of the last digit. Norms,
+    the products of states with states and the head stay fp32.
     """
     weights = {part.input[1] for part in model.graph.node if _is_product(part)}
     arrays: Arrays = dict(CONSTANTS)
@@ -49,7 +49,7 @@ def _is_product(part: NodeProto) -> bool:
 
 
 def _stored(name: str, array: npt.NDArray[np.float32], *, weights: set[str]) -> Arrays:
-    """What the int8 graph holds in place of this constant."""
+    """The constants that replace this one in the int8 graph."""
     if name == EMBEDDINGS:
         integers, scale = quantised(array, limit=STORED_LIMIT)
         return {f"{name}.int8": integers, f"{name}.scale": scale}  # (words, width), (words, 1)

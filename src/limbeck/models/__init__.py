@@ -1,6 +1,6 @@
-"""The students' networks; each a Hugging Face model that its Auto classes know after `import limbeck.models`.
+"""The students' networks: Hugging Face models, registered with its Auto classes by `import limbeck.models`.
 
-Beside them, what it takes to load the checkpoints of others: where they are, and how their tokenizers are set up.
+Also loads checkpoints from elsewhere: finds their folders and sets up their tokenizers.
 """
 
 from limbeck.models.auto_classes import register_auto_classes

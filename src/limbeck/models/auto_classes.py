@@ -1,4 +1,4 @@
-"""Students among Hugging Face's Auto classes, so that `from_pretrained` and `pipeline` load them from their folders."""
+"""Registers students with Hugging Face's Auto classes, so that `from_pretrained` and `pipeline` load their folders."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from limbeck.models.twin_encoder import TwinEncoderConfig, TwinEncoderForSequenc
 
 
 def register_auto_classes() -> None:
-    """Let AutoConfig and AutoModelForSequenceClassification know every kind of student, and the two kinds of
-    encoder with a head of ours.
+    """Register every kind of student, and encoders with a head of ours, with AutoConfig and
+    AutoModelForSequenceClassification.
 
-    `import limbeck.models` does it; a second time does no harm. `import limbeck` alone does not: it loads neither torch
+    `import limbeck.models` calls it; calling it again is harmless. `import limbeck` does not: it loads neither torch
     nor transformers.
     """
     classes = [(row.config_class, row.model_class) for row in STUDENT_KINDS.values()]

@@ -1,4 +1,4 @@
-"""A text as the mean of its word vectors, each word with a weight that is learned: the quickest student there is."""
+"""A text as the mean of its word vectors, each word with a learned weight: the fastest student."""
 
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -19,7 +19,7 @@ from limbeck.recipe.student import Bag
 
 
 class BagConfig(WordStudentConfig):
-    """The shape of a student that sees a bag of words."""
+    """The shape of a bag-of-words student."""
 
     model_type = "limbeck_bag"
 
@@ -31,7 +31,7 @@ class BagConfig(WordStudentConfig):
 class BagForSequenceClassification(WordStudentModel):
     """Word vectors → their weighted mean, Σ exp(wᵢ)·vᵢ / Σ exp(wᵢ) → ReLU layer → classes.
 
-    Kept are the logarithms w, one a word. They start at 0, where the mean is the plain one.
+    The parameters are the logarithms w, one per word. They start at 0, which gives the unweighted mean.
     """
 
     config_class = BagConfig
@@ -54,24 +54,24 @@ class BagForSequenceClassification(WordStudentModel):
             return mean_inside(vectors, lengths)
         inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
         logarithms = self.word_weights(ids).squeeze(-1).masked_fill(~inside, float("-inf"))
-        weights = logarithms.softmax(dim=1)  # exp(w) / Σ exp(w), safe for large w too
+        weights = logarithms.softmax(dim=1)  # exp(w) / Σ exp(w), without overflow for large w
         return torch.einsum("rt,rtw->rw", weights, vectors)
 
     def vector_readers(self) -> list[str]:
         if self.config.pair:
-            raise ValueError("of a pair, no weight reads word vectors: their means are multiplied with each other")
+            raise ValueError("with pairs, no weight reads word vectors directly: the two means are multiplied first")
         return ["classifier.weight" if self.dense is None else "dense.weight"]
 
 
 def bag(section: Bag, **task: Unpack[WordTask]) -> BagForSequenceClassification:
-    """A student with fresh weights, as the recipe asks for it."""
+    """A newly initialised student, as the recipe describes it."""
     return BagForSequenceClassification(
         BagConfig(word_weights=section.word_weights, **word_config_values(section, **task))
     )
 
 
 def bag_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
-    """Each word's vector times its weight, and the head behind their mean."""
-    del exported  # its graph does the same work
+    """Each word's vector times its weight, and the head after their mean."""
+    del exported  # its graph computes the same
     width = vector_size(config)
     return sum(tokens) * width + word_head(config, features=width, classes=classes)

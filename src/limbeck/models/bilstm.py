@@ -1,4 +1,4 @@
-"""The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136) and its near relations, without packed sequences."""
+"""The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136) and variants of it, without packed sequences."""
 
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -19,7 +19,7 @@ from limbeck.recipe.student import BiLstm
 
 CELLS: dict[str, type[nn.LSTM | nn.GRU]] = {"lstm": nn.LSTM, "gru": nn.GRU}
 GATES = {"lstm": 4, "gru": 3}
-FORWARDS, BACKWARDS = "forwards", "backwards"  # "forward" is a name that PyTorch's modules have taken
+FORWARDS, BACKWARDS = "forwards", "backwards"  # "forward" is already a method of PyTorch's modules
 
 
 class BiLstmConfig(WordStudentConfig):
@@ -38,10 +38,10 @@ class BiLstmConfig(WordStudentConfig):
 
 
 class BiLstmForSequenceClassification(WordStudentModel):
-    """Word vectors → LSTM or GRU in both directions, level upon level → pooling → ReLU layer → classes.
+    """Word vectors → stacked LSTM or GRU in both directions → pooling → ReLU layer → classes.
 
     The backward direction is a second network that reads each row reversed within its own length, so the padding
-    behind a row never reaches a state that is used.
+    after a row never reaches a state that is used.
     """
 
     config_class = BiLstmConfig
@@ -67,24 +67,24 @@ class BiLstmForSequenceClassification(WordStudentModel):
         match self.config.pooling:
             case "max":
                 return states.masked_fill(~inside[..., None], float("-inf")).amax(dim=1)
-            case "last":  # the backward direction took its last step at the same place, on the first token
+            case "last":  # the backward direction takes its last step at the same position, on the first token
                 last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
                 return states.gather(1, last).squeeze(1)
             case "mean":
                 return mean_inside(states, lengths)
             case "attention":
-                return self._answer(states, inside)
+                return self._attended(states, inside)
             case pooling:
-                raise ValueError(f"no such pooling: {pooling!r}")
+                raise ValueError(f"unknown pooling: {pooling!r}")
 
     def vector_readers(self) -> list[str]:
         return [f"levels.0.{direction}.weight_ih_l0" for direction in (FORWARDS, BACKWARDS)]
 
     def _states(self, vectors: Tensor, lengths: Tensor, inside: Tensor) -> Tensor:
-        """States of the uppermost level, both directions side by side.
+        """States of the top level, both directions side by side.
 
-        The backward direction is turned into the order of the tokens where that matters: below another level, and
-        where a token's states are weighed together. The other poolings take each direction by itself, in any order.
+        The backward direction is put into the order of the tokens only where that matters: below another level, and for
+        attention, which weighs both states of a token together. The other poolings do not depend on the order.
         """
         positions = torch.arange(vectors.shape[1], device=vectors.device)[None, :]  # (1, tokens)
         mirrored = torch.where(inside, lengths[:, None] - 1 - positions, positions)
@@ -93,7 +93,7 @@ class BiLstmForSequenceClassification(WordStudentModel):
             vectors = self.dropout(_both_ways(level, vectors, mirrored, in_order=True))
         return _both_ways(top, vectors, mirrored, in_order=self.config.pooling == "attention")
 
-    def _answer(self, states: Tensor, inside: Tensor) -> Tensor:
+    def _attended(self, states: Tensor, inside: Tensor) -> Tensor:
         """Σ αₜ·hₜ with α = softmax over the row's tokens of q·tanh(W·hₜ + b) (Yang et al. 2016, N16-1174, eq. 5-7)."""
         relevance = self.question(torch.tanh(self.attention(states))).squeeze(-1)  # (rows, tokens)
         weights = relevance.masked_fill(~inside, float("-inf")).softmax(dim=1)
@@ -101,19 +101,19 @@ class BiLstmForSequenceClassification(WordStudentModel):
 
 
 def _both_ways(level: nn.Module, vectors: Tensor, mirrored: Tensor, *, in_order: bool) -> Tensor:
-    """(rows, tokens, 2 · hidden); the backward half as it was read, or in the order of the tokens."""
+    """(rows, tokens, 2 · hidden); the backward half reversed, or `in_order` of the tokens."""
     forwards, backwards = level.get_submodule(FORWARDS), level.get_submodule(BACKWARDS)
-    back = backwards(_turned(vectors, mirrored))[0]
-    return torch.cat([forwards(vectors)[0], _turned(back, mirrored) if in_order else back], dim=-1)
+    back = backwards(_reversed(vectors, mirrored))[0]
+    return torch.cat([forwards(vectors)[0], _reversed(back, mirrored) if in_order else back], dim=-1)
 
 
-def _turned(states: Tensor, mirrored: Tensor) -> Tensor:
+def _reversed(states: Tensor, mirrored: Tensor) -> Tensor:
     """(rows, tokens, width) with each row reversed within its own length."""
     return states.gather(1, mirrored[..., None].expand_as(states))
 
 
 def bilstm(section: BiLstm, **task: Unpack[WordTask]) -> BiLstmForSequenceClassification:
-    """A student with fresh weights, as the recipe asks for it."""
+    """A newly initialised student, as the recipe describes it."""
     config = BiLstmConfig(
         hidden_size=section.hidden_size,
         layers=section.layers,
@@ -125,14 +125,14 @@ def bilstm(section: BiLstm, **task: Unpack[WordTask]) -> BiLstmForSequenceClassi
 
 
 def bilstm_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
-    """The recurrent levels over the words of each text, and the head behind them."""
-    del exported  # its graph does the same work
+    """The recurrent levels over the words of each text, and the head after them."""
+    del exported  # its graph computes the same
     of_texts = sum(_recurrent(config, tokens=count) for count in tokens)
     return of_texts + word_head(config, features=2 * config["hidden_size"], classes=classes)
 
 
 def _recurrent(config: Config, *, tokens: int) -> int:
-    """levels · 2n · gates · hidden · (inputs + hidden), and the attention over the states where there is one."""
+    """levels · 2n · gates · hidden · (inputs + hidden), plus the attention over the states, if any."""
     hidden, levels, gates = int(config["hidden_size"]), int(config["layers"]), GATES[config["cell"]]
     widths = [vector_size(config), *[2 * hidden] * (levels - 1)]
     of_levels = sum(2 * tokens * gates * hidden * (width + hidden) for width in widths)

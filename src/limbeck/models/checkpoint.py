@@ -18,7 +18,7 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, ne
 
 
 class CheckpointNotFound(TeacherError):
-    """The checkpoint of a teacher, or of another model, is neither a folder nor a package nor on the hub."""
+    """The checkpoint of a teacher, or of another model, is not a folder, not a package, and not on the hub."""
 
     def __init__(
         self,
@@ -26,23 +26,23 @@ class CheckpointNotFound(TeacherError):
         checkpoint: str,
         reason: str,
         packages: Sequence[str],
-        beside: Sequence[str] = (),
+        folders: Sequence[str] = (),
         what: str = "teacher",
     ) -> None:
         self.checkpoint = checkpoint
         offline = ", or `pip install 'limbeck[demo]'` for the offline encoder" if what == "teacher" else ""
         super().__init__(
-            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*beside, *packages])}",
+            f"no {what} checkpoint '{checkpoint}'{did_you_mean(checkpoint, [*folders, *packages])}",
             found=f"not a folder here; not an installed offline package ({', '.join(packages)}); the hub: {reason}",
             advice=f"Give the path of a Hugging Face folder{offline}, or go online.",
         )
 
 
 class CheckpointMistaken(TeacherError):
-    """A folder that is something else than the encoder that it was named for."""
+    """A folder that is not an encoder but something else."""
 
-    def __init__(self, *, path: Path, found: str, meant: str, what: str = "teacher") -> None:
-        super().__init__(f"'{path}' cannot be the {what}'s checkpoint", found=f"it is {found}", advice=meant)
+    def __init__(self, *, path: Path, found: str, advice: str, what: str = "teacher") -> None:
+        super().__init__(f"'{path}' cannot be the {what}'s checkpoint", found=f"it is {found}", advice=advice)
 
 
 class WeightsNotSafe(TeacherError):
@@ -59,7 +59,7 @@ class WeightsNotSafe(TeacherError):
 
 @dataclass(frozen=True)
 class OfflinePackage:
-    """A package of the Python registry that carries weights, for places no hub reaches."""
+    """A Python package that contains weights, for machines that cannot reach the hub."""
 
     module: str
     folder: str
@@ -76,8 +76,7 @@ OFFLINE_PACKAGES = {
 
 
 def find_checkpoint(checkpoint: str, *, what: str = "teacher") -> Path:
-    """The folder that holds the checkpoint's config, tokenizer and safetensors weights; `what` it is to be is said
-    where there is none."""
+    """The folder with the checkpoint's config, tokenizer and safetensors weights. Errors say `what` it is used as."""
     folder = Path(checkpoint).expanduser()
     if folder.is_dir():
         return _with_safe_weights(folder, what=what)
@@ -87,7 +86,7 @@ def find_checkpoint(checkpoint: str, *, what: str = "teacher") -> Path:
 
 @contextmanager
 def damage_as_user_errors(folder: Path, *, what: str = "teacher") -> Iterator[None]:
-    """Whatever a broken checkpoint makes transformers raise becomes an error that names the folder."""
+    """Turns whatever transformers raises for a broken checkpoint into an error that names the folder."""
     try:
         yield
     except LimbeckError:
@@ -110,26 +109,26 @@ def _packaged(name: str) -> Path | None:
 
 
 def _from_hub(name: str, *, what: str) -> Path:
-    """As the hub has it now; without a hub in reach, as it was last fetched."""
+    """The current version on the hub; offline, the version that was downloaded last."""
     no_hub = why_no_hub()
     try:
         return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=no_hub is not None))
-    except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not to be had
+    except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not available
         first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         reason = first_line[:200] if no_hub is None else f"{no_hub}, and nothing of that name was fetched before"
-        beside = [path.parent.name for path in Path().glob("*/config.json")]
+        folders = [path.parent.name for path in Path().glob("*/config.json")]
         raise CheckpointNotFound(
-            checkpoint=name, reason=reason, packages=list(OFFLINE_PACKAGES), beside=beside, what=what
+            checkpoint=name, reason=reason, packages=list(OFFLINE_PACKAGES), folders=folders, what=what
         ) from error
 
 
 def _with_safe_weights(folder: Path, *, what: str) -> Path:
-    mistaken = _other_kind(folder)
+    mistaken = _mistaken_for_encoder(folder)
     if mistaken is not None:
-        found, meant = mistaken
-        raise CheckpointMistaken(path=folder, found=found, meant=meant, what=what)
+        found, advice = mistaken
+        raise CheckpointMistaken(path=folder, found=found, advice=advice, what=what)
     if not (folder / "config.json").is_file():
-        reason = "it has no config.json, so it is no Hugging Face folder"
+        reason = "it has no config.json, so it is not a Hugging Face folder"
         raise CheckpointDamaged(path=folder, reason=reason, what=what)
     if not any(folder.glob("*.safetensors")):
         weights = sorted(path.name for path in folder.iterdir() if path.suffix in {".bin", ".pt", ".ckpt", ".h5"})
@@ -137,18 +136,18 @@ def _with_safe_weights(folder: Path, *, what: str) -> Path:
     return folder
 
 
-def _other_kind(folder: Path) -> tuple[str, str] | None:
-    """What a folder is that is no encoder, and what was probably meant by it; None where it may be one."""
+def _mistaken_for_encoder(folder: Path) -> tuple[str, str] | None:
+    """What the folder is instead of an encoder, and advice on what to use; None if it may be an encoder."""
     if (folder / "run.json").is_file():
-        return "the folder of a run of Limbeck, not an encoder", _teachers_of(folder)
+        return "the folder of a Limbeck run, not an encoder", _teachers_of(folder)
     if _is_student(folder):
-        return "a student of Limbeck, not an encoder", f"{_student(folder)} {_ENCODER}, such as {_TEACHER}."
+        return "a Limbeck student, not an encoder", f"{_student(folder)} {_ENCODER}, such as {_TEACHER}."
     if any(folder.glob("*.safetensors")):
         return None
     if (folder / "model.onnx").is_file():
         return "an exported model (model.onnx), not an encoder", f"{_student(folder)} {_ENCODER}, such as {_TEACHER}."
     if (folder / "answers.arrow").is_file():
-        return "the answers that a run has read from a file, not an encoder", _FILE
+        return "the answers that a run read from a file, not an encoder", _FILE
     if _read(folder / "teacher.json").get("kind") == "ensemble":
         return "an ensemble of teachers, not an encoder", _teachers_of(folder.parent)
     variables = sorted(path.name.removesuffix(".index") for path in folder.glob("*.index"))
@@ -156,14 +155,14 @@ def _other_kind(folder: Path) -> tuple[str, str] | None:
         at = folder if len(variables) == 1 else folder / variables[-1]
         return (
             "a TensorFlow checkpoint",
-            f"Bring it in first, and name the new folder: limbeck import-tf {at} NEW-FOLDER",
+            f"Convert it first, then name the new folder: limbeck import-tf {at} NEW-FOLDER",
         )
     return None
 
 
 _ENCODER = "Name the folder of an encoder, as save_pretrained of transformers writes it"
 _TEACHER = "runs/NAME/teacher"
-_FILE = 'Take the file itself as the teacher: kind = "file" and path = "…" in [teacher].'
+_FILE = 'Use the file itself as the teacher: kind = "file" and path = "…" in [teacher].'
 
 
 def _is_student(folder: Path) -> bool:
@@ -172,11 +171,11 @@ def _is_student(folder: Path) -> bool:
 
 
 def _student(folder: Path) -> str:
-    return f'As the teacher of a smaller student it goes by kind = "student", path = "{folder}" in [teacher].'
+    return f'To use it as the teacher of a smaller student, set kind = "student", path = "{folder}" in [teacher].'
 
 
 def _teachers_of(run: Path) -> str:
-    """The encoders in a run's folder, for the line of the recipe that names one."""
+    """Advice that names the encoders in a run's folder, as lines for the recipe."""
     places = [run / "teacher", *sorted((run / "teachers").glob("*"))]
     found = [str(place) for place in places if (place / "config.json").is_file() and not _is_student(place)]
     lines = " or ".join(f'checkpoint = "{place}"' for place in found[:3])
@@ -184,7 +183,7 @@ def _teachers_of(run: Path) -> str:
 
 
 def _read(path: Path) -> dict[str, object]:
-    """The object in a JSON file; nothing where there is none, which is for others to say."""
+    """The object in a JSON file; empty if it is missing or unreadable, which other checks report."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

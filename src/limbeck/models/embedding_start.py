@@ -1,4 +1,4 @@
-"""Where the embeddings of a transformer student start: its teacher's tables, or their principal axes."""
+"""Initial embeddings of a transformer student: its teacher's tables, or their principal axes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,22 +9,22 @@ from torch import Tensor, nn
 
 from limbeck.models.layer_parts import EMBEDDING_NORM, POSITIONS, TYPES, module_at
 
-# What leads from word vectors to states that are wider: of ELECTRA, ALBERT and DeBERTa.
+# Projections from word vectors to wider states, in ELECTRA, ALBERT and DeBERTa.
 PROJECTIONS = ("embeddings_project", "encoder.embedding_hidden_mapping_in", "embeddings.embed_proj")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The weights themselves, or what has been made of them."""
+    """The embedding tables of a model, or tables computed from them."""
 
     words: Tensor  # (tokens, width)
-    positions: Tensor | None  # (positions, width), from that of the first token on
+    positions: Tensor | None  # (positions, width), beginning with that of the first token
     types: Tensor | None  # (types, width)
-    norm: nn.Module | None  # of their sum; None where it is one for others
+    norm: nn.Module | None  # of their sum; None if it does not fit these tables
 
     @classmethod
     def of(cls, model: Any) -> Self:
-        """Those of a model; XLNet and most DeBERTas have no positions."""
+        """The tables of a model; XLNet and most DeBERTas have no positions."""
         base = model.base_model
         positions, types = module_at(base, POSITIONS), module_at(base, TYPES)
         return cls(
@@ -36,20 +36,20 @@ class Tables:
 
     @property
     def width(self) -> int:
-        """Of all tables."""
+        """The width of all tables."""
         return self.words.shape[1]
 
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Tables":
-        """With each table changed by a function, which the norm does not know of."""
+        """The tables with a function applied to each; without the norm, which no longer fits."""
         positions = None if self.positions is None else change(self.positions)
         return Tables(change(self.words), positions, None if self.types is None else change(self.types), norm=None)
 
 
 def start_embeddings(student: Any, teacher: Any, *, vocabulary: Sequence[int] | None) -> None:
-    """Give the student's tables the teacher's rows: for token i that of the teacher's token `vocabulary[i]`.
+    """Copy the teacher's rows into the student's tables: token i gets the row of the teacher's token `vocabulary[i]`.
 
-    A student without token types takes the type of first texts into its positions, so that it reads single texts as
-    the teacher does. Where a student tells more types apart than its teacher, all start as the first one.
+    A student without token types adds the type of first texts to its positions, so that it reads single texts as the
+    teacher does. If a student has more types than its teacher, the additional ones start as the first one.
     """
     own, theirs = Tables.of(student), Tables.of(teacher)
     if theirs.width != own.width:
@@ -86,12 +86,12 @@ def _start_types(own: Tables, theirs: Tables) -> None:
 
 
 def _from_first_token(positions: nn.Embedding) -> Tensor:
-    """RoBERTa and MPNet count from behind the padding's id."""
+    """The table without the rows up to the padding id: RoBERTa and MPNet count positions from there."""
     return positions.weight if positions.padding_idx is None else positions.weight[positions.padding_idx + 1 :]
 
 
 def _projected(tables: Tables, model: Any) -> Tables:
-    """The tables as the layers see them, where their width is another one than that of the states."""
+    """The tables after the model's projection to the width of its states, if it has one."""
     found = (module_at(model.base_model, name) for name in PROJECTIONS)
     projection = next((part for part in found if isinstance(part, nn.Linear)), None)
     if projection is None:
@@ -102,14 +102,14 @@ def _projected(tables: Tables, model: Any) -> Tables:
 
 
 def _cut(tables: Tables, *, width: int) -> Tables:
-    """All tables on the principal axes of the words, so many of them, with the words' root mean square as before.
+    """All tables on the first `width` principal axes of the words, scaled so that the words' root mean square stays.
 
-    The axes are the right singular vectors of the table of words. A student that is wider gets all of them.
+    The axes are the right singular vectors of the table of words. A wider student gets all of them.
     """
     words = tables.words.float()
     _, axes = torch.linalg.eigh((words.T @ words).double())
     axes = axes.flip(1)[:, :width].to(words.dtype)  # the largest first
     largest = axes.abs().argmax(dim=0)
-    axes = axes * axes.gather(0, largest[None, :]).sign()  # an axis has no direction: the same one each time
+    axes = axes * axes.gather(0, largest[None, :]).sign()  # the sign of an axis is arbitrary: fixed here
     scale = words.square().mean().sqrt() / (words @ axes).square().mean().sqrt().clamp(min=1e-12)
     return tables.changed(lambda table: table.float() @ axes * scale)

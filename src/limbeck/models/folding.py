@@ -1,4 +1,4 @@
-"""A student whose word vectors are a product, as the plain student that says the same."""
+"""Turns a student with low-rank word vectors into the plain student with the same logits."""
 
 import copy
 from typing import Any
@@ -9,10 +9,10 @@ from limbeck.models.word_student import WordStudentModel
 
 
 def folded(network: Any) -> Any:
-    """The same logits from narrower word vectors: E·Pᵀ·Wᵀ = E·(W·P)ᵀ, so that P becomes part of the layers behind.
+    """The same logits from narrower word vectors: E·Pᵀ·Wᵀ = E·(W·P)ᵀ, so that P becomes part of the next layers.
 
-    E is the table (words, rank), P what makes its rows as wide as the layers W read them. A student that has no P, or
-    is none of words, is given back as it is.
+    E is the table (words, rank), P the projection to the width that the layers W read. A student that has no P, or
+    does not read words, is returned unchanged.
     """
     if not isinstance(network, WordStudentModel) or network.widening is None:
         return network

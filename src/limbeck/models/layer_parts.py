@@ -1,18 +1,18 @@
-"""What the parts of a transformer are called in each family whose layers are built alike."""
+"""The names of a transformer's parts, in each family whose layers have the same structure."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from torch import nn
 
-# Tables of embeddings, below the base model; every family here calls them so.
+# Embedding tables, below the base model; they have these names in every family here.
 WORDS, POSITIONS, TYPES = (f"embeddings.{kind}_embeddings" for kind in ("word", "position", "token_type"))
 EMBEDDING_NORM = "embeddings.LayerNorm"
 
 
 @dataclass(frozen=True)
 class LayerParts:
-    """The names of a layer's eight parts, below the layer."""
+    """The names of a layer's eight parts, relative to the layer."""
 
     query: str = "attention.self.query"
     key: str = "attention.self.key"
@@ -25,7 +25,7 @@ class LayerParts:
 
     @property
     def all(self) -> list[str]:
-        """In the same order for every family."""
+        """All names, in the same order for every family."""
         return [getattr(self, field.name) for field in fields(self)]
 
 
@@ -36,7 +36,7 @@ class Family:
     layers: str = "encoder.layer"  # below the base model
     parts: LayerParts = LayerParts()
     dense: str = "classifier.dense"  # the first layer of the classifier, below the model
-    activation: str = "tanh"  # behind it
+    activation: str = "tanh"  # after it
     classes: str = "classifier.out_proj"
 
 
@@ -76,7 +76,7 @@ DEBERTA_V2 = Family(
     classes="classifier",
 )
 
-# By the model_type of a config.
+# Keys are the model_type of a config.
 FAMILIES: dict[str, Family] = {
     "bert": BERT,
     "roberta": ROBERTA,
@@ -96,7 +96,7 @@ def layers_of(model: Any) -> list[nn.Module]:
 
 
 def module_at(model: Any, name: str) -> Any:
-    """The part of this name, or None where the model has none."""
+    """The part of this name, or None if the model has no such part."""
     part = model
     for step in name.split("."):
         part = getattr(part, step, None)

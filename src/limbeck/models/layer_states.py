@@ -1,4 +1,4 @@
-"""What the layers of a transformer say: hidden states, and the queries, keys and values of attention."""
+"""Reads the layers of a transformer: hidden states, and the queries, keys and values of attention."""
 
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,11 +15,9 @@ QUERY, KEY, VALUE = KINDS = ("query", "key", "value")
 
 @dataclass(frozen=True)
 class LayerStates:
-    """Of one batch, layer by layer; padding has states too, which mean nothing."""
+    """The states of one batch, layer by layer; the states of padding are meaningless."""
 
-    hidden: tuple[
-        Tensor, ...
-    ]  # layers + 1 times (rows, tokens, width): what the first layer reads, then what each says
+    hidden: tuple[Tensor, ...]  # layers + 1 times (rows, tokens, width): the embeddings, then each layer's output
     queries: tuple[Tensor, ...] = ()  # each (rows, heads, tokens, head width)
     keys: tuple[Tensor, ...] = ()
     values: tuple[Tensor, ...] = ()
@@ -31,9 +29,10 @@ class LayerReader:
         with LayerReader(model) as reader:
             states = reader.states(model(**inputs, output_hidden_states=True))
 
-    Queries, keys and values are caught where they are made, so any kind of attention will do: the scores of BERT and
-    its like are QKᵀ/√(head width), before the mask. MPNet and DeBERTa add to their scores what they know of positions;
-    that is not among the queries and keys. With `queries` false only hidden states are read, which every family has.
+    Queries, keys and values are captured by hooks on their projections, so this works with any attention
+    implementation: the scores of BERT-like models are QKᵀ/√(head width), before the mask. MPNet and DeBERTa add a
+    position term to their scores, which is not in queries and keys. With `queries` false only hidden states are read,
+    which every family has.
 
     Raises LayersUnreadable, on entering, for a family whose projections are not known.
     """
@@ -41,21 +40,21 @@ class LayerReader:
     def __init__(self, model: Any, *, queries: bool = True) -> None:
         self._model, self._queries = model, queries
         self._hooks: list[RemovableHandle] = []
-        self._caught: dict[tuple[str, int], Tensor] = {}
+        self._captured: dict[tuple[str, int], Tensor] = {}
 
     @property
     def layers(self) -> int:
-        """How many there are."""
+        """The number of layers."""
         return int(self._model.config.num_hidden_layers)
 
     @property
     def heads(self) -> int:
-        """Attention heads of a layer."""
+        """Attention heads per layer."""
         return int(self._model.config.num_attention_heads)
 
     @property
     def width(self) -> int:
-        """Of the hidden states."""
+        """The width of the hidden states."""
         return int(self._model.config.hidden_size)
 
     def __enter__(self) -> Self:
@@ -65,10 +64,10 @@ class LayerReader:
         if kind not in FAMILIES:
             raise LayersUnreadable(family=kind, known=list(FAMILIES))
         parts = FAMILIES[kind].parts
-        self._hooks.append(self._model.register_forward_pre_hook(self._forget))
+        self._hooks.append(self._model.register_forward_pre_hook(self._clear))
         for number, layer in enumerate(layers_of(self._model)):
             for name in KINDS:
-                self._catch(layer.get_submodule(getattr(parts, name)), (name, number))
+                self._capture(layer.get_submodule(getattr(parts, name)), (name, number))
         return self
 
     def __exit__(
@@ -77,17 +76,17 @@ class LayerReader:
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
-        self._caught.clear()
+        self._captured.clear()
 
     def states(self, output: Any) -> LayerStates:
-        """Those of the model's last answer, which must have been asked for its hidden states."""
+        """The states of the model's last forward pass, which must return its hidden states."""
         if output.hidden_states is None:
-            raise ValueError("the model was not asked for its hidden states: output_hidden_states=True")
+            raise ValueError("the output has no hidden states: call the model with output_hidden_states=True")
         hidden = tuple(output.hidden_states)
         if not self._queries:
             return LayerStates(hidden)
         of_kind = {
-            kind: tuple(self._by_head(self._caught[kind, number]) for number in range(self.layers)) for kind in KINDS
+            kind: tuple(self._by_head(self._captured[kind, number]) for number in range(self.layers)) for kind in KINDS
         }
         return LayerStates(hidden, queries=of_kind[QUERY], keys=of_kind[KEY], values=of_kind[VALUE])
 
@@ -96,11 +95,11 @@ class LayerReader:
         rows, tokens, width = vectors.shape
         return vectors.view(rows, tokens, self.heads, width // self.heads).transpose(1, 2)
 
-    def _forget(self, *_: Any) -> None:
-        self._caught.clear()
+    def _clear(self, *_: Any) -> None:
+        self._captured.clear()
 
-    def _catch(self, projection: nn.Module, place: tuple[str, int]) -> None:
+    def _capture(self, projection: nn.Module, place: tuple[str, int]) -> None:
         def keep(_module: nn.Module, _inputs: Any, output: Tensor) -> None:
-            self._caught.setdefault(place, output)  # DeBERTa asks again, for its positions
+            self._captured.setdefault(place, output)  # DeBERTa calls it again, for its positions
 
         self._hooks.append(projection.register_forward_hook(keep))

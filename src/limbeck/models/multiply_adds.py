@@ -1,22 +1,22 @@
-"""How many multiply-adds one row takes: what the formulas of all kinds are put together from, and that of transformers.
+"""Multiply-adds per row: the parts that the formulas of all kinds share, and the formula for transformers.
 
-A formula reads the config.json of a network, so that it needs no weights.
+A formula reads the config.json of a network and needs no weights.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-Config = Mapping[str, Any]  # what is in config.json
+Config = Mapping[str, Any]  # the content of config.json
 
-# Families whose layers are built as BERT's. XLNet and DeBERTa multiply with positions too, and are not among them.
+# Families whose layers are built like BERT's. XLNet and DeBERTa also multiply with positions, and are not included.
 LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "mpnet", "electra", "albert")
 
 
 def transformer_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int | None:
-    """Its layers, and d² + d·classes behind them, for states of width d; None for a family that is not known.
+    """Its layers, then d² + d·classes, for states of width d; None for an unknown family.
 
-    It reads both texts of a pair as one. Exported, it works out the last layer for the first token alone.
+    It reads both texts of a pair as one. An exported one computes the last layer only for the first token.
     """
     shape = shape_of(config)
     if shape is None:
@@ -26,8 +26,8 @@ def transformer_multiply_adds(config: Config, *, tokens: Sequence[int], classes:
 
 
 def twin_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int) -> int | None:
-    """The layers for each text, taken to be as long as the other, and 4d·classes. The row begins with a special token;
-    by itself, so does its second text."""
+    """The layers for each text, assuming two texts of equal length, and 4d·classes. The row begins with a special
+    token; its second text, read separately, gets one too."""
     shape = shape_of(config)
     if shape is None:
         return None
@@ -46,7 +46,7 @@ def mean_encoder_multiply_adds(config: Config, *, tokens: Sequence[int], classes
 
 
 def shape_of(config: Config) -> Config | None:
-    """The same keys for every family whose layers are built as BERT's; None for another."""
+    """The sizes under the same keys for every family whose layers are built like BERT's; None for any other."""
     if config["model_type"] == "distilbert":
         names = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "intermediate_size": "hidden_dim"}
         return {name: config[own] for name, own in names.items()}
@@ -56,7 +56,7 @@ def shape_of(config: Config) -> Config | None:
 def layers(config: Config, *, tokens: int, exported: bool) -> int:
     """layers · (4nd² + 2n²d + 2nd·inner), for n tokens of width d.
 
-    The terms of a layer: query, key, value and output; scores and the states they weigh; the two layers behind. The
+    The terms of a layer: query, key, value and output; scores and weighted states; the two feed-forward layers. The
     last layer of an exported file, for one token: 2nd² for keys and values, 2d², 2nd and 2d·inner.
     """
     count, d, inner = (int(config[name]) for name in ("num_hidden_layers", "hidden_size", "intermediate_size"))
@@ -68,7 +68,7 @@ def layers(config: Config, *, tokens: int, exported: bool) -> int:
 
 
 def vector_size(config: Config) -> int:
-    """Width of what a student reads for a word: both channels together."""
+    """Width of a student's input for one word: both channels together."""
     return int(config["embedding_size"]) * (2 if config["static_channel"] else 1)
 
 
@@ -79,5 +79,5 @@ def word_head(config: Config, *, features: int, classes: int) -> int:
 
 
 def chain(*widths: int) -> int:
-    """Linear layers one behind the other."""
+    """Linear layers one after the other."""
     return sum(one * other for one, other in pairwise(widths))

@@ -11,7 +11,7 @@ def parameter_count(model: nn.Module) -> int:
 
 
 def parameter_count_without_embeddings(model: nn.Module) -> int:
-    """Those outside embedding tables (of words, positions and token types)."""
+    """All parameters outside embedding tables (of words, positions and token types)."""
     tables = {
         parameter
         for module in model.modules()
@@ -22,9 +22,9 @@ def parameter_count_without_embeddings(model: nn.Module) -> int:
 
 
 def position_count(model: Any) -> int | None:
-    """How many tokens the model has positions for; None when it has no such limit."""
+    """The number of tokens the model has positions for; None if it has no such limit."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(module.num_embeddings - module.padding_idx - 1)  # RoBERTa and MPNet count from behind padding
+            return int(module.num_embeddings - module.padding_idx - 1)  # RoBERTa and MPNet count from after padding
     limit = getattr(model.config, "max_position_embeddings", None)
     return limit if isinstance(limit, int) and limit > 0 else None

@@ -1,4 +1,4 @@
-"""Every student of words by its section in the recipe."""
+"""Makes any student that reads word vectors from its section in the recipe."""
 
 from typing import Unpack
 
@@ -8,6 +8,6 @@ from limbeck.recipe.student import WordStudent
 
 
 def word_student(section: WordStudent, **task: Unpack[WordTask]) -> WordStudentModel:
-    """A student with fresh weights, as the recipe asks for it."""
+    """A newly initialised student, as the recipe describes it."""
     network: WordStudentModel = resolved(STUDENT_KINDS[section.kind].network)(section, **task)
     return network

@@ -39,7 +39,7 @@ class TextCnnConfig(WordStudentConfig):
 class TextCnnForSequenceClassification(WordStudentModel):
     """Word vectors → filters over every window of words → the largest value of each → classes.
 
-    A text stands between window − 1 zeros on either side, so that every filter meets a text of a single word too.
+    A text is padded with window − 1 zeros on either side, so that every filter also applies to a text of one word.
     """
 
     config_class = TextCnnConfig
@@ -54,7 +54,7 @@ class TextCnnForSequenceClassification(WordStudentModel):
 
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
         inside = tokens_inside(lengths, ids.shape[1])  # (rows, tokens)
-        # A window at the end of a short row looks into its padding, which must be the same zeros as behind a long one.
+        # A window at the end of a short row reads its padding, which must be the same zeros as after a long one.
         vectors = self._vectors(ids).masked_fill(~inside[..., None], 0.0).transpose(1, 2)  # (rows, width, tokens)
         return torch.cat([_largest(layer(vectors), lengths, window) for layer, window in self._filters()], dim=1)
 
@@ -66,21 +66,21 @@ class TextCnnForSequenceClassification(WordStudentModel):
 
 
 def _largest(values: Tensor, lengths: Tensor, window: int) -> Tensor:
-    """(rows, filters): the largest of (rows, filters, positions), over the windows that hold a word; none below 0."""
-    meets = tokens_inside(lengths + window - 1, values.shape[2])  # (rows, positions)
-    # The largest, then ReLU: the same as ReLU everywhere, then the largest.
-    return values.masked_fill(~meets[:, None, :], float("-inf")).amax(dim=2).relu()
+    """(rows, filters): the largest of (rows, filters, positions), over the windows that hold a word; at least 0."""
+    has_word = tokens_inside(lengths + window - 1, values.shape[2])  # (rows, positions)
+    # Max, then ReLU: the same as ReLU everywhere, then max.
+    return values.masked_fill(~has_word[:, None, :], float("-inf")).amax(dim=2).relu()
 
 
 def textcnn(section: TextCnn, **task: Unpack[WordTask]) -> TextCnnForSequenceClassification:
-    """A student with fresh weights, as the recipe asks for it."""
+    """A newly initialised student, as the recipe describes it."""
     config = TextCnnConfig(windows=section.windows, filters=section.filters, **word_config_values(section, **task))
     return TextCnnForSequenceClassification(config)
 
 
 def textcnn_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int, exported: bool) -> int:
-    """n · width · Σ windows · filters, where every word meets every place of every filter; and the head behind them."""
-    del exported  # its graph does the same work
+    """n · width · Σ windows · filters, as every word meets every position of every filter; and the head after them."""
+    del exported  # its graph computes the same
     of_word = vector_size(config) * sum(config["windows"]) * config["filters"]
     features = config["filters"] * len(config["windows"])
     return int(sum(tokens) * of_word) + word_head(config, features=features, classes=classes)

@@ -1,4 +1,4 @@
-"""The tokenizer of a checkpoint, set up as its model reads: special tokens, token types, the side that is padded."""
+"""The tokenizer of a checkpoint, set up for its model: special tokens, token types, padding side."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -12,13 +12,13 @@ from transformers import AutoTokenizer
 from limbeck.errors import TeacherError
 
 FILE = "tokenizer.json"
-TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: what it brings
-BYTE_PAIRS = ("vocab.json", "merges.txt")  # which need each other
+TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: its module
+BYTE_PAIRS = ("vocab.json", "merges.txt")  # only usable together
 XLNET_PADDING_TYPE = 3
 
 
 class TokenizerNeedsPackages(TeacherError):
-    """The checkpoint has its tokenizer only as a SentencePiece model, which takes packages to be read."""
+    """The checkpoint has its tokenizer only as a SentencePiece model, and the packages to read it are missing."""
 
     def __init__(self, *, path: Path, found: str, packages: Sequence[str]) -> None:
         self.packages = tuple(packages)
@@ -34,11 +34,11 @@ class TokenizerMissing(TeacherError):
 
     def __init__(self, *, path: Path, missing: Sequence[str]) -> None:
         self.missing = tuple(missing)
-        files = f"tokenizer.json, or else {' and '.join(missing)}" if missing else "words in its tokenizer.json"
+        files = f"tokenizer.json, or {' and '.join(missing)}" if missing else "words in its tokenizer.json"
         super().__init__(
             f"'{path}' has no tokenizer: every word would be unknown",
             found=f"missing: {files}",
-            advice="Put the tokenizer's files there, from the model it was fine-tuned from: load that one's tokenizer "
+            advice="Add the tokenizer's files, from the model that it was fine-tuned from: load that model's tokenizer "
             "with transformers and call save_pretrained.",
         )
 
@@ -50,14 +50,14 @@ class TokenizerTooLarge(TeacherError):
         self.tokens, self.rows = tokens, rows
         super().__init__(
             f"the tokenizer of '{path}' does not belong to its model",
-            found=f"it numbers {tokens:,} tokens; the model has embeddings for {rows:,}",
-            advice="Put there the tokenizer that the model was trained with, or call resize_token_embeddings before "
+            found=f"it has {tokens:,} tokens; the model has embeddings for {rows:,}",
+            advice="Use the tokenizer that the model was trained with, or call resize_token_embeddings before "
             "training.",
         )
 
 
 def load_tokenizer(folder: Path, config: Any) -> Any:
-    """The fast tokenizer of a Hugging Face folder. What its model cannot be right without is not left to the folder."""
+    """The fast tokenizer of a Hugging Face folder, with the settings that its model needs, whatever the folder has."""
     _refuse_unreadable(folder)
     tokenizer = _loaded(folder)
     _refuse_empty(tokenizer, folder=folder)
@@ -66,22 +66,22 @@ def load_tokenizer(folder: Path, config: Any) -> Any:
     _change(tokenizer, "padding_side", "left" if reads_last_token(config) else "right")
     _change(tokenizer, "truncation_side", "right")
     if config.model_type == "xlnet":
-        tokenizer._pad_token_type_id = XLNET_PADDING_TYPE  # transformers 5 means to, and resets it to 0
-    # Tokenising once and padding each batch by itself is what we want; the hint against it is for other uses.
+        tokenizer._pad_token_type_id = XLNET_PADDING_TYPE  # transformers 5 intends this, but resets it to 0
+    # Tokenising once and padding each batch later is intended here: no warning about it.
     tokenizer.deprecation_warnings["Asking-to-pad-a-fast-tokenizer"] = True
     return tokenizer
 
 
 def reads_last_token(config: Any) -> bool:
-    """Whether the classifier reads the last token, as XLNet's, whose [CLS] stands there; else it reads the first."""
+    """Whether the classifier reads the last token, as in XLNet, where [CLS] is last; otherwise it reads the first."""
     return getattr(config, "summary_type", None) == "last"
 
 
 def refuse_tokens_without_rows(tokenizer: Any, model: Any, *, folder: Path) -> None:
-    """A token beyond the model's table of embeddings would stop the training at the first text that has it."""
+    """Raises TokenizerTooLarge: a token without an embedding would stop the training at the first text that has it."""
     try:
         rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
-    except NotImplementedError:  # a model without such a table, as CANINE, which reads letters
+    except NotImplementedError:  # a model without an embedding table, such as CANINE, which reads characters
         return
     tokens = max(tokenizer.get_vocab().values(), default=-1) + 1
     if rows is not None and tokens > rows:
@@ -92,14 +92,14 @@ def _loaded(folder: Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(folder, use_fast=True)
     except Exception as error:
-        there = [name for name in (FILE, *BYTE_PAIRS) if (folder / name).is_file()]
-        if len(there) == 1 and FILE not in there:  # half of a tokenizer, of which transformers speaks in riddles
-            raise TokenizerMissing(path=folder, missing=[name for name in BYTE_PAIRS if name not in there]) from error
+        present = [name for name in (FILE, *BYTE_PAIRS) if (folder / name).is_file()]
+        if len(present) == 1 and FILE not in present:  # half of a tokenizer: transformers' own error is unclear
+            raise TokenizerMissing(path=folder, missing=[name for name in BYTE_PAIRS if name not in present]) from error
         raise
 
 
 def _refuse_empty(tokenizer: Any, *, folder: Path) -> None:
-    """Without its files transformers makes a tokenizer that knows the special tokens alone, and says nothing."""
+    """Without its files, transformers silently makes a tokenizer that has only the special tokens."""
     needed = [name for name in tokenizer.vocab_files_names.values() if name != FILE]
     missing = [name for name in needed if not (folder / name).is_file()]
     known = set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens) - set(tokenizer.get_added_vocab())
@@ -108,19 +108,19 @@ def _refuse_empty(tokenizer: Any, *, folder: Path) -> None:
 
 
 def _input_names(config: Any) -> list[str]:
-    """Token types go to models that tell some apart.
+    """With token types for models that have more than one.
 
-    The tokenizers of transformers 5 forget them for XLNet and ALBERT (transformers#48128), and those made for BERT give
+    The tokenizers of transformers 5 omit them for XLNet and ALBERT (transformers#48128), and those made for BERT pass
     them to models that have no table for them.
     """
-    tells_apart = config.model_type == "xlnet" or (getattr(config, "type_vocab_size", None) or 0) > 1
-    return ["input_ids", "token_type_ids", "attention_mask"] if tells_apart else ["input_ids", "attention_mask"]
+    has_types = config.model_type == "xlnet" or (getattr(config, "type_vocab_size", None) or 0) > 1
+    return ["input_ids", "token_type_ids", "attention_mask"] if has_types else ["input_ids", "attention_mask"]
 
 
 def _restore_special_tokens(tokenizer: Any, *, folder: Path, config: Any) -> None:
-    """Those of the folder's own tokenizer.json, instead of which transformers 5 puts the ones of the class.
+    """Use the special tokens of the folder's own tokenizer.json, which transformers 5 replaces with its class's.
 
-    Without that file DeBERTa gets back the one [SEP] between two texts that it was trained with; its class puts two.
+    Without that file, DeBERTa gets the single [SEP] between two texts that it was trained with; its class uses two.
     """
     if (folder / FILE).is_file():
         own = Tokenizer.from_file(str(folder / FILE))
@@ -136,7 +136,7 @@ def _restore_special_tokens(tokenizer: Any, *, folder: Path, config: Any) -> Non
 
 
 def _change(tokenizer: Any, name: str, value: Any) -> None:
-    """Set it now and in what is saved, if it is not so already; in whatever order names stand."""
+    """Set an attribute, also for saving, unless it has this value already; the order of a list is ignored."""
     found = getattr(tokenizer, name)
     if found != value and not (isinstance(value, list) and sorted(found) == sorted(value)):
         setattr(tokenizer, name, value)
@@ -144,7 +144,7 @@ def _change(tokenizer: Any, name: str, value: Any) -> None:
 
 
 def _refuse_unreadable(folder: Path) -> None:
-    """Transformers would speak of quite another package."""
+    """Raises TokenizerNeedsPackages; transformers' own error names an unrelated package."""
     models = sorted(path.name for path in folder.glob("*.model"))
     missing = [package for package, module in TO_READ_SENTENCEPIECE.items() if not _is_installed(module)]
     if models and missing and not (folder / FILE).is_file():
@@ -154,5 +154,5 @@ def _refuse_unreadable(folder: Path) -> None:
 def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that the module is in
+    except ModuleNotFoundError:  # the parent package is missing
         return False

@@ -1,4 +1,4 @@
-"""Transformer students: models of transformers' own kinds, smaller than their teacher and started from it."""
+"""Transformer students: standard transformers models, smaller than their teacher and initialised from it."""
 
 import copy
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ from limbeck.models.transformer_start import start_from_teacher
 from limbeck.models.word_student import MULTI_LABEL
 from limbeck.recipe.student import Transformer
 
-# Whose layers can be dropped one by one, and which can be exported. ALBERT has one layer that it uses many times.
+# Families whose layers can be dropped one by one and exported. ALBERT has one layer that it uses many times.
 STUDENT_FAMILIES = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "mpnet")
-COUNTED_FROM_PADDING = ("roberta", "xlm-roberta")  # their positions begin behind the id of padding
-WIDTH, HEADS, INNER_SIZE = 312, 12, 1200  # TinyBERT-4's, where there is no teacher to go by
+COUNTED_FROM_PADDING = ("roberta", "xlm-roberta")  # their positions begin after the id of padding
+WIDTH, HEADS, INNER_SIZE = 312, 12, 1200  # TinyBERT-4's, used if there is no teacher to copy from
 HEAD_WIDTH = 64
 POSITIONS = 512
 DROPOUTS = (
@@ -74,18 +74,18 @@ def transformer_student(
     labels: list[str],
     multi_label: bool = False,
 ) -> PreTrainedModel:
-    """A classifier that plain transformers loads; what does not start from the teacher starts at random.
+    """A classifier that transformers itself can load; what is not initialised from the teacher is random.
 
     `teacher` is a sequence classifier of transformers, or None for a teacher without weights: the family is then
-    BERT's. `vocabulary` says for each of the student's tokens which of the teacher's tokens it is (−1: none of them);
-    None: they are the teacher's own. How many positions it has, it has from the teacher.
+    BERT. `vocabulary` has for each of the student's tokens the id of the teacher's token (−1: no such token); None:
+    the student has the teacher's tokens. The number of positions is the teacher's.
 
     Raises StudentFamilyUnsupported, HeadsUnfit or TeacherLayersMissing.
     """
     refuse_family(section, model_type=teacher.config.model_type if teacher is not None else None)
     config = _config(section, teacher, vocabulary_size=vocabulary_size, pad_token_id=pad_token_id)
     if vocabulary is not None:
-        config.bos_token_id = config.eos_token_id = None  # they would be numbers of the teacher's tokens
+        config.bos_token_id = config.eos_token_id = None  # they would be ids of the teacher's tokens
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: number for number, label in enumerate(labels)}
     config.problem_type = MULTI_LABEL if multi_label else None
@@ -96,13 +96,13 @@ def transformer_student(
 
 
 def refuse_family(section: Transformer, *, model_type: str | None) -> None:
-    """A student of the teacher's own family needs one whose layers stand alone; None: the teacher has no layers."""
+    """A student of the teacher's family needs independent layers; `model_type` None: the teacher has no layers."""
     if section.family == "teacher" and model_type is not None and model_type not in STUDENT_FAMILIES:
         raise StudentFamilyUnsupported(family=model_type, known=STUDENT_FAMILIES)
 
 
 def student_family(section: Transformer, *, model_type: str | None) -> str:
-    """The model_type of the student, given that of the teacher, if it has one."""
+    """The model_type of the student, given that of the teacher, which may be None."""
     return section.family if section.family != "teacher" else model_type or "bert"
 
 
@@ -143,7 +143,7 @@ def _config(section: Transformer, teacher: Any | None, *, vocabulary_size: int, 
 def _like_teacher(
     theirs: PreTrainedConfig, section: Transformer, shape: Shape, *, vocab_size: int, pad_token_id: int
 ) -> PreTrainedConfig:
-    """The teacher's config with other sizes; all else (activations, relative positions …) stays."""
+    """The teacher's config with other sizes; everything else (activations, relative positions …) stays."""
     config = copy.deepcopy(theirs)
     config.name_or_path = ""
     if config.model_type in COUNTED_FROM_PADDING:
@@ -161,7 +161,7 @@ def _like_teacher(
 
 
 def shape_for(section: Transformer, theirs: PreTrainedConfig | None) -> Shape:
-    """As the recipe says; where it says nothing the teacher's, as far as that goes with the width."""
+    """The sizes in the recipe; default: the teacher's, as far as they fit the width."""
     their_width, their_heads = (theirs.hidden_size, theirs.num_attention_heads) if theirs else (WIDTH, HEADS)
     width = section.width or their_width
     heads = section.heads or (their_heads if width % their_heads == 0 else _heads_of(width))
@@ -173,7 +173,7 @@ def shape_for(section: Transformer, theirs: PreTrainedConfig | None) -> Shape:
 
 
 def _heads_of(width: int) -> int:
-    """As many heads of 64 as the width holds, or the next fewer that divide it."""
+    """The number of heads of width 64 that fit, or the next smaller number that divides the width."""
     return next(heads for heads in range(max(1, width // HEAD_WIDTH), 0, -1) if width % heads == 0)
 
 

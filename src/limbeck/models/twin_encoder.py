@@ -1,4 +1,4 @@
-"""An encoder that reads the two texts of a row one by one, and a classifier of what it made of both."""
+"""An encoder that reads the two texts of a pair separately, and a classifier on both encodings."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,15 +10,15 @@ from transformers import PreTrainedConfig, PreTrainedModel
 
 from limbeck.models.word_student import StudentOutput
 
-# Families that begin a text with a token of its own, end it with another, and pad behind it.
-WITH_POOLER = ("albert", "bert", "camembert", "ernie", "mpnet", "roberta", "xlm-roberta")  # unless one asks for none
+# Families that put a special token before a text and another after it, and pad on the right.
+WITH_POOLER = ("albert", "bert", "camembert", "ernie", "mpnet", "roberta", "xlm-roberta")  # by default
 FAMILIES = (*WITH_POOLER, "deberta", "deberta-v2", "distilbert", "electra")
 
 
 class TwinEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
-    """The encoder's own config, and the token that its texts begin with.
+    """The encoder's own config, and the special token at the start of a text.
 
-    There are two types of tokens, those of the first text and those of the second: the encoder does not see them.
+    There are two token types, one for each text; they are not passed to the encoder.
     """
 
     model_type = "twin_encoder"
@@ -31,38 +31,38 @@ class TwinEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         for name in ("hidden_size", "max_position_embeddings", "initializer_range", "pad_token_id"):
             if name in self.encoder:
                 rest.setdefault(name, self.encoder[name])
-        rest.setdefault("hidden_size", self.encoder.get("dim"))  # as DistilBERT calls it
+        rest.setdefault("hidden_size", self.encoder.get("dim"))  # DistilBERT's name for it
         rest.setdefault("type_vocab_size", 2)
         super().__init__(**rest)
 
     @property
     def pair_feature_size(self) -> int:
-        """Width of what the head reads of a row."""
+        """Width of the classifier's input."""
         return 4 * int(self.hidden_size)
 
 
 class _Texts(NamedTuple):
-    """Both texts of every row, the first ones before the second ones."""
+    """Both texts of every row, all first texts before all second texts."""
 
     ids: Tensor  # (2 · rows, tokens)
-    inside: Tensor  # (2 · rows, tokens): where there is a token
-    first: Tensor  # (rows, tokens of the row): where the row has its first text
-    places: Tensor  # (rows, tokens of the row): where each token of the row stands in its own text
+    inside: Tensor  # (2 · rows, tokens): true on tokens, false on padding
+    first: Tensor  # (rows, tokens of the row): true on the first text
+    places: Tensor  # (rows, tokens of the row): the position of each token in its own text
 
 
 class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
-    """The same encoder reads each text by itself; the means u, v of its states are classified from [u; v; u⊙v; |u−v|].
+    """The same encoder reads each text separately; the classifier reads [u; v; u⊙v; |u−v|] of the mean states u, v.
 
-    So Sentence-BERT does (Reimers and Gurevych 2019, arXiv:1908.10084), and the siamese students here. A row comes as
-    to any other encoder, both texts in one, told apart by the types of its tokens (`typed_pairs`); its hidden states
-    are given back in the places of that row. A row of one text is read as if it were there twice.
+    As in Sentence-BERT (Reimers and Gurevych 2019, arXiv:1908.10084) and the siamese students here. The input is the
+    same as for any other encoder, both texts in one row, distinguished by token types (`typed_pairs`); hidden states
+    are returned in the order of that row. A row of one text is read as a pair of that text with itself.
     """
 
     config_class = TwinEncoderConfig
     base_model_prefix = "encoder"
 
     def __init__(self, config: TwinEncoderConfig) -> None:
-        from transformers import AutoConfig, AutoModel  # they load this module: limbeck.models.auto_classes
+        from transformers import AutoConfig, AutoModel  # here: they load this module (limbeck.models.auto_classes)
 
         super().__init__(config)
         inner = AutoConfig.for_model(**config.encoder)
@@ -73,11 +73,11 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         self.post_init()
 
     def get_input_embeddings(self) -> Any:
-        """The encoder's table."""
+        """The encoder's embedding table."""
         return self.encoder.get_input_embeddings()
 
     def set_input_embeddings(self, value: Any) -> None:
-        """Give the encoder another table."""
+        """Replace the encoder's embedding table."""
         self.encoder.set_input_embeddings(value)
 
     def forward(
@@ -88,33 +88,33 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         output_hidden_states: bool = False,
         **_ignored: Any,
     ) -> StudentOutput:
-        """Logits (rows, classes) of ids (rows, tokens), whose mask is 1 on tokens and 0 on the padding behind them.
+        """Logits (rows, classes) of ids (rows, tokens); the mask is 1 on tokens and 0 on the padding after them.
 
-        Types are 0 on the first text and what stands around it, 1 on the second and what ends it.
+        Types are 0 on the first text and the special tokens around it, 1 on the second and the one after it.
         """
         if token_type_ids is None:
-            raise ValueError("this model tells two texts apart by token_type_ids, which are missing")
+            raise ValueError("token_type_ids are missing: this model distinguishes the two texts by them")
         inside = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         texts = self._texts(input_ids, inside, token_type_ids)
-        answer = self.encoder(
+        output = self.encoder(
             input_ids=texts.ids, attention_mask=texts.inside.long(), output_hidden_states=output_hidden_states
         )
-        states = answer.last_hidden_state
+        states = output.last_hidden_state
         share = texts.inside[..., None].to(states.dtype)
         first, second = ((states * share).sum(dim=1) / share.sum(dim=1)).chunk(2)
         features = torch.cat([first, second, first * second, (first - second).abs()], dim=-1)
         return StudentOutput(
             logits=self.classifier(self.dropout(features)),
-            hidden_states=tuple(_in_row(one, texts) for one in answer.hidden_states) if output_hidden_states else None,
+            hidden_states=tuple(_in_row(one, texts) for one in output.hidden_states) if output_hidden_states else None,
             features=features,
         )
 
     def _texts(self, ids: Tensor, inside: Tensor, types: Tensor) -> _Texts:
-        """Take the rows apart. The second text gets the first token that it would have had, had it stood alone."""
+        """Split the rows into their texts. The second text gets the special token that a single text starts with."""
         first = inside & (types == 0)
         number = torch.arange(ids.shape[1], device=ids.device).expand_as(ids)
         of_first, ends = first.sum(dim=1, keepdim=True), inside.sum(dim=1, keepdim=True)
-        # Where there is no second text, the first one stands for it, from behind its own first token.
+        # Without a second text, the first one is used again, without its own special token.
         has_second = of_first < ends
         begins, ends = torch.where(has_second, of_first, 1), torch.where(has_second, ends, of_first)
         lengths = torch.cat([of_first, ends - begins + 1])
@@ -128,9 +128,9 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
 
 
 def typed_pairs(tokenizer: Any) -> None:
-    """Let a fast tokenizer put one separator between two texts and tell them apart by types, whatever family it is of.
+    """Make a fast tokenizer of any family put one separator between two texts and distinguish them by token types.
 
-    Separators do not tell them apart: they may stand in a text.
+    Separators cannot distinguish them: they may appear in a text.
     """
     begin, end = tokenizer.cls_token, tokenizer.sep_token
     tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
@@ -143,7 +143,7 @@ def typed_pairs(tokenizer: Any) -> None:
 
 
 def twin_of(encoder: PreTrainedModel, *, cls_token_id: int, labels: int) -> Any:
-    """A twin that begins with the weights of an encoder, and a classifier that begins at random."""
+    """A twin encoder with the weights of an encoder, and a classifier with random weights."""
     config = TwinEncoderConfig(encoder=encoder.config.to_dict(), cls_token_id=cls_token_id, num_labels=labels)
     twin = TwinEncoderForSequenceClassification(config)
     own = twin.encoder.state_dict().keys()
@@ -152,7 +152,7 @@ def twin_of(encoder: PreTrainedModel, *, cls_token_id: int, labels: int) -> Any:
 
 
 def _in_row(states: Tensor, texts: _Texts) -> Tensor:
-    """(rows, tokens of the row, width): the states of both texts in the places of their row."""
+    """(rows, tokens of the row, width): the states of both texts at their positions in the row."""
     first, second = states.chunk(2)
     places = texts.places[..., None].expand(-1, -1, states.shape[-1])
     return torch.where(texts.first[..., None], first.gather(1, places), second.gather(1, places))

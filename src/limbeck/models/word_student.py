@@ -1,4 +1,4 @@
-"""What students that read word vectors share: the vectors, the two texts of a pair, the head."""
+"""What all students that read word vectors share: the vectors, the two texts of a pair, the head."""
 
 from dataclasses import dataclass
 from typing import Any, NotRequired, Self, TypedDict, Unpack
@@ -13,20 +13,20 @@ from limbeck.recipe.student import WordStudent
 
 @dataclass
 class StudentOutput(SequenceClassifierOutput):  # type: ignore[misc]  # transformers is untyped
-    """Logits (rows, classes), and the features (rows, width) of each row that the head has read, for losses on them."""
+    """Logits (rows, classes), and the features (rows, width) that the head reads, for losses on them."""
 
     features: Tensor | None = None
 
 
 PAD = 0  # the token id of padding in every vocabulary that a student does not share with its teacher
-MULTI_LABEL = "multi_label_classification"  # transformers' word for it: its pipeline then takes a sigmoid
-SPREAD = 0.1  # standard deviation of word vectors that start at random; PyTorch's own, 1, drowns a network's inputs
+MULTI_LABEL = "multi_label_classification"  # transformers' name: its pipeline then applies a sigmoid
+SPREAD = 0.1  # standard deviation of random word vectors; PyTorch's default, 1, is too large for a network's inputs
 
 
 class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
-    """What the shape of every student of words holds.
+    """The fields that the configs of all these students share.
 
-    The config of a kind has an `__init__` of its own: without one, transformers makes one that does not call this.
+    The config of each kind needs its own `__init__`: without one, transformers makes one that does not call this.
     """
 
     def __init__(
@@ -54,23 +54,23 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
 
     @property
     def vector_size(self) -> int:
-        """Width of what the network reads for a word: both channels together."""
+        """Width of the network's input for one word: both channels together."""
         return self.embedding_size * (2 if self.static_channel else 1)
 
 
 class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
-    """Word vectors → the features of a text, which the kind of student makes → ReLU layer → classes.
+    """Word vectors → the features of a text, which depend on the kind of student → ReLU layer → classes.
 
     A row of two texts is read twice by the same network and classified from [h1; h2; h1⊙h2; |h1−h2|], as Tang et al.
     2019 (arXiv:1903.12136) do. A kind of student makes its own layers, then calls `_complete` with the width of its
-    features of a text, and gives `_read` and `vector_readers`.
+    features of a text, and implements `_read` and `vector_readers`.
 
-    With a `vector_rank`, the table has only so many numbers a word, and `widening`, the same for all words, makes word
-    vectors of them (as ALBERT does: Lan et al. 2020, arXiv:1909.11942, section 3.1).
+    With a `vector_rank`, the table has this many numbers per word, and the projection `widening` makes word vectors of
+    them (as in ALBERT: Lan et al. 2020, arXiv:1909.11942, section 3.1).
     """
 
     def _complete(self, features: int) -> None:
-        """Add the word vectors and the head, which reads so many features of a text; then give all weights a start."""
+        """Add the word vectors and the head, which reads `features` numbers per text; then initialise all weights."""
         config = self.config
         rank = config.vector_rank
         self.embeddings = nn.Embedding(config.vocab_size, rank or config.embedding_size, padding_idx=PAD)
@@ -83,17 +83,17 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
         self.dense = nn.Linear(self.features, config.dense_size) if config.dense_size else None
         self.classifier = nn.Linear(config.dense_size or self.features, config.num_labels)
         self.post_init()
-        self._hold_still()
+        self._freeze_vectors()
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
-        """As transformers does it; but vectors that stand still do so again, where it lets all loaded weights learn."""
+        """As in transformers, but frozen vectors are frozen again: transformers makes all loaded weights trainable."""
         found = super().from_pretrained(*arguments, **options)
-        network: Self = found[0] if isinstance(found, tuple) else found  # with information on the loading, if asked for
-        network._hold_still()
+        network: Self = found[0] if isinstance(found, tuple) else found  # a tuple with output_loading_info=True
+        network._freeze_vectors()
         return found
 
-    def _hold_still(self) -> None:
+    def _freeze_vectors(self) -> None:
         self.embeddings.weight.requires_grad_(self.config.tune_vectors)
         if self.widening is not None:
             self.widening.weight.requires_grad_(self.config.tune_vectors)
@@ -101,32 +101,32 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
             self.static_embeddings.weight.requires_grad_(False)
 
     def _init_weights(self, module: nn.Module) -> None:
-        """PyTorch's own initial values for all but the word vectors."""
+        """PyTorch's own initial values, except for the word vectors."""
         if isinstance(module, nn.Embedding):
             with torch.no_grad():
                 module.weight.normal_(0.0, SPREAD)
                 module.weight[PAD] = 0.0
         elif module is self.widening:
-            nn.init.normal_(module.weight, 0.0, module.in_features**-0.5)  # word vectors have the table's spread
+            nn.init.normal_(module.weight, 0.0, module.in_features**-0.5)  # word vectors get the table's spread
 
     @property
     def word_vectors(self) -> Tensor:
-        """(words, embedding_size): all word vectors as they are now."""
+        """(words, embedding_size): the current word vectors."""
         table = self.embeddings.weight.detach()
         return table if self.widening is None else table @ self.widening.weight.detach().T
 
     def start_vectors(self, vectors: Tensor | None) -> None:
-        """Let the word vectors begin with these (words, width), in both channels; None: with one random table.
+        """Initialise the word vectors with these (words, width), in both channels; None: with one random table.
 
-        With a `vector_rank` they begin as near to these as they can.
+        With a `vector_rank`, they get the best approximation of that rank.
         """
         with torch.no_grad():
             if vectors is not None:
-                self._take(vectors)
+                self._set_vectors(vectors)
             if self.static_embeddings is not None:
                 self.static_embeddings.weight.copy_(self.embeddings.weight)
 
-    def _take(self, vectors: Tensor) -> None:
+    def _set_vectors(self, vectors: Tensor) -> None:
         if self.widening is None:
             self.embeddings.weight.copy_(vectors)
             return
@@ -171,11 +171,11 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
         return dropped
 
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(rows, features) of one text per row; ids (rows, tokens) behind a row's length must not change them."""
+        """(rows, features) of one text per row; ids (rows, tokens) after a row's length must not change them."""
         raise NotImplementedError
 
     def vector_readers(self) -> list[str]:
-        """The names of all weights that word vectors are multiplied with: (outputs, vector_size, …)."""
+        """The names of all weights that multiply word vectors: (outputs, vector_size, …)."""
         raise NotImplementedError
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
 
 def tokens_inside(lengths: Tensor, tokens: int) -> Tensor:
-    """(rows, tokens): whether a place holds a token of its row, and not the padding behind it."""
+    """(rows, tokens): true on the tokens of a row, false on the padding after them."""
     return torch.arange(tokens, device=lengths.device)[None, :] < lengths[:, None]
 
 
@@ -196,13 +196,13 @@ def mean_inside(values: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _lengths(ids: Tensor, mask: Tensor | None) -> Tensor:
-    """(rows): how many tokens a row has. One that has none is read as one token of padding."""
+    """(rows): the number of tokens of each row. An empty row is read as one token of padding."""
     real = ids != PAD if mask is None else mask
     return real.sum(dim=1).clamp(min=1)
 
 
 class WordTask(TypedDict):
-    """What a student has to read and to answer; all of its shape that no recipe can know."""
+    """What a student reads and predicts: the part of its shape that is not in the recipe."""
 
     vocabulary_size: int
     embedding_size: int
@@ -212,9 +212,9 @@ class WordTask(TypedDict):
 
 
 def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[str, Any]:
-    """What the config of every student of words takes from its section and its task.
+    """The config values of a student that come from its section and its task.
 
-    A rank that is no smaller than the vectors leaves them whole.
+    A rank that is not smaller than the width of the vectors has no effect.
     """
     labels, rank = task["labels"], section.vector_rank
     return {
@@ -236,11 +236,11 @@ def low_rank(vectors: Tensor, *, rank: int) -> tuple[Tensor, Tensor]:
     """(words, rank) and (width, rank) with `first @ second.T` ≈ vectors (words, width).
 
     No other product of that shape has a smaller sum of squared differences (Eckart and Young 1936): the second is the
-    leading right singular vectors, the first what the vectors are along them. A vector of zeros stays one. Signs are
-    fixed (the largest weight of each axis is positive), so that the same vectors give the same product.
+    leading right singular vectors, the first the vectors' coordinates along them. A vector of zeros stays zero. Signs
+    are fixed (the largest weight of each axis is positive), so that equal vectors give equal factors.
     """
     exact = vectors.double()
-    # Axes of the products of columns: their number is the vectors' width, whatever the number of words.
+    # Eigenvectors of a matrix whose size is the vectors' width, for any number of words.
     _, axes = torch.linalg.eigh(exact.T @ exact)
     axes = axes.flip(1)[:, :rank]  # the largest first
     axes = axes * axes.gather(0, axes.abs().argmax(dim=0)[None, :]).sign()

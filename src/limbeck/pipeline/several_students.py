@@ -21,7 +21,7 @@ from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, plac
 from limbeck.progress import Bar, Style
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
-from limbeck.training.side_by_side import Tell, run_side_by_side
+from limbeck.training.side_by_side import Send, run_side_by_side
 
 MIN_ROWS = 500_000  # in all epochs of all students: about ten seconds when trained one after the other
 MAX_PER_GPU = 4  # Bi-LSTMs leave a large GPU idle much of the time; more than this need too much memory
@@ -115,11 +115,11 @@ class _CombinedProgress:
         self._finished += 1
         self._run.record(name, seconds=seconds)
 
-    def put_off(self, name: str) -> None:
+    def postponed(self, name: str) -> None:
         self._run.reporter.note(f"  {name}: not enough memory next to the others; continues when fewer are training")
 
 
-def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
+def train_for_another_process(job: Mapping[str, Any], tell: Send) -> None:
     """Train one student into its folder; the parent process writes run.json."""
     out = Path(job["out"])
     with disk_errors_as_user_errors(out, advice="Correct that, or give another folder with --out."):
@@ -135,7 +135,7 @@ def train_for_another_process(job: Mapping[str, Any], tell: Tell) -> None:
 class _RelayReporter:
     """A reporter that sends notes, and the number of rows of all bars, to the parent process."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Send) -> None:
         self._tell, self._rows = tell, 0
 
     def note(self, text: str, *, style: Style = "") -> None:

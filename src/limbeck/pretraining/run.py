@@ -124,7 +124,7 @@ def _train(
         batches=batches,
         losses=losses,
         validate=judge,
-        work=work,
+        work_folder=work,
         reporter=reporter,
         what=f"{what} ({arithmetic})",
         tracks=tracks,

@@ -50,7 +50,9 @@ class RawTable:
     format: KnownFormat | None = None
     delimiter: str = ","  # of csv
     objects: Callable[[], Iterator[NumberedObject]] | None = None  # of JSON, in place of `rows`: with keys of their own
-    batches: Callable[[int], Iterator[Any]] | None = None  # of parquet, in place of `rows`: at most this many rows at a time
+    batches: Callable[[int], Iterator[Any]] | None = (
+        None  # of parquet, in place of `rows`: at most this many rows at a time
+    )
     is_drained: Callable[[], bool] = _never  # whether the next row of a pipe would have to be waited for
     close: Callable[[], None] = _nothing
 

@@ -17,7 +17,7 @@ from limbeck.progress import Bar
 from limbeck.recipe.teacher import LongTexts
 from limbeck.teacher.tokens import IDS, TYPES, Numbers, TokenRow, Tokens, tokens_of
 from limbeck.text.student_tokenizer import MASK
-from limbeck.training.batches import ahead, token_budget_batches
+from limbeck.training.batches import prefetched, token_budget_batches
 from limbeck.training.device import Arithmetic, sent
 from limbeck.training.modes import evaluating
 
@@ -130,7 +130,7 @@ class Encoder:
         the two would compete for it. Close the generator if it may not be exhausted.
         """
         readings = (self._read(texts, pairs, tokens_per_batch=tokens_per_batch) for texts, pairs in blocks)
-        with closing(ahead(readings) if self._is_on_gpu else readings) as read:
+        with closing(prefetched(readings) if self._is_on_gpu else readings) as read:
             for reading in read:
                 yield self._computed(reading, pooling=pooling, bar=bar)
 

@@ -82,7 +82,7 @@ def fine_tune(
         "corpus": str(corpus.folder.resolve()),
         "work": str(work.resolve()),
         "tracks": {**asdict(tracks), "folder": str(tracks.folder.resolve())},
-        "speaks": isinstance(reporter, TerminalReporter),
+        "prints": isinstance(reporter, TerminalReporter),
         "name": name,
     }
     run_together("limbeck.teacher.fine_tune:fine_tune_as_member", job, processes=processes)
@@ -101,7 +101,7 @@ def fine_tune_as_member(job: Mapping[str, Any]) -> None:
         section,
         corpus=corpus,
         work=Path(job["work"]),
-        reporter=reporter_of_member(speaks=job["speaks"]),
+        reporter=reporter_of_member(prints=job["prints"]),
         tracks=tracks,
         name=job["name"],
     )
@@ -152,7 +152,7 @@ def _fine_tune_here(
         batches=batches,
         losses=losses,
         validate=validate,
-        work=work,
+        work_folder=work,
         reporter=reporter,
         what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,

@@ -234,7 +234,9 @@ def _fit_head(encoder: Encoder, labels: Sequence[str], *, order: list[int] | Non
         encoder.fresh |= set(start_afresh(model))
         if had_one:
             way_out = "; label_names in [teacher] would keep it" if len(theirs) == len(labels) else ""
-            encoder.note = f"the checkpoint's head is for other classes ({some(theirs)}) and is replaced by a new one{way_out}"
+            encoder.note = (
+                f"the checkpoint's head is for other classes ({some(theirs)}) and is replaced by a new one{way_out}"
+            )
     name_classes(model, labels)
 
 

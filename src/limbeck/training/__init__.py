@@ -1,1 +1,1 @@
-"""The workbench of everything that learns: loop, batches, optimiser, checkpoints, seeds, device."""
+"""What every training needs: loop, batches, optimiser, checkpoints, device, processes."""

@@ -1,4 +1,4 @@
-"""Asking a network about rows that were read: batches of similar length, in eval mode, on the network's device."""
+"""Runs a network on tokenised rows: in batches of similar length, in eval mode, on the network's device."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -17,18 +17,18 @@ Places = npt.NDArray[np.int64]
 
 
 class TokenisedRows(Protocol):
-    """Rows as tokens, of which batches can be made (limbeck.text.student_reader)."""
+    """Rows as tokens, from which batches are made (limbeck.text.student_reader)."""
 
     @property
     def lengths(self) -> Places:
-        """(rows): the tokens of each."""
+        """(rows): the number of tokens of each row."""
 
     def batch(self, places: Sequence[int] | Places, *, with_types: bool) -> dict[str, Places]:
         """(rows, tokens) for each input of the network."""
 
 
 class AnsweredBatch(NamedTuple):
-    """A batch, and what the network said of it."""
+    """A batch, and the network's output for it."""
 
     places: Tensor  # of the rows
     batch: dict[str, Tensor]
@@ -44,7 +44,7 @@ def answers_in_batches(
     bar: Bar | None = None,
     **options: Any,
 ) -> Iterator[AnsweredBatch]:
-    """Every row once, longest first; what is done moves the bar. `options` go to the network with each batch."""
+    """Every row once, longest first; finished rows advance the bar. `options` are passed to the network each time."""
     device: torch.device = next(iter(network.parameters())).device
     with evaluating(network):
         for places in token_budget_batches(read.lengths, tokens_per_batch=tokens_per_batch):

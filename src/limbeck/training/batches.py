@@ -1,4 +1,4 @@
-"""Which rows go together in a step: similar lengths, so that little is padded, in an order that a seed fixes."""
+"""Which rows form a batch: similar lengths, so that there is little padding, in an order that depends on a seed."""
 
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,16 +13,16 @@ BATCHES_PER_POOL = 50  # rows are sorted by length only within such pools, so th
 def length_batches(
     lengths: npt.NDArray[np.int64], *, batch_size: int, seed: int, epoch: int
 ) -> list[npt.NDArray[np.int64]]:
-    """Row positions of every batch of an epoch. Every row stands in exactly one; the last batch may be smaller."""
-    order_of = np.random.default_rng([seed, epoch])
-    order = order_of.permutation(len(lengths))
+    """Row positions of every batch of an epoch. Every row is in exactly one batch; the last batch may be smaller."""
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
     pool_size = batch_size * BATCHES_PER_POOL
     batches = []
     for start in range(0, len(order), pool_size):
         pool = order[start : start + pool_size]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
         batches += [pool[first : first + batch_size] for first in range(0, len(pool), batch_size)]
-    return [batches[position] for position in order_of.permutation(len(batches))]
+    return [batches[position] for position in random.permutation(len(batches))]
 
 
 def token_budget_batches(lengths: npt.NDArray[np.int64], *, tokens_per_batch: int) -> list[npt.NDArray[np.int64]]:
@@ -41,15 +41,15 @@ Item = TypeVar("Item")
 END: Any = object()
 
 
-def ahead(items: Iterable[Item]) -> Generator[Item, None, None]:
-    """The items in their order. While one is in use, the next one is made on a thread, and none after it.
+def prefetched(items: Iterable[Item]) -> Generator[Item, None, None]:
+    """The items in their order. While one is in use, a thread makes the next one, and no more.
 
-    What making an item raises is raised where that item would have come. Close the iterator where it may be left early:
-    the thread then ends with the item that it is at, and is waited for.
+    An exception from making an item is raised in the place of that item. If the iterator may be left early, close it:
+    this waits for the thread, which ends after its current item.
     """
-    making = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="ahead") as thread:
-        waiting = thread.submit(next, making, END)
-        while (item := waiting.result()) is not END:
-            waiting = thread.submit(next, making, END)
+    source = iter(items)
+    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as thread:
+        pending = thread.submit(next, source, END)
+        while (item := pending.result()) is not END:
+            pending = thread.submit(next, source, END)
             yield item

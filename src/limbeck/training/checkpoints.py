@@ -1,4 +1,4 @@
-"""Keeping a training's state on disk, as safetensors alone, so that a killed one goes on and ends the same."""
+"""Saves a training's state to disk, as safetensors only, so that a killed one continues to the same result."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
-AVERAGE = "average."  # before the names of weights: their mean
+AVERAGE = "average."  # prefix of the running means of weights
 
 
 def save_checkpoint(
@@ -23,8 +23,7 @@ def save_checkpoint(
     progress: dict[str, Any],
     average: Mapping[str, Tensor] | None = None,
 ) -> None:
-    """Weights, their mean if there is one, optimiser state, random state and progress in one file, replaced in one
-    step."""
+    """Write weights, their running mean if any, optimiser state, random state and progress to one file, atomically."""
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= {f"{AVERAGE}{name}": tensor for name, tensor in (average or {}).items()}
     for number, state in optimiser.state_dict()["state"].items():
@@ -38,8 +37,8 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, *, model: nn.Module, optimiser: Optimizer, average: Mapping[str, Tensor] | None = None
 ) -> dict[str, Any] | None:
-    """Put everything back as it was and return the progress; None when there is no checkpoint, or a damaged one, or one
-    without the mean of the weights that `average` wants."""
+    """Restore everything and return the progress; None if the checkpoint is missing, damaged, or does not have the
+    running means of the weights in `average`."""
     path = folder / CHECKPOINT
     try:
         with safe_open(str(path), framework="pt") as file:
@@ -47,7 +46,7 @@ def load_checkpoint(
         tensors = load_file(str(path))
         means = {name: tensors[f"{AVERAGE}{name}"] for name in average or {}}
         if progress["best_epoch"] >= 0:
-            load_file(str(folder / BEST))  # without it the training could not be ended
+            load_file(str(folder / BEST))  # the end of the training needs it
     except (OSError, SafetensorError, ValueError, TypeError, KeyError):
         return None
     model.load_state_dict(_under(tensors, "model."))
@@ -61,12 +60,12 @@ def load_checkpoint(
 
 
 def save_best(folder: Path, model: nn.Module) -> None:
-    """Keep the weights of the best epoch so far."""
+    """Save the weights of the best epoch so far."""
     _save(folder / BEST, model.state_dict(), {})
 
 
 def load_best(folder: Path, model: nn.Module) -> None:
-    """Put the weights of the best epoch into the model."""
+    """Load the weights of the best epoch into the model."""
     model.load_state_dict(best_of(folder))
 
 
@@ -76,14 +75,14 @@ def best_of(folder: Path) -> dict[str, Tensor]:
 
 
 def progress_of(folder: Path) -> dict[str, Any]:
-    """The progress that the last checkpoint of a finished training holds."""
+    """The progress in the last checkpoint of a finished training."""
     with safe_open(str(folder / CHECKPOINT), framework="pt") as file:
         progress: dict[str, Any] = json.loads(file.metadata()["progress"])
     return progress
 
 
 def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    # Copied, once, wherever they are: safetensors refuses tensors that share memory, as tied weights do.
+    # Copied once, on any device: safetensors refuses tensors that share memory, such as tied weights.
     plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     scratch = path.with_suffix(".partial")
     save_file(plain, str(scratch), metadata=metadata)

@@ -1,9 +1,9 @@
 """Training steps as CUDA graphs: captured once, and replayed with one launch instead of hundreds.
 
-A step of a small student is hundreds of short kernels, and a GPU waits longer for each launch than the kernel takes: of
-8 ms it works less than 3. A CUDA graph holds all kernels of a step and is launched as one. A replay does the same to
-other rows, if these are written to the same memory and have the same shape. So batches are padded to a few widths, and
-there is one graph for each shape that comes often enough.
+A step of a small student is hundreds of short kernels, and each launch takes longer than its kernel: of 8 ms, the GPU
+computes less than 3. A CUDA graph holds all kernels of a step and is launched once. A replay does the same to other
+rows, if they are written to the same memory and have the same shape. So batches are padded to a few widths, and there
+is one graph for each shape that is frequent enough.
 """
 
 from collections import Counter
@@ -23,9 +23,9 @@ from limbeck.training.device import sent
 
 CUDA: Any = torch.cuda  # much of it is untyped
 CPU = torch.device("cpu")
-FINENESS = 4  # bits: a width is rounded up by an eighth at most
+WIDTH_BITS = 4  # significant bits of a width: it is rounded up by an eighth at most
 MOST_GRAPHS = 128
-FEWEST_REPLAYS = 12  # a capture costs as much as some of them save
+FEWEST_REPLAYS = 12  # a capture takes as long as several replays save
 
 Places = npt.NDArray[np.int64]  # row positions
 Shape = tuple[int, ...]  # rows, and the width of each text
@@ -33,7 +33,7 @@ Shape = tuple[int, ...]  # rows, and the width of each text
 
 @dataclass(frozen=True)
 class Slots:
-    """Rows of a batch by their places on the device, and how wide each of their texts is padded."""
+    """The row numbers of a batch, on the device, and the width to which each of their texts is padded."""
 
     chosen: Tensor  # (rows)
     widths: tuple[int, ...]
@@ -41,40 +41,40 @@ class Slots:
 
 @dataclass(frozen=True)
 class Widths:
-    """How wide batches are."""
+    """The widths of batches."""
 
-    of: Callable[[Places], Sequence[int]]  # of each text of these rows, padded to the longest
-    most: int  # of the longest text that there is
+    of: Callable[[Places], Sequence[int]]  # the width of each text of these rows: that of the longest row
+    most: int  # the width of the longest text of all rows
 
     def shape(self, places: Places) -> Shape:
-        """Of these rows; two texts are as wide as the wider one, else there would be too many shapes."""
+        """The shape of these rows; two texts get the width of the wider one, to limit the number of shapes."""
         exact = self.of(places)
         width = min(rounded_up(max(exact)), self.most)
         return (len(places), *[width] * len(exact))
 
 
-Step = Callable[[Slots], dict[str, Tensor]]  # trains on these rows; the terms of the loss
+Step = Callable[[Slots], dict[str, Tensor]]  # trains on these rows; returns the terms of the loss
 
 
 class CapturedStep(Protocol):
-    """A step that can be replayed, on the rows that its slots hold by then."""
+    """A step that can be replayed, on the rows that its slots currently hold."""
 
     @property
     def terms(self) -> dict[str, Tensor]:
         """The terms of the loss of the last replay."""
 
     def replay(self) -> None:
-        """Take the step."""
+        """Run the step."""
 
 
 class CaptureContext(Protocol):
-    """Where steps are captured and replayed."""
+    """The context in which steps are captured and replayed."""
 
     def active(self) -> AbstractContextManager[None]:
-        """All steps have to be taken inside."""
+        """All steps have to run inside."""
 
     def capture(self, step: Callable[[], dict[str, Tensor]]) -> CapturedStep:
-        """The step as a graph; it is not taken yet."""
+        """The step as a graph; it does not run yet."""
 
 
 @dataclass(frozen=True)
@@ -87,33 +87,33 @@ class _Graph:
 
 
 class StepCapturer:
-    """Takes steps, and captures those whose shape comes again and again."""
+    """Runs steps, and captures those whose shape is frequent."""
 
     def __init__(self, widths: Widths, *, context: CaptureContext, device: torch.device) -> None:
         self._widths, self._context, self._device = widths, context, device
         self._graphs: dict[Shape, _Graph] = {}
-        self._constants: dict[Shape, CopiedConstants] = {}  # of shapes that were met and are worth a graph
+        self._constants: dict[Shape, CopiedConstants] = {}  # of shapes that occurred and are worth a graph
         self._worth: set[Shape] = set()
         self.problem = ""  # why no more steps are captured
 
     def expect(self, plan: Sequence[Places], *, epochs: int) -> None:
-        """The batches of one epoch: shapes that come often enough in so many epochs are to be captured."""
+        """Given the batches of one epoch, choose the shapes that are frequent enough to be captured."""
         counts = Counter(self._widths.shape(places) for places in plan)
-        often = [shape for shape, count in counts.most_common(MOST_GRAPHS) if count * epochs >= FEWEST_REPLAYS]
-        self._worth = set(often)
+        frequent = [shape for shape, count in counts.most_common(MOST_GRAPHS) if count * epochs >= FEWEST_REPLAYS]
+        self._worth = set(frequent)
 
     def active(self) -> AbstractContextManager[None]:
-        """All steps have to be taken inside."""
+        """All steps have to run inside."""
         return self._context.active()
 
     def take(self, places: Places, step: Step) -> dict[str, Tensor]:
-        """One step on these rows. The first of a shape is never captured: it initialises what a capture must not."""
+        """One step on these rows. The first of a shape is never captured: it initialises what a capture cannot."""
         shape = self._widths.shape(places)
         if shape in self._constants and shape not in self._graphs and not self.problem:
             self._capture(shape, places, step)
         graph = self._graphs.get(shape)
         if graph is None:
-            return self._taken(shape, Slots(self._sent(places), shape[1:]), step)
+            return self._run_without_graph(shape, Slots(self._sent(places), shape[1:]), step)
         graph.slots.chosen.copy_(self._sent(places))
         graph.step.replay()
         return {name: term.clone() for name, term in graph.step.terms.items()}  # the next step overwrites them
@@ -121,8 +121,8 @@ class StepCapturer:
     def _sent(self, places: Places) -> Tensor:
         return sent(torch.from_numpy(places), self._device)
 
-    def _taken(self, shape: Shape, slots: Slots, step: Step) -> dict[str, Tensor]:
-        """Without a graph. Graphs keep memory for themselves; where it is needed, they are dropped."""
+    def _run_without_graph(self, shape: Shape, slots: Slots, step: Step) -> dict[str, Tensor]:
+        """Graphs reserve memory; if the step runs out of it, they are dropped."""
         try:
             if shape not in self._worth or shape in self._constants or self.problem:
                 return step(slots)
@@ -132,7 +132,7 @@ class StepCapturer:
         except torch.OutOfMemoryError:
             if not self._graphs:
                 raise
-        self._give_up("the GPU's memory is too small for both")
+        self._give_up("the GPU does not have enough memory for both")
         return step(slots)
 
     def _capture(self, shape: Shape, places: Places, step: Step) -> None:
@@ -157,12 +157,12 @@ class StepCapturer:
 
 @dataclass
 class CopiedConstants:
-    """Tensors that a step makes on the CPU and copies to the device, the same ones whenever its shape is the same.
+    """Tensors that a step makes on the CPU and copies to the device, always the same ones for the same shape.
 
     No graph can hold such a copy (torch: "Cannot copy between CPU and CUDA tensors during CUDA graph capture"). MPNet
     makes some in each forward pass with transformers before 5.22: buckets of relative positions, and the zero of its
-    mask. So the step before the capture keeps its copies, and the captured one reads those. A copy is taken only for a
-    tensor of the same values; numbers are written by the device itself.
+    mask. So the step before the capture stores its copies, and the captured one reads those. A copy is used only for a
+    tensor of the same values; scalars are created on the device itself.
     """
 
     device: torch.device
@@ -170,13 +170,13 @@ class CopiedConstants:
 
     @contextmanager
     def collected(self) -> Iterator[None]:
-        """Inside, what is copied to the device is kept."""
+        """Inside, every copy to the device is stored."""
         with _Copies(self.device, self._keep):
             yield
 
     @contextmanager
     def reused(self) -> Iterator[None]:
-        """Inside, nothing is copied to the device. Raises RuntimeError for a tensor that was not copied before."""
+        """Inside, stored copies replace copies to the device. Raises RuntimeError for a tensor that is not stored."""
         with _Copies(self.device, self._find):
             yield
 
@@ -196,11 +196,11 @@ class CopiedConstants:
 
 
 class _Copies(TorchFunctionMode):
-    """Sends each copy from the CPU to the device through `bring`."""
+    """Replaces each copy from the CPU to the device by a call of `copied`."""
 
-    def __init__(self, device: torch.device, bring: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, device: torch.device, copied: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self._device, self._bring = device, bring
+        self._device, self._copied = device, copied
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -212,9 +212,9 @@ class _Copies(TorchFunctionMode):
         )
         if not is_copy or (isinstance(args[0], Tensor) and args[0].device.type != "cpu"):
             return function(*args, **options)
-        here = [CPU if self._is_device(value) else value for value in args[1:]]
-        there = {name: CPU if name == "device" else value for name, value in options.items()}
-        return self._bring(function(args[0], *here, **there))
+        cpu_args = [CPU if self._is_device(value) else value for value in args[1:]]
+        cpu_options = {name: CPU if name == "device" else value for name, value in options.items()}
+        return self._copied(function(args[0], *cpu_args, **cpu_options))
 
     def _is_device(self, value: Any) -> bool:
         is_named = isinstance(value, str | torch.device) and torch.device(value).type == self._device.type
@@ -222,12 +222,12 @@ class _Copies(TorchFunctionMode):
 
 
 def capture_context_for(device: torch.device) -> CaptureContext | None:
-    """None where nothing can be captured."""
+    """A context for this device; None if nothing can be captured on it."""
     return CudaContext(device) if device.type == "cuda" and not CudaContext.has_failed else None
 
 
 class CudaContext:
-    """One stream of a GPU, which is not the default one, and a memory pool that all graphs share."""
+    """A stream of a GPU, other than the default one, and a memory pool that all graphs share."""
 
     has_failed = False  # in this process
 
@@ -238,7 +238,7 @@ class CudaContext:
 
     @contextmanager
     def active(self) -> Iterator[None]:
-        """Inside, all work goes to the stream that captures."""
+        """Inside, all kernels go to the capture stream."""
         outer = CUDA.current_stream()
         self._stream.wait_stream(outer)
         try:
@@ -248,20 +248,20 @@ class CudaContext:
             outer.wait_stream(self._stream)
 
     def capture(self, step: Callable[[], dict[str, Tensor]]) -> CapturedStep:
-        """The step as a graph; it is not taken yet."""
+        """The step as a graph; it does not run yet."""
         graph = CUDA.CUDAGraph()
         try:
             with CUDA.graph(graph, pool=self._memory, stream=self._stream, capture_error_mode="thread_local"):
                 terms = {name: term.detach() for name, term in step().items()}
         except BaseException:
-            self._mend(graph)
+            self._clean_up(graph)
             raise
         return CudaGraphStep(graph, terms)
 
-    def _mend(self, graph: Any) -> None:
-        """After a failed capture, PyTorch leaves its allocator and its generator as if the capture went on."""
+    def _clean_up(self, graph: Any) -> None:
+        """After a failed capture, PyTorch leaves its allocator and its generator in capture mode."""
         CudaContext.has_failed = True
-        self._broken.append(graph)  # the allocator still asks it what belongs to it
+        self._broken.append(graph)  # the allocator still refers to it
         with suppress(RuntimeError, AttributeError):
             torch._C._cuda_endAllocateToPool(self._index, self._memory)
         generator = CUDA.default_generators[self._index]
@@ -270,23 +270,23 @@ class CudaContext:
 
 @cache
 def _stream(index: int) -> Any:
-    """One for all trainings of a process: libraries keep memory for every stream they have seen."""
+    """One for all trainings of a process: libraries keep memory for every stream they have used."""
     return CUDA.Stream(device=index)
 
 
 @dataclass(frozen=True)
 class CudaGraphStep:
-    """A CUDA graph, and where it leaves the terms of the loss."""
+    """A CUDA graph, and the tensors to which it writes the terms of the loss."""
 
     graph: Any
     terms: dict[str, Tensor]
 
     def replay(self) -> None:
-        """Launch all of it."""
+        """Launch the graph."""
         self.graph.replay()
 
 
 def rounded_up(width: int) -> int:
-    """The next width of which there are few: eight of them between each power of two and the next."""
-    step = 1 << max((width - 1).bit_length() - FINENESS, 0)
+    """The next larger width out of a few: eight of them between each power of two and the next."""
+    step = 1 << max((width - 1).bit_length() - WIDTH_BITS, 0)
     return -(-width // step) * step

@@ -1,4 +1,4 @@
-"""Where and in what arithmetic training runs."""
+"""The device and the arithmetic of training."""
 
 import os
 from datetime import timedelta
@@ -17,17 +17,17 @@ Arithmetic = Literal["fp32", "bf16"]
 
 
 def training_device() -> torch.device:
-    """The GPU if there is one, else the CPU: the one answer that models, rows and accelerate all go by."""
+    """The GPU if there is one, else the CPU; models, rows and accelerate all use this one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def sent(tensor: Tensor, device: torch.device) -> Tensor:
-    """The tensor on the device. A GPU gets it from pinned memory, so that nobody waits for the steps under way."""
+    """The tensor on the device. For a GPU it is copied from pinned memory, without waiting for running steps."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def choose_arithmetic(asked: Precision) -> Arithmetic:
-    """What `precision` in the recipe comes to on this machine: "auto" is bf16 where the hardware computes in it."""
+    """The arithmetic for `precision` in the recipe: "auto" is bf16 if the hardware supports it, else fp32."""
     if asked != "auto":
         return asked
     if torch.cuda.is_available():
@@ -38,15 +38,15 @@ def choose_arithmetic(asked: Precision) -> Arithmetic:
 def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what: str = "training") -> Accelerator:
     """An accelerator for this arithmetic; accelerate keeps one per process, so it is reset for each training.
 
-    Left alone, accelerate would take devices that `training_device` does not know, such as Apple's. In a group of
-    processes the state is what binds them together, and it stays.
+    By itself, accelerate would use devices that `training_device` does not use, such as Apple's. In a group of
+    processes the state connects them, and is kept.
     """
     in_group = int(os.environ.get("WORLD_SIZE", "1")) > 1
     if not in_group:
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
-        # Some models have weights that classifying never touches (XLNet's mask); and while the first process judges on
-        # dev, the others wait for it, for longer than torch thinks proper.
+        # Some models have weights that a classifier never uses (XLNet's mask); and while the first process evaluates on
+        # dev, the others wait for it, for longer than torch's default timeout.
         kwargs_handlers=[
             DistributedDataParallelKwargs(find_unused_parameters=True),
             InitProcessGroupKwargs(timeout=timedelta(hours=6)),
@@ -61,9 +61,9 @@ def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what:
 
 
 def _cpu_has_bf16() -> bool:
-    """Whether the CPU multiplies in bf16 itself; emulated bf16 is slower than fp32."""
+    """Whether the CPU has bf16 instructions; emulated bf16 is slower than fp32."""
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:
-        return False  # no Linux, no way to tell
+        return False  # not Linux: unknown
     return "avx512_bf16" in flags or "amx_bf16" in flags

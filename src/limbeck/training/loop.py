@@ -1,4 +1,4 @@
-"""The one training loop: teacher and students, on accelerate, with checkpoints it can go on from."""
+"""The one training loop, for teacher and students: on accelerate, with checkpoints from which it can continue."""
 
 import math
 import time
@@ -23,31 +23,31 @@ from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
-SECONDS_BETWEEN_CHECKPOINTS = 20.0  # for each second that saving one takes, and never fewer than these
+SECONDS_BETWEEN_CHECKPOINTS = 20.0  # at least; times the seconds that saving takes, if that is more than one
 STEPS_BETWEEN_READINGS = 16
-MOST_POINTS = 512  # of the curve of every term; beyond it, every other point goes
+MOST_POINTS = 512  # of the curve of every term; beyond that, every second point is dropped
 
 Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
-# The weighted terms, whose sum is minimised. The number is how far the training is: 0 at its first step, 1 at its end.
-Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # of places, or of slots where steps are captured
-Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best "dev_accuracy", maybe "dev_score"
+# The weighted terms, whose sum is minimised. The number is the progress: 0 at the first step, 1 at the end.
+Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # for Places, or for Slots if steps are captured
+Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too
 
 
 class TrainingDiverged(LimbeckError):
-    """The loss is infinite or not a number, so nothing is left to learn from."""
+    """The loss is infinite or NaN, so the training cannot continue."""
 
     def __init__(self, *, what: str, epoch: int, learning_rate: float) -> None:
         self.model, self.epoch = what, epoch
         super().__init__(
-            f"{what}: the loss is not a finite number any more, in epoch {epoch}",
-            found=f"the learning rate rises to {learning_rate:g}",
+            f"{what}: the loss is no longer a finite number, in epoch {epoch}",
+            found=f"peak learning rate: {learning_rate:g}",
             advice='Lower learning_rate (a third is a good next try), or set precision = "fp32".',
         )
 
 
 class Hyperparameters(Protocol):
-    """The keys that [teacher] and [distillation] have in common; both sections fit."""
+    """The keys that [teacher] and [distillation] have in common."""
 
     @property
     def epochs(self) -> int: ...
@@ -67,7 +67,7 @@ class Hyperparameters(Protocol):
 
 @dataclass
 class Progress:
-    """Where a training stands: everything besides tensors that a checkpoint must hold."""
+    """The state of a training: everything except tensors that a checkpoint must hold."""
 
     epoch: int = 0
     step: int = 0  # next step within the epoch
@@ -75,17 +75,17 @@ class Progress:
     rows: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     best_epoch: int = -1
-    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term over the steps up to it
-    terms: list[dict[str, float]] = field(default_factory=list)  # of the steps since the last point
+    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
+    terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
 
     def add_step(self, step: int, terms: dict[str, float]) -> None:
-        """One more step of the curves. Where points stand depends on steps alone, not on when losses are read."""
+        """Add a step to the curves. The points depend only on steps, not on when losses are read."""
         self.terms.append(terms)
         if len(self.terms) >= STEPS_BETWEEN_READINGS:
             self.add_point(step)
 
     def add_point(self, step: int) -> None:
-        """One more point on the curve of every term, if there was a step since the last one."""
+        """Add a point to the curve of every term, if there was a step since the last point."""
         if not self.terms:
             return
         means = {name: sum(terms[name] for terms in self.terms) / len(self.terms) for name in self.terms[0]}
@@ -95,7 +95,7 @@ class Progress:
             self.points = self.points[::2]
 
     def has_patience_left(self, patience: int | None) -> bool:
-        """Whether a better epoch may still come: fewer than so many have passed since the best one."""
+        """Whether to continue: fewer than `patience` epochs have passed since the best one."""
         return patience is None or self.best_epoch < 0 or self.epoch - 1 - self.best_epoch < patience
 
 
@@ -107,7 +107,7 @@ def train(
     batches: Batches,
     losses: Losses,
     validate: Validate,
-    work: Path,
+    work_folder: Path,
     reporter: Reporter,
     what: str,
     tracks: Tracks = NO_TRACKS,
@@ -115,15 +115,16 @@ def train(
     average: float | None = None,
     widths: Widths | None = None,
 ) -> Progress:
-    """Train, and leave the weights of the best epoch by dev in the model, or those of the last.
+    """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
 
-    Better is: a higher dev score; where that is equal, a lower dev loss. With `average`, the decay of a running mean of
-    the weights (limbeck.training.optimiser), it is the mean that is judged and left. State goes to `work` now and then;
-    when it holds a checkpoint, the training goes on from there and ends with the weights it would have had. In a group
-    of processes (limbeck.training.processes) each takes its share of every batch; the first one judges and writes.
+    Better means a higher dev score or, if equal, a lower dev loss. With `average`, the decay of a running mean of the
+    weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved to `work_folder` from time to
+    time; if it holds a checkpoint, the training continues from there and ends with the same weights as without the
+    interruption. In a group of processes (limbeck.training.processes) each trains on its share of every batch; the
+    first one evaluates and writes.
 
-    With `widths`, all that the losses read of a batch is its rows and these widths: where one process trains on a GPU,
-    batch by batch, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
+    `widths` means that the losses read only the rows of a batch and these widths: if one process trains on a GPU
+    without accumulation, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
     capturer = _capturer(widths, accelerator, settings)
@@ -136,13 +137,13 @@ def train(
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
     mean = RunningMean(plain, decay=average)
-    progress = Progress(**(load_checkpoint(work, model=plain, optimiser=optimiser, average=mean.values) or {}))
+    progress = Progress(**(load_checkpoint(work_folder, model=plain, optimiser=optimiser, average=mean.values) or {}))
     stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, capturer)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
 
     def save() -> None:
         if accelerator.is_main_process:
-            save_checkpoint(work, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
+            save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
     first = batches(0)
     rows = sum(len(batch) for batch in first)
@@ -150,28 +151,33 @@ def train(
         capturer.expect(first, epochs=settings.epochs)
     active = capturer.active() if capturer else nullcontext()
     with active, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
-        bar.advance(rows * progress.epoch + progress.rows)  # what an earlier, stopped run has done already
+        bar.advance(rows * progress.epoch + progress.rows)  # already done by an earlier, stopped run
         while progress.epoch < settings.epochs and progress.has_patience_left(settings.patience):
             model.train()
             try:
                 plan = _steps(batches(progress.epoch), settings.accumulation_steps)
                 _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, save=save, bar=bar, curves=curves)
                 with mean.in_model():
-                    judged = _first_says(accelerator, lambda: validate(plain))
-                    curves.add(judged, step=(progress.epoch + 1) * len(plan))
+                    validation = _from_first_process(accelerator, lambda: validate(plain))
+                    curves.add(validation, step=(progress.epoch + 1) * len(plan))
                     _finish_epoch(
-                        progress, judged, keep=keep, model=plain, work=work, is_writing=accelerator.is_main_process
+                        progress,
+                        validation,
+                        keep=keep,
+                        model=plain,
+                        work_folder=work_folder,
+                        is_writing=accelerator.is_main_process,
                     )
             except FloatingPointError:
                 epoch, rate = progress.epoch + 1, settings.learning_rate
                 raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
             save()
     if capturer and capturer.problem:
-        reporter.note(f"  {what}: CUDA graphs are off, which is slower: {capturer.problem}", style="warning")
+        reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     if progress.epoch < settings.epochs:
         reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
     accelerator.wait_for_everyone()
-    load_best(work, plain)
+    load_best(work_folder, plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
     return progress
 
@@ -181,18 +187,18 @@ def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]
     return [batches[start : start + accumulation_steps] for start in range(0, len(batches), accumulation_steps)]
 
 
-def _first_says(accelerator: Accelerator, judge: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """What the first process finds; the others wait for it and take its word, so that all go the same way."""
-    found: list[Any] = [judge() if accelerator.is_main_process else None]
+def _from_first_process(accelerator: Accelerator, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
+    """The validation of the first process; the others wait for it and use it, so that all decide the same."""
+    found: list[Any] = [validate() if accelerator.is_main_process else None]
     if accelerator.num_processes > 1:
         broadcast_object_list(found)
-    answer: dict[str, float] = found[0]
-    return answer
+    validation: dict[str, float] = found[0]
+    return validation
 
 
 @dataclass
 class _Stepper:
-    """One step of the optimiser after the other."""
+    """Runs the steps of the optimiser."""
 
     accelerator: Accelerator
     model: nn.Module
@@ -211,14 +217,14 @@ class _Stepper:
     def take(self, batches: list[Places], *, rate: float, number: int, total: int) -> dict[str, Tensor]:
         """One step on these batches; returns the loss terms, averaged over their rows.
 
-        Losses that are means over rows make the step that one batch of all these rows would make.
+        If losses are means over rows, the step is the same as for one batch of all these rows.
         """
         set_rate(self.optimiser, rate)
         if self.capturer is not None:
-            found = self.capturer.take(batches[0], self._whole_step)
+            found = self.capturer.take(batches[0], self._complete_step)
             self.mean.add(number)
             return found
-        if self.accelerator.num_processes > 1:  # each drops other units, and the same ones if it is started again here
+        if self.accelerator.num_processes > 1:  # another dropout in each, and the same one after a restart
             torch.manual_seed(self.seed + number * self.accelerator.num_processes + self.accelerator.process_index)
         rows = sum(len(batch) for batch in batches)
         means: dict[str, Tensor] = {}
@@ -229,34 +235,34 @@ class _Stepper:
             for name, term in terms.items():
                 part = term.detach() if len(batches) == 1 else term.detach() * (len(batch) / rows)
                 means[name] = means[name] + part if name in means else part
-        self._descend()
+        self._update_weights()
         self.mean.add(number)
         return means
 
-    def _whole_step(self, slots: Slots) -> dict[str, Tensor]:
-        """All of a step that is captured: nothing in it may depend on when it is taken."""
-        self.optimiser.zero_grad()  # a capture that failed leaves gradients
+    def _complete_step(self, slots: Slots) -> dict[str, Tensor]:
+        """A complete step, to be captured: nothing in it may depend on the number of the step."""
+        self.optimiser.zero_grad()  # a failed capture leaves gradients
         terms = self.losses(self.model, slots, 0.0)
         self.accelerator.backward(_sum(terms))
-        self._descend()
+        self._update_weights()
         return {name: term.detach() for name, term in terms.items()}
 
-    def _descend(self) -> None:
-        """Change the weights by their gradients."""
+    def _update_weights(self) -> None:
+        """Update the weights with their gradients."""
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip_norm)
         self.optimiser.step()
         self.optimiser.zero_grad()
 
     def _backward(self, batch: Places, *, share: float, done: float) -> dict[str, Tensor]:
-        """Gradients of this process's part of a batch; averaged over processes, they are those of the whole batch."""
+        """Gradients of this process's part of a batch; their mean over processes is the gradient of the batch."""
         processes, own = self.accelerator.num_processes, batch
         if processes > 1:
             own = batch[self.accelerator.process_index :: processes]
             share *= len(own) * processes / len(batch)
-            own = own if len(own) else batch[:1]  # nothing left for this one: it goes along with a share of zero
+            own = own if len(own) else batch[:1]  # no row left for this process: it takes part with weight zero
         terms = self.losses(self.model, own, done)
         total = _sum(terms)
-        self.accelerator.backward(total if share == 1.0 else total * share)  # no kernel that changes nothing
+        self.accelerator.backward(total if share == 1.0 else total * share)  # saves a kernel if share is 1
         return terms
 
 
@@ -266,15 +272,15 @@ def _sum(terms: dict[str, Tensor]) -> Tensor:
 
 
 def _capturer(widths: Widths | None, accelerator: Accelerator, settings: Hyperparameters) -> StepCapturer | None:
-    """None where steps are not captured."""
+    """A capturer; None if steps are not captured."""
     is_plain = accelerator.num_processes == settings.accumulation_steps == 1
     context = capture_context_for(accelerator.device) if widths and is_plain else None
     return StepCapturer(widths, context=context, device=accelerator.device) if widths and context else None
 
 
 @dataclass(frozen=True)
-class _Taken:
-    """A step that was taken: its number in the training, its rows, and its loss terms."""
+class _FinishedStep:
+    """A finished step: its number in the training, the number of its rows, and its loss terms."""
 
     number: int
     rows: int
@@ -291,15 +297,15 @@ def _one_epoch(
     bar: Bar,
     curves: Curves,
 ) -> None:
-    """The rest of an epoch, from the step that `progress` names."""
+    """Run the rest of an epoch, from the step in `progress`."""
     last_save, pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
-    unread: list[_Taken] = []  # losses still on the device: reading each would stall it
+    unread: list[_FinishedStep] = []  # losses still on the device: reading each would stall it
     while progress.step < len(plan):
         batches = plan[progress.step]
         number = progress.epoch * len(plan) + progress.step
         rate = stepper.rate(number, total=epochs * len(plan))
         terms = stepper.take(batches, rate=rate, number=number, total=epochs * len(plan))
-        unread.append(_Taken(number, sum(len(batch) for batch in batches), terms))
+        unread.append(_FinishedStep(number, sum(len(batch) for batch in batches), terms))
         progress.step += 1
         due = (now := time.monotonic()) - last_save > pause
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
@@ -312,11 +318,11 @@ def _one_epoch(
             save()
             last_save = time.monotonic()
             pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, last_save - now)
-    progress.add_point((progress.epoch + 1) * len(plan) - 1)  # what is left of the epoch
+    progress.add_point((progress.epoch + 1) * len(plan) - 1)  # the remaining steps of the epoch
 
 
-def _read(unread: list[_Taken]) -> list[dict[str, float]]:
-    """The loss terms of these steps, fetched from the device at once."""
+def _read(unread: list[_FinishedStep]) -> list[dict[str, float]]:
+    """The loss terms of these steps, fetched from the device in one copy."""
     table = torch.stack([torch.stack(list(step.terms.values())) for step in unread])  # (steps, terms)
     return [
         dict(zip(step.terms, map(_finite, values), strict=True))
@@ -328,13 +334,13 @@ def _mean(read: list[dict[str, float]], name: str) -> float:
     return sum(terms[name] for terms in read) / len(read)
 
 
-def _add_losses(progress: Progress, taken: list[_Taken], read: list[dict[str, float]]) -> int:
-    """Add the losses to the epoch's sums and to the curves; returns the rows they stand for."""
-    for step, terms in zip(taken, read, strict=True):
+def _add_losses(progress: Progress, finished: list[_FinishedStep], read: list[dict[str, float]]) -> int:
+    """Add the losses to the epoch's sums and to the curves; returns the number of their rows."""
+    for step, terms in zip(finished, read, strict=True):
         progress.add_step(step.number, terms)
         for name, term in terms.items():
             progress.sums[name] = progress.sums.get(name, 0.0) + term * step.rows
-    rows = sum(step.rows for step in taken)
+    rows = sum(step.rows for step in finished)
     progress.rows += rows
     return rows
 
@@ -345,7 +351,7 @@ def _finish_epoch(
     *,
     keep: Literal["best", "last"],
     model: nn.Module,
-    work: Path,
+    work_folder: Path,
     is_writing: bool,
 ) -> None:
     _finite(validation["dev_loss"])
@@ -355,7 +361,7 @@ def _finish_epoch(
     if best is None or keep == "last" or rank(validation) > rank(best):
         progress.best_epoch = progress.epoch
         if is_writing:
-            save_best(work, model)
+            save_best(work_folder, model)
     progress.epoch, progress.step, progress.rows, progress.sums = progress.epoch + 1, 0, 0, {}
 
 

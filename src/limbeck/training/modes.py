@@ -1,4 +1,4 @@
-"""Leaving models and libraries as they were found."""
+"""Eval mode that is restored afterwards, and transformers without its own output."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from torch import nn
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Eval mode and no gradients inside; the mode the model was in afterwards."""
+    """Eval mode and no gradients inside; afterwards the model is in its previous mode."""
     was_training = model.training
     model.eval()
     try:
@@ -21,6 +21,6 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def quiet_transformers() -> None:
-    """No bars and load reports of transformers between our own lines; its errors still speak."""
+    """Turn off the progress bars and load reports of transformers; its errors are still logged."""
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()

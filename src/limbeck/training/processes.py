@@ -1,4 +1,4 @@
-"""Several processes that train one model together, one on each GPU."""
+"""Several processes that train one model together, one per GPU."""
 
 import base64
 import ctypes
@@ -21,24 +21,24 @@ import torch
 from limbeck.errors import LimbeckError
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 
-SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_BETWEEN_POLLS = 0.2
 MEMBER = ("-m", "limbeck.training.processes")
 
 
 def process_count(asked: int | None) -> int:
-    """As many as the recipe asks for; left out: one for each GPU, and a single one where there is none."""
+    """The number in the recipe. Default: one per GPU, or a single one without a GPU."""
     return asked or max(1, torch.cuda.device_count())
 
 
-def run_together(work: str, job: Mapping[str, Any], *, processes: int) -> None:
-    """Call the function `work` ("module:name") with the job, plain JSON, in so many processes that know of each other.
+def run_together(function: str, job: Mapping[str, Any], *, processes: int) -> None:
+    """Call a function ("module:name") with the job, plain JSON, in this many processes that form a group.
 
-    Each is an interpreter of its own, started by name: nothing of the calling program runs a second time. If one
-    fails, the others are ended; what a user can put right is raised here as what it was.
+    Each is a new interpreter, started by name: nothing of the calling program runs a second time. If one fails, the
+    others are stopped; a LimbeckError is raised again here, with its class and its facts.
     """
     with tempfile.TemporaryDirectory() as folder:
         message = Path(folder) / "error.json"
-        request = json.dumps({"work": work, "job": job, "error": str(message)})
+        request = json.dumps({"function": function, "job": job, "error": str(message)})
         port = _free_port()
         members = [_start(rank, request, processes=processes, port=port) for rank in range(processes)]
         try:
@@ -50,16 +50,16 @@ def run_together(work: str, job: Mapping[str, Any], *, processes: int) -> None:
         if message.is_file():
             raise unpacked_error(json.loads(message.read_text(encoding="utf-8")))
         if status:
-            raise RuntimeError(f"a process of the group ended with status {status}; what it said stands above")
+            raise RuntimeError(f"a process of the group ended with status {status}; its output is above")
 
 
-def reporter_of_member(*, speaks: bool) -> Reporter:
-    """For use inside the group: the first process speaks on the terminal if the run does; the others are silent."""
-    return TerminalReporter() if speaks and os.environ.get("RANK", "0") == "0" else SilentReporter()
+def reporter_of_member(*, prints: bool) -> Reporter:
+    """For use inside the group: the first process prints to the terminal if the run does; the others are silent."""
+    return TerminalReporter() if prints and os.environ.get("RANK", "0") == "0" else SilentReporter()
 
 
 def _start(rank: int, request: str, *, processes: int, port: int) -> "subprocess.Popen[str]":
-    """What accelerate goes by stands in the environment, as torchrun would have put it there."""
+    """Start a process with the environment variables that accelerate reads, the same as torchrun's."""
     group = {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
@@ -78,26 +78,26 @@ def _start(rank: int, request: str, *, processes: int, port: int) -> "subprocess
 
 
 def _wait(members: "Sequence[subprocess.Popen[str]]") -> int:
-    """Until all have ended well, or one has not: then its status."""
+    """Wait until all have ended without error, or one has failed; returns 0 or the status of that one."""
     while True:
         statuses = [member.poll() for member in members]
         failed = [status for status in statuses if status]
         if failed or None not in statuses:
             return failed[0] if failed else 0
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_POLLS)
 
 
 def packed_error(error: LimbeckError) -> dict[str, str]:
     """An error as plain JSON, for another process of this run; `unpacked_error` rebuilds it."""
     try:
         pickled = base64.b64encode(pickle.dumps(error)).decode()
-    except Exception:  # a class or a fact of the user's own that pickle refuses, each with another exception
+    except Exception:  # a class or a fact of the user that pickle refuses, with any kind of exception
         pickled = ""
     return {"pickle": pickled, "what": error.what, "found": error.found, "advice": error.advice}
 
 
 def unpacked_error(packed: Mapping[str, str]) -> LimbeckError:
-    """The error with its class, its message and its facts; with its message alone if its class is not found here."""
+    """The error with its class, its message and its facts; only its message if its class cannot be imported here."""
     try:
         error = pickle.loads(base64.b64decode(packed["pickle"]))
     except Exception:  # whatever importing the module of its class raises
@@ -108,25 +108,25 @@ def unpacked_error(packed: Mapping[str, str]) -> LimbeckError:
 
 
 def _member() -> None:
-    """One process of the group: do the work, and write down what a user can put right."""
+    """One process of the group: call the function, and write a LimbeckError to a file."""
     end_with_parent()
     request = json.load(sys.stdin)
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
-    module, _, name = request["work"].partition(":")
+    module, _, name = request["function"].partition(":")
     try:
         getattr(importlib.import_module(module), name)(request["job"])
     except LimbeckError as error:
         own = Path(f"{request['error']}.{os.environ['RANK']}")
         own.write_text(json.dumps(packed_error(error)), encoding="utf-8")
-        own.replace(request["error"])  # whole or not at all: the first one to end has the others killed
-        os._exit(2)  # at once: the group would wait for the others, who wait for this one
+        own.replace(request["error"])  # atomic: the first process to end has the others killed
+        os._exit(2)  # immediately: the group would wait for the others, which wait for this one
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 
 
 def end_with_parent() -> None:
-    """Ask Linux to end this process when its parent ends, however that comes about."""
+    """Make Linux kill this process when its parent ends for any reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 

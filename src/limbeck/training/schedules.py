@@ -1,4 +1,4 @@
-"""What a number of the recipe is at a given moment of the training."""
+"""The value of a scheduled number of the recipe at a given point of the training."""
 
 import math
 from typing import assert_never
@@ -13,17 +13,17 @@ def value_at(schedule: float | Schedule, progress: float) -> float:
         linear, warm_up:  start + (end - start) · done
         cosine:           start + (end - start) · (1 - cos(π · done)) / 2
 
-    A plain number is always itself.
+    A plain number is constant.
     """
     if not isinstance(schedule, Schedule):
         return float(schedule)
     done = min(max(progress, 0.0) / schedule.share, 1.0)
     match schedule.kind:
         case "linear" | "warm_up":
-            moved = done
+            weight = done
         case "cosine":
-            moved = (1 - math.cos(math.pi * done)) / 2
+            weight = (1 - math.cos(math.pi * done)) / 2
         case _:
             assert_never(schedule.kind)
-    # A weighted sum and not start + (end - start) · moved: that misses `end` by rounding.
-    return schedule.start * (1 - moved) + schedule.end * moved
+    # A weighted sum and not start + (end - start) · weight: rounding would miss `end`.
+    return schedule.start * (1 - weight) + schedule.end * weight

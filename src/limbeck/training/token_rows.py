@@ -1,4 +1,4 @@
-"""Token ids of many rows in one contiguous tensor, from which padded batches are cut without a loop."""
+"""Token ids of many rows in one contiguous tensor, from which padded batches are made without a loop."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from limbeck.training.device import sent
 
 @dataclass(frozen=True)
 class TokenRows:
-    """All ids one after the other, and where each row starts, on the device that trains.
+    """All ids one after the other, and where each row starts, on the training device.
 
-    The lengths stay here: the width of every batch is read off them, and a GPU that is asked has to finish first.
+    The lengths stay in CPU memory: the width of every batch depends on them, and reading from a GPU would wait for it.
     """
 
     flat: Tensor  # (all tokens)
-    bounds: Tensor  # (rows + 1): where each row starts, which is where the one before it ends
+    bounds: Tensor  # (rows + 1): where each row starts and the one before it ends
     lengths: npt.NDArray[np.int64]  # (rows)
 
     @classmethod
     def of(cls, blocks: Iterable[Sequence[Sequence[int]]], *, device: torch.device) -> "TokenRows":
-        """From lists of ids, block by block: as lists, all of a large corpus would take ten times the memory.
+        """From lists of ids, block by block: a large corpus as lists would take ten times the memory.
 
         No row may be empty.
         """
@@ -35,7 +35,7 @@ class TokenRows:
     def together(
         cls, blocks: Iterable[Sequence[Sequence[Sequence[int]]]], *, columns: int, device: torch.device
     ) -> "list[TokenRows]":
-        """The first columns of rows that are made side by side, each as `of` gives it; blocks may have more."""
+        """The first columns of blocks that have several, each as from `of`; blocks may have more columns."""
         lengths = [[np.zeros(0, dtype=np.int64)] for _ in range(columns)]
         flat = [[np.zeros(0, dtype=np.int32)] for _ in range(columns)]
         for block in blocks:
@@ -67,7 +67,7 @@ class TokenRows:
         return self.padded(sent(torch.from_numpy(rows), self.flat.device), width=self.width(rows), pad=pad)
 
     def padded(self, chosen: Tensor, *, width: int, pad: int) -> tuple[Tensor, Tensor]:
-        """(rows, width) ids and mask of the rows with these numbers, which are on the device already."""
+        """(rows, width) ids and mask of the rows with these numbers, which are already on the device."""
         device = self.flat.device
         starts, ends = self.bounds[:-1][chosen], self.bounds[1:][chosen]
         places = starts[:, None] + torch.arange(width, device=device)

@@ -1,4 +1,4 @@
-"""Students of the toy corpus, taught by labels that a test makes up or by the tiny teacher itself."""
+"""Students of the toy corpus, trained on labels that a test makes up or with the tiny teacher itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,29 +28,29 @@ FAST = {"epochs": 1, "batch_size": 50, "learning_rate": 0.02}
 
 @dataclass
 class Seen:
-    """One training of a student, as it was about to begin."""
+    """One training of a student, before its first step."""
 
     start: dict[str, Any]  # the student's weights
-    trained: set[str]  # the names of those that learn
-    lessons: Any
+    trained: set[str]  # the names of those with gradients
+    training_rows: Any
     training: Any
-    apprentice: Any
+    with_objective: Any
 
 
 @dataclass
 class Notes(SilentReporter):
-    """Keeps what a reporter is told."""
+    """A reporter that keeps every note."""
 
-    told: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
 
     def note(self, text: str, *, style: str = "") -> None:
         del style
-        self.told.append(text)
+        self.texts.append(text)
 
 
 @pytest.fixture
 def notes() -> Notes:
-    """A reporter whose `told` holds every note."""
+    """A reporter whose `texts` are all notes."""
     return Notes()
 
 
@@ -106,12 +106,12 @@ def tiny_encoder(tiny_teacher_folder: Path) -> Any:
 
 
 @pytest.fixture
-def teach(
+def run_training(
     toy_corpus: Corpus, vocabulary: VocabularyFolder, tmp_path: Path, notes: Notes
 ) -> Callable[..., StudentFolder]:
-    """teach(role=…, seed=…, labels=…, student={…}, …): a student of the toy corpus, in a folder of its own.
+    """run_training(role=…, seed=…, labels=…, student={…}, …): a trained student of the toy corpus, in its own folder.
 
-    All other keys are those of `[distillation]`. A transformer wants its `vocabulary` and `origins`.
+    All other keys are those of `[distillation]`. A transformer needs its `vocabulary` and `origins`.
     """
     from pydantic import TypeAdapter
 
@@ -119,7 +119,7 @@ def teach(
     from limbeck.recipe.distillation import Distillation
     from limbeck.recipe.kinds import Student
 
-    def teach(
+    def run_training(
         *,
         corpus: Corpus = toy_corpus,
         role: Any = "baseline",
@@ -149,7 +149,7 @@ def teach(
             origins=origins,
         )
 
-    return teach
+    return run_training
 
 
 @pytest.fixture
@@ -158,16 +158,16 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Seen]:
     from limbeck.distillation.run import TrainingSetup
 
     found: list[Seen] = []
-    prepared = TrainingSetup._apprentice
+    prepared = TrainingSetup._student_with_objective
 
     def watched(self: TrainingSetup, model: Any, training: Any) -> Any:
         start = {name: weight.detach().clone() for name, weight in model.state_dict().items()}
         trained = {name for name, weight in model.named_parameters() if weight.requires_grad}
-        apprentice = prepared(self, model, training)
-        found.append(Seen(start, trained, self.training_rows, training, apprentice))
-        return apprentice
+        with_objective = prepared(self, model, training)
+        found.append(Seen(start, trained, self.training_rows, training, with_objective))
+        return with_objective
 
-    monkeypatch.setattr(TrainingSetup, "_apprentice", watched)
+    monkeypatch.setattr(TrainingSetup, "_student_with_objective", watched)
     return found
 
 

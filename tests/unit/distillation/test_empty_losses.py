@@ -14,7 +14,7 @@ from limbeck.recipe.losses import Dist, Dkd, LogitMse, SoftTargets, Standardised
 EMPTY: list[Loss] = [StandardisedLogits(kind="standardised_logits"), Dkd(kind="dkd"), Dist(kind="dist")]
 
 
-def test_each_is_told_with_the_reason_and_what_carries_more() -> None:
+def test_each_is_reported_with_the_reason_and_a_better_loss() -> None:
     notes = empty_losses([LogitMse(kind="logit_mse"), *EMPTY, SoftTargets(kind="soft_targets")], classes=2)
 
     assert [note.partition(":")[0] for note in notes] == ["standardised_logits", "dkd", "dist"]
@@ -40,7 +40,7 @@ def test_the_losses_of_all_stages_are_looked_at() -> None:
     assert len(empty_losses(section.every_loss, classes=2)) == 2
 
 
-def test_what_is_said_of_them_is_so() -> None:
+def test_the_reasons_are_true() -> None:
     torch.manual_seed(0)
     student, teacher = torch.randn(6, 2, requires_grad=True), torch.randn(6, 2)
     labels = torch.tensor([0, 1, 0, 1, 0, 1])

@@ -77,7 +77,7 @@ def test_no_rule_leaves_the_layers_that_are_there(rule: Rule) -> None:
 
             assert pairs == sorted(set(pairs))
             assert all(1 <= teacher <= teacher_layers for _, teacher in pairs)
-            assert len({teacher for _, teacher in pairs}) == len(pairs)  # no layer of the teacher is taught twice
+            assert len({teacher for _, teacher in pairs}) == len(pairs)  # no layer of the teacher is used twice
 
 
 @pytest.mark.parametrize("rule", ["uniform", "top", "skip"])
@@ -90,7 +90,7 @@ def test_a_student_deeper_than_the_teacher_is_refused_where_the_rule_needs_other
 
 
 def test_skip_is_refused_for_a_student_of_one_layer() -> None:
-    with pytest.raises(LayerMapImpossible, match="the only one there is"):
+    with pytest.raises(LayerMapImpossible, match="has only one"):
         layer_pairs("skip", student_layers=1, teacher_layers=12)
 
 
@@ -101,7 +101,7 @@ def test_skip_is_refused_for_a_student_of_one_layer() -> None:
         ([[5, 12]], "the student has no layer 5"),
         ([[0, 1]], "the student has no layer 0"),
         ([[1, 0]], "the teacher has no layer 0"),
-        ([[1, 2], [2, 4], [1, 3]], "layer 1 of the student stands in two pairs"),
+        ([[1, 2], [2, 4], [1, 3]], "layer 1 of the student appears in two pairs"),
         ([], "no pair is given"),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_list_that_cannot_be_is_refused(pairs: list[list[int]], reason: str) -
     assert refused.value.asked == str(pairs)
 
 
-@pytest.mark.parametrize(("every", "reason"), [(4, "the teacher has no layer 16"), (None, "it is not said how many")])
+@pytest.mark.parametrize(("every", "reason"), [(4, "the teacher has no layer 16"), (None, "`every` is missing")])
 def test_every_is_refused_beyond_the_teachers_layers_and_without_its_number(every: int | None, reason: str) -> None:
     with pytest.raises(LayerMapImpossible) as refused:
         layer_pairs("every", student_layers=4, teacher_layers=12, every=every)
@@ -121,7 +121,7 @@ def test_every_is_refused_beyond_the_teachers_layers_and_without_its_number(ever
     assert refused.value.reason == reason
 
 
-def test_the_message_says_what_was_asked_what_was_found_and_what_to_do() -> None:
+def test_the_message_has_the_request_what_was_found_and_advice() -> None:
     with pytest.raises(LayerMapImpossible) as refused:
         layer_pairs([[1, 13]], student_layers=4, teacher_layers=12)
 

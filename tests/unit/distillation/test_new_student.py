@@ -1,4 +1,4 @@
-"""A student before its first lesson: what it has of the teacher, and that a baseline has nothing of it."""
+"""A student before training: what it gets from the teacher, and that a baseline gets nothing."""
 
 import shutil
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def make(toy_corpus: Corpus, vocabulary: VocabularyFolder, teacher_tokens: VocabularyFolder) -> Make:
-    """make(kind=…, alone=False, start_from=None, …): a fresh student of the toy corpus."""
+    """make(kind=…, alone=False, start_from=None, …): a new student of the toy corpus."""
 
     def make(*, alone: bool = False, start_from: Any = None, **section: Any) -> Any:
         tokens = teacher_tokens if section.get("kind") == "transformer" else vocabulary
@@ -55,7 +55,7 @@ def test_a_baseline_has_no_vectors_of_the_teacher_and_learns_its_own(make: Make,
     assert student.embeddings.weight[0].tolist() == [0.0] * 8
 
 
-def test_a_baseline_keeps_vectors_of_a_file_and_that_they_stand_still(make: Make) -> None:
+def test_a_baseline_keeps_frozen_vectors_of_a_file(make: Make) -> None:
     student = make(kind="bilstm", alone=True, tune_vectors=False, word_vectors="glove.txt")
 
     assert student.embeddings.weight[1:].abs().eq(0.25).all()
@@ -110,12 +110,12 @@ def test_a_baseline_with_a_random_part_in_place_of_the_teachers_learns_its_vecto
     section = BiLstm(word_vectors=["teacher", "glove.txt"], tune_vectors=False)
     words = in_parts("teacher", "file")
 
-    taught, alone = (
+    distilled, alone = (
         new_student(section, alone=alone, vocabulary=words, corpus=toy_corpus, start_from=None)
         for alone in (False, True)
     )
 
-    assert not taught.embeddings.weight.requires_grad
+    assert not distilled.embeddings.weight.requires_grad
     assert alone.embeddings.weight.requires_grad
 
 

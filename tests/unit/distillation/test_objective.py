@@ -8,7 +8,7 @@ from torch import Tensor
 
 from limbeck.distillation.losses.logits import hard_label_sets, hard_labels, logit_mse, soft_target_sets, soft_targets
 from limbeck.distillation.objective import Objective
-from limbeck.distillation.terms.term import Batch, Said, Shapes
+from limbeck.distillation.terms.term import Batch, Outputs, Shapes
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import Custom, HardLabels, Hint, LogitMse, SoftTargets
 from limbeck.recipe.schedule import Schedule
@@ -19,12 +19,12 @@ LABELS = torch.tensor([0, -1])
 
 
 def terms_of(*losses: Loss, labels: Tensor = LABELS, done: float = 0.0, **shapes: Any) -> dict[str, Tensor]:
-    batch = Batch(Said(STUDENT), Said(TEACHER), labels=labels, mask=torch.ones(2, 3), done=done)
+    batch = Batch(Outputs(STUDENT), Outputs(TEACHER), labels=labels, mask=torch.ones(2, 3), done=done)
     terms: dict[str, Tensor] = Objective(losses, Shapes(**shapes))(batch)
     return terms
 
 
-def test_each_term_is_weighted_and_kept_apart() -> None:
+def test_each_term_is_weighted_and_returned_separately() -> None:
     terms = terms_of(
         SoftTargets(kind="soft_targets", weight=0.5, temperature=4.0), LogitMse(kind="logit_mse", weight=3.0)
     )
@@ -109,7 +109,7 @@ def test_class_weights_and_smoothing_reach_the_loss_on_labels() -> None:
     assert expected.item() != hard_labels(STUDENT, labels).item()
 
 
-def test_class_weights_are_no_part_of_a_checkpoint_but_go_where_the_student_goes() -> None:
+def test_class_weights_are_not_in_a_checkpoint_but_move_with_the_student() -> None:
     objective = Objective([HardLabels(kind="hard_labels")], Shapes(class_weights=torch.ones(2)))
 
     assert objective.state_dict() == {}

@@ -76,7 +76,7 @@ def test_the_random_state_of_the_caller_is_left_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_afterwards_it_stands_still_and_can_still_be_trained_again() -> None:
+def test_afterwards_it_is_frozen_and_can_be_trained_again() -> None:
     paraphraser, features = Paraphraser(16), rows_in_few_directions()
 
     first = train_paraphraser(paraphraser, features, seed=0)

@@ -20,6 +20,7 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
 from limbeck.artifacts.transfer_text import TransferText
 from limbeck.distillation import run as room
+from limbeck.distillation.losses.logits import hard_label_sets
 from limbeck.errors import LabelsDoNotCover
 from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
@@ -43,11 +44,11 @@ def same(first: StudentFolder, second: StudentFolder) -> bool:
 
 
 def test_a_student_learns_the_toy_task_from_its_teacher(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
 
-    student = teach(role="student", labels=labels, epochs=8, batch_size=16)
+    student = run_training(role="student", labels=labels, epochs=8, batch_size=16)
 
     majority = np.bincount(toy_corpus.splits["dev"].labels).max() / 50
     assert majority < 0.6
@@ -59,11 +60,11 @@ def test_a_student_learns_the_toy_task_from_its_teacher(
 
 @pytest.mark.parametrize("kind", ["textcnn", "bag"])
 def test_every_student_of_words_is_trained_alike(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, kind: str
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, kind: str
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
 
-    student = teach(role="student", labels=labels, student={"kind": kind}, epochs=6, batch_size=16)
+    student = run_training(role="student", labels=labels, student={"kind": kind}, epochs=6, batch_size=16)
 
     assert student.facts.dev_accuracy > 0.9
     assert student.facts.name == kind
@@ -71,11 +72,11 @@ def test_every_student_of_words_is_trained_alike(
 
 
 def test_a_student_trained_with_a_rank_is_saved_as_a_plain_one_with_narrow_vectors(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
 
-    student = teach(role="student", labels=labels, student={"vector_rank": 3}, epochs=8, batch_size=16)
+    student = run_training(role="student", labels=labels, student={"vector_rank": 3}, epochs=8, batch_size=16)
 
     assert student.facts.dev_accuracy > 0.9
     weights = weights_of(student)
@@ -84,7 +85,7 @@ def test_a_student_trained_with_a_rank_is_saved_as_a_plain_one_with_narrow_vecto
     assert student.facts.parameters == sum(weight.numel() for weight in weights.values())
 
 
-def test_the_best_epoch_by_dev_is_the_one_that_is_saved(teach: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_best_epoch_by_dev_is_the_one_that_is_saved(run_training: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     script = iter([(0.5, 0.9), (0.8, 0.6), (0.8, 0.4), (0.8, 0.5), (0.7, 0.1)])  # accuracy and loss on dev
     weights: list[torch.Tensor] = []
 
@@ -94,15 +95,15 @@ def test_the_best_epoch_by_dev_is_the_one_that_is_saved(teach: Train, monkeypatc
         return {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": loss}
 
     monkeypatch.setattr(room, "judge", judge)
-    student = teach(epochs=5)
+    student = run_training(epochs=5)
 
     assert student.facts.best_epoch == 3  # as accurate as two others, with less loss
     assert student.facts.dev_accuracy == 0.8
     assert torch.equal(weights_of(student)["classifier.weight"], weights[2])
 
 
-def test_the_saved_folder_is_as_accurate_as_it_says(teach: Train, toy_corpus: Corpus) -> None:
-    student = teach(epochs=2, learning_rate=0.1)
+def test_the_saved_folder_is_as_accurate_as_it_says(run_training: Train, toy_corpus: Corpus) -> None:
+    student = run_training(epochs=2, learning_rate=0.1)
 
     model = AutoModelForSequenceClassification.from_pretrained(student.folder)
     tokenizer = StudentTokenizer.load(student.folder / "tokenizer.json")
@@ -112,8 +113,8 @@ def test_the_saved_folder_is_as_accurate_as_it_says(teach: Train, toy_corpus: Co
     assert (found == toy_corpus.splits["dev"].labels).mean() == pytest.approx(student.facts.dev_accuracy)
 
 
-def test_the_same_seed_gives_the_same_weights_and_another_one_others(teach: Train) -> None:
-    first, again, other = teach(seed=3), teach(seed=3), teach(seed=4)
+def test_the_same_seed_gives_the_same_weights_and_another_one_others(run_training: Train) -> None:
+    first, again, other = run_training(seed=3), run_training(seed=3), run_training(seed=4)
 
     assert same(first, again)
     assert not same(first, other)
@@ -121,27 +122,27 @@ def test_the_same_seed_gives_the_same_weights_and_another_one_others(teach: Trai
 
 
 def test_a_student_that_is_trained_again_is_the_same_file_by_file_however_often_state_was_saved(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, monkeypatch: pytest.MonkeyPatch
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is made from a student goes by its fingerprint."""
     labels = make_labels(toy_corpus.splits["train"])
 
-    first = teach(role="student", labels=labels, epochs=2, batch_size=5)
+    first = run_training(role="student", labels=labels, epochs=2, batch_size=5)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # losses are read after every step then
-    again = teach(role="student", labels=labels, epochs=2, batch_size=5)
+    again = run_training(role="student", labels=labels, epochs=2, batch_size=5)
 
     assert again.fingerprint == first.fingerprint
 
 
-def test_what_ran_before_in_the_process_does_not_matter(teach: Train) -> None:
-    first = teach(seed=3)
+def test_what_ran_before_in_the_process_does_not_matter(run_training: Train) -> None:
+    first = run_training(seed=3)
     torch.rand(17)
-    teach(seed=9)
+    run_training(seed=9)
 
-    assert same(first, teach(seed=3))
+    assert same(first, run_training(seed=3))
 
 
-def test_the_seed_orders_the_rows_too(teach: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seed_orders_the_rows_too(run_training: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[int] = []
 
     def watched(lengths: Any, *, batch_size: int, seed: int, epoch: int) -> Any:
@@ -149,60 +150,60 @@ def test_the_seed_orders_the_rows_too(teach: Train, monkeypatch: pytest.MonkeyPa
         return length_batches(lengths, batch_size=batch_size, seed=seed, epoch=epoch)
 
     monkeypatch.setattr(room, "length_batches", watched)
-    teach(seed=41)
+    run_training(seed=41)
 
     assert set(seeds) == {41}
 
 
 def test_the_baseline_sees_labelled_rows_alone_and_nothing_of_the_teacher(
-    teach: Train, toy_corpus: Corpus, seen: list[Any]
+    run_training: Train, toy_corpus: Corpus, seen: list[Any]
 ) -> None:
-    student = teach(role="baseline", student={"word_vectors": "teacher"}, losses=[{"kind": "spkd"}])
+    student = run_training(role="baseline", student={"word_vectors": "teacher"}, losses=[{"kind": "spkd"}])
 
     (training,) = seen
-    assert len(training.lessons) == len(toy_corpus.splits["train"])
+    assert len(training.training_rows) == len(toy_corpus.splits["train"])
     assert [loss.kind for loss in training.training.losses] == ["hard_labels"]
-    assert not training.lessons.teacher_logits.any()
-    assert training.lessons.teacher_features is None
+    assert not training.training_rows.teacher_logits.any()
+    assert training.training_rows.teacher_features is None
     assert not training.start["embeddings.weight"].abs().eq(0.25).any()
     assert student.facts.name == "bilstm-alone"
     assert student.facts.role == "baseline"
 
 
-def test_random_vectors_in_place_of_the_teachers_learn_even_if_the_teachers_stand_still(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
+def test_random_vectors_in_place_of_the_teachers_learn_even_if_the_teachers_are_frozen(
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
 ) -> None:
     """Else the baseline would have to read words it can never learn, and the gain would be too large."""
     fixed = {"word_vectors": "teacher", "tune_vectors": False}
 
-    taught = teach(role="student", labels=make_labels(toy_corpus.splits["train"]), student=fixed)
-    teach(role="baseline", student=fixed)
+    trained = run_training(role="student", labels=make_labels(toy_corpus.splits["train"]), student=fixed)
+    run_training(role="baseline", student=fixed)
 
     student, baseline = seen
     assert "embeddings.weight" not in student.trained
-    assert weights_of(taught)["embeddings.weight"][1:].abs().eq(0.25).all()
+    assert weights_of(trained)["embeddings.weight"][1:].abs().eq(0.25).all()
     assert "embeddings.weight" in baseline.trained
 
 
 @pytest.mark.parametrize("word_vectors", ["glove.txt", "teacher"])
 def test_a_student_starts_from_the_vectors_of_its_vocabulary(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], word_vectors: str
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], word_vectors: str
 ) -> None:
-    teach(role="student", labels=make_labels(toy_corpus.splits["train"]), student={"word_vectors": word_vectors})
+    run_training(role="student", labels=make_labels(toy_corpus.splits["train"]), student={"word_vectors": word_vectors})
 
     start = seen[0].start["embeddings.weight"]
     assert start[0].tolist() == [0.0] * WIDTH
     assert start[1:].abs().eq(0.25).all()
 
 
-def test_a_baseline_may_have_vectors_that_came_from_a_file(teach: Train, seen: list[Any]) -> None:
-    teach(role="baseline", student={"word_vectors": "glove.txt"})
+def test_a_baseline_may_have_vectors_that_came_from_a_file(run_training: Train, seen: list[Any]) -> None:
+    run_training(role="baseline", student={"word_vectors": "glove.txt"})
 
     assert seen[0].start["embeddings.weight"][1:].abs().eq(0.25).all()
 
 
-def test_transfer_rows_come_with_what_the_teacher_said_of_them_and_without_a_label(
-    teach: Train,
+def test_transfer_rows_have_the_teachers_logits_and_no_label(
+    run_training: Train,
     toy_corpus: Corpus,
     make_transfer: Callable[..., TransferText],
     make_labels: MakeLabels,
@@ -211,64 +212,64 @@ def test_transfer_rows_come_with_what_the_teacher_said_of_them_and_without_a_lab
     transfer = make_transfer("a quiet evening", "the old road again")
     labels = make_labels(transfer.rows, toy_corpus.splits["train"], width=3)  # in another order
 
-    teach(role="student", labels=labels, transfer=transfer, losses=[{"kind": "logit_mse"}, {"kind": "spkd"}])
+    run_training(role="student", labels=labels, transfer=transfer, losses=[{"kind": "logit_mse"}, {"kind": "spkd"}])
 
-    lessons = seen[0].lessons
-    assert len(lessons) == 152
-    assert lessons.labels[-2:].tolist() == [-1, -1]
-    assert lessons.teacher_logits[-2:, 0].tolist() == [15.0, 18.0]  # the lengths of the two texts
-    assert lessons.teacher_features[-2:, 0].tolist() == [15.0, 18.0]
-    assert lessons.labels[:150].tolist() == lessons.teacher_logits[:150].argmax(dim=1).tolist()
+    training_rows = seen[0].training_rows
+    assert len(training_rows) == 152
+    assert training_rows.labels[-2:].tolist() == [-1, -1]
+    assert training_rows.teacher_logits[-2:, 0].tolist() == [15.0, 18.0]  # the lengths of the two texts
+    assert training_rows.teacher_features[-2:, 0].tolist() == [15.0, 18.0]
+    assert training_rows.labels[:150].tolist() == training_rows.teacher_logits[:150].argmax(dim=1).tolist()
 
 
-def test_features_are_read_only_if_a_loss_goes_by_them(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
+def test_features_are_read_only_if_a_loss_uses_them(
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any]
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"], width=5)
 
-    teach(role="student", labels=labels)
-    teach(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": "hint"}])
+    run_training(role="student", labels=labels)
+    run_training(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": "hint"}])
 
     without, with_features = seen
-    assert without.lessons.teacher_features is None
-    assert with_features.lessons.teacher_features.shape == (150, 5)
-    assert with_features.lessons.teacher_features.dtype == torch.float16
+    assert without.training_rows.teacher_features is None
+    assert with_features.training_rows.teacher_features.shape == (150, 5)
+    assert with_features.training_rows.teacher_features.dtype == torch.float16
 
 
 @pytest.mark.parametrize("kind", ["hint", "feature_cosine", "spkd", "rkd", "factor_transfer", "pkt", "vid"])
 def test_a_student_of_words_learns_from_features(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], kind: str
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, seen: list[Any], kind: str
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"], width=5)
 
-    student = teach(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": kind}], epochs=2)
+    student = run_training(role="student", labels=labels, losses=[{"kind": "logit_mse"}, {"kind": kind}], epochs=2)
 
     terms = [epoch["losses"][kind] for epoch in student.history]
     assert terms[0] != terms[1]
     assert all(np.isfinite(terms))
     learned = [name for name in weights_of(student) if name.startswith("objective")]
-    assert learned == []  # projections stay behind
-    assert seen[0].apprentice.student.features == 12
+    assert learned == []  # projections are discarded
+    assert seen[0].with_objective.student.features == 12
 
 
 def test_a_row_that_was_never_labelled_is_an_error(
-    teach: Train, toy_corpus: Corpus, make_transfer: Callable[..., TransferText], make_labels: MakeLabels
+    run_training: Train, toy_corpus: Corpus, make_transfer: Callable[..., TransferText], make_labels: MakeLabels
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
 
     with pytest.raises(LabelsDoNotCover) as raised:
-        teach(role="student", labels=labels, transfer=make_transfer("a quiet evening"))
+        run_training(role="student", labels=labels, transfer=make_transfer("a quiet evening"))
 
     assert raised.value.missing == ("transfer-0",)
 
 
 def test_the_number_of_classes_comes_from_the_data(
-    teach: Train, make_corpus: Callable[..., Corpus], toy_rows: tuple[tuple[str, str], ...], tmp_path: Path
+    run_training: Train, make_corpus: Callable[..., Corpus], toy_rows: tuple[tuple[str, str], ...], tmp_path: Path
 ) -> None:
     rows = [(text, "short" if len(text.split()) < 8 else label) for text, label in toy_rows]
     corpus = make_corpus(tmp_path / "corpus", train=rows[:150], dev=rows[150:])
 
-    student = teach(corpus=corpus)
+    student = run_training(corpus=corpus)
 
     assert weights_of(student)["classifier.weight"].shape == (3, 6)
     assert student.facts.labels == ["negative", "positive", "short"]
@@ -277,7 +278,7 @@ def test_the_number_of_classes_comes_from_the_data(
 
 
 def test_pairs_are_read_with_both_texts(
-    teach: Train,
+    run_training: Train,
     make_corpus: Callable[..., Corpus],
     toy_rows: tuple[tuple[str, str], ...],
     tmp_path: Path,
@@ -285,24 +286,31 @@ def test_pairs_are_read_with_both_texts(
 ) -> None:
     corpus = make_corpus(tmp_path / "corpus", train=toy_rows[:60], dev=toy_rows[60:80], pairs=True)
 
-    student = teach(corpus=corpus)
+    student = run_training(corpus=corpus)
 
-    assert seen[0].lessons.inputs(np.array([0, 1])).keys() == {"input_ids", "attention_mask", "pair_ids", "pair_mask"}
+    assert seen[0].training_rows.inputs(np.array([0, 1])).keys() == {
+        "input_ids",
+        "attention_mask",
+        "pair_ids",
+        "pair_mask",
+    }
     assert student.facts.pair
     assert weights_of(student)["dense.weight"].shape == (6, 4 * 12)
 
 
-def test_a_student_can_be_trained_in_bf16(teach: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
+def test_a_student_can_be_trained_in_bf16(run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
     labels = make_labels(toy_corpus.splits["train"], width=5)
 
-    student = teach(role="student", labels=labels, precision="bf16", losses=[{"kind": "logit_mse"}, {"kind": "hint"}])
+    student = run_training(
+        role="student", labels=labels, precision="bf16", losses=[{"kind": "logit_mse"}, {"kind": "hint"}]
+    )
 
     assert {weight.dtype for weight in weights_of(student).values()} == {torch.float32}
     assert all(weight.isfinite().all() for weight in weights_of(student).values())
 
 
 def test_class_weights_and_several_labels_reach_student_and_baseline(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, tmp_path: Path, seen: list[Any]
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, tmp_path: Path, seen: list[Any]
 ) -> None:
     sets = {
         split: Rows.of(ids=rows.ids, texts=rows.texts, labels=np.stack([rows.labels, 1 - rows.labels], axis=1))
@@ -314,21 +322,21 @@ def test_class_weights_and_several_labels_reach_student_and_baseline(
     several = Corpus(tmp_path / "several")
     losses = [{"kind": "hard_labels"}, {"kind": "soft_targets"}]
 
-    taught = teach(corpus=several, role="student", labels=make_labels(sets["train"]), losses=losses)
-    teach(corpus=several, role="baseline")
+    trained = run_training(corpus=several, role="student", labels=make_labels(sets["train"]), losses=losses)
+    run_training(corpus=several, role="baseline")
 
     for training in seen:
-        term = training.apprentice.objective.terms[0]
-        assert term._multi_label
+        term = training.with_objective.objective.terms[0]
+        assert term._formula is hard_label_sets
         assert term.class_weights.tolist() == [2.0, 1.0]
-        assert training.lessons.labels.shape == (len(sets["train"]), 2)
-    assert taught.facts.multi_label
-    network = AutoModelForSequenceClassification.from_pretrained(taught.folder)
+        assert training.training_rows.labels.shape == (len(sets["train"]), 2)
+    assert trained.facts.multi_label
+    network = AutoModelForSequenceClassification.from_pretrained(trained.folder)
     assert network.config.problem_type == "multi_label_classification"
 
 
-def test_rows_that_the_teacher_said_nothing_of_are_left_out(
-    teach: Train, toy_corpus: Corpus, tmp_path: Path, seen: list[Any]
+def test_rows_without_the_teachers_labels_are_dropped(
+    run_training: Train, toy_corpus: Corpus, tmp_path: Path, seen: list[Any]
 ) -> None:
     train = toy_corpus.splits["train"]
     covered = train.select(np.arange(0, len(train), 3))
@@ -337,18 +345,18 @@ def test_rows_that_the_teacher_said_nothing_of_are_left_out(
         facts = {"uncovered": {"train": len(train) - len(covered)}}
         save_teacher_labels(scratch, ids=covered.ids, logits=logits, facts=facts)
 
-    teach(role="student", labels=TeacherLabels(tmp_path / "labels"))
+    run_training(role="student", labels=TeacherLabels(tmp_path / "labels"))
 
-    ((lessons),) = [training.lessons for training in seen]
-    assert lessons.labels.tolist() == covered.labels.tolist()
-    np.testing.assert_array_equal(lessons.teacher_logits.numpy(), logits)
+    ((training_rows),) = [training.training_rows for training in seen]
+    assert training_rows.labels.tolist() == covered.labels.tolist()
+    np.testing.assert_array_equal(training_rows.teacher_logits.numpy(), logits)
 
 
-def test_the_curve_of_every_term_is_kept(teach: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
+def test_the_curve_of_every_term_is_kept(run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
     labels = make_labels(toy_corpus.splits["train"])
     losses = [{"kind": "logit_mse"}, {"kind": "soft_targets", "weight": 0.5}]
 
-    student = teach(role="student", labels=labels, losses=losses, epochs=2, batch_size=5)  # 30 steps an epoch
+    student = run_training(role="student", labels=labels, losses=losses, epochs=2, batch_size=5)  # 30 steps an epoch
 
     (points,) = json.loads((student.folder / "losses.json").read_text(encoding="utf-8"))
     assert [point["step"] for point in points] == [15, 29, 45, 59]
@@ -357,35 +365,35 @@ def test_the_curve_of_every_term_is_kept(teach: Train, toy_corpus: Corpus, make_
     assert of_epoch == pytest.approx(student.history[0]["losses"]["logit_mse"])
 
 
-def test_a_term_that_drowns_is_told_and_a_baseline_has_none(
-    teach: Train, toy_corpus: Corpus, make_labels: MakeLabels, notes: Any
+def test_a_weak_term_is_reported_and_a_baseline_has_none(
+    run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels, notes: Any
 ) -> None:
     losses = [{"kind": "logit_mse"}, {"kind": "soft_targets", "weight": 1e-6}]
 
-    teach(role="student", labels=make_labels(toy_corpus.splits["train"]), losses=losses)
-    teach(role="baseline")
+    run_training(role="student", labels=make_labels(toy_corpus.splits["train"]), losses=losses)
+    run_training(role="baseline")
 
-    (told,) = [text for text in notes.told if "raise the weight" in text]
-    assert "soft_targets is 0.00% of the loss and logit_mse is 100%" in told
+    (note,) = [text for text in notes.texts if "raise the weight" in text]
+    assert "soft_targets is 0.00% of the loss and logit_mse is 100%" in note
 
 
 @pytest.mark.skipif(training_device().type == "cuda", reason="a GPU adds in another order every time")
 def test_captured_steps_make_the_student_that_steps_make(
-    teach: Train,
+    run_training: Train,
     toy_corpus: Corpus,
     make_labels: MakeLabels,
     make_capture_context: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels = make_labels(toy_corpus.splits["train"])
-    plain = teach(role="student", labels=labels, epochs=3, batch_size=16)
+    plain = run_training(role="student", labels=labels, epochs=3, batch_size=16)
     context = make_capture_context()
     monkeypatch.setattr(loop, "capture_context_for", lambda _device: context)
     monkeypatch.setattr(cuda_graphs, "rounded_up", lambda width: width)  # dropout draws for padding too
 
     monkeypatch.setattr(cuda_graphs, "FEWEST_REPLAYS", 2)
 
-    captured = teach(role="student", labels=labels, epochs=3, batch_size=16)
+    captured = run_training(role="student", labels=labels, epochs=3, batch_size=16)
 
     assert sum(one.replayed for one in context.captured) > 10
     assert same(plain, captured)
@@ -415,7 +423,7 @@ def test_steps_are_captured_where_all_do_the_same(losses: list[dict[str, Any]], 
 @pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
 @pytest.mark.parametrize("average", [None, 0.9])
 def test_a_gpu_makes_the_same_student_of_captured_steps(
-    teach: Train,
+    run_training: Train,
     toy_corpus: Corpus,
     make_labels: MakeLabels,
     monkeypatch: pytest.MonkeyPatch,
@@ -434,9 +442,9 @@ def test_a_gpu_makes_the_same_student_of_captured_steps(
     monkeypatch.setattr(cuda_graphs.CudaGraphStep, "replay", replay)
     keys = {"student": {"kind": kind, "dropout": 0.0}, "epochs": 4, "batch_size": 16, "average": average}
 
-    captured = teach(role="student", labels=labels, **keys)
+    captured = run_training(role="student", labels=labels, **keys)
     monkeypatch.setattr(loop, "capture_context_for", lambda _device: None)
-    plain = teach(role="student", labels=labels, **keys)
+    plain = run_training(role="student", labels=labels, **keys)
 
     assert len(replays) > 10
     ours, theirs = weights_of(captured), weights_of(plain)

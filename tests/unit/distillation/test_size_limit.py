@@ -8,12 +8,12 @@ import pytest
 from limbeck.distillation.size_limit import (
     CARDS,
     ROUNDING,
-    Room,
+    SizeBudget,
     SizeLimit,
     SizeLimitTooSmall,
     cut_facts,
     levers_of,
-    tell_cut,
+    report_cut,
 )
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.progress import SilentReporter
@@ -34,32 +34,34 @@ class Words:
         return "x" * (10 * self.count - self.odd) + "词" * self.odd
 
 
-def room(most_bytes: int) -> Room:
-    """Of a student with 1,000 bytes beside its tokens, and 90 for each in the graph: 100 with their names."""
-    return Room(most_bytes=most_bytes, without_tokens=1_000, of_token=90, levers=("hidden_size",), precision="int8")
+def budget(most_bytes: int) -> SizeBudget:
+    """Of a student with 1,000 bytes without tokens, and 90 for each in the graph: 100 with their names."""
+    return SizeBudget(
+        most_bytes=most_bytes, without_tokens=1_000, of_token=90, levers=("hidden_size",), precision="int8"
+    )
 
 
 class Notes(SilentReporter):
-    """Keeps what was said."""
+    """A reporter that keeps every note."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.notes: list[str] = []
 
     def note(self, text: str, *, style: str = "") -> None:
         del style
-        self.said.append(text)
+        self.notes.append(text)
 
 
 @pytest.mark.parametrize(
     ("most_bytes", "tokens"),
     [(101_000, 1_000), (500_000, 1_000), (100_999, 999), (51_000, 500), (50_999, 499), (11_000, 100)],
 )
-def test_as_many_tokens_stay_as_fit(most_bytes: int, tokens: int) -> None:
-    assert room(most_bytes).most_tokens(Words, most=1_000) == tokens
+def test_the_most_tokens_that_fit_are_kept(most_bytes: int, tokens: int) -> None:
+    assert budget(most_bytes).most_tokens(Words, most=1_000) == tokens
 
 
 def test_bytes_are_counted_and_not_letters() -> None:
-    assert room(0).bytes_of(Words(5, odd=2)) == 1_000 + 5 * 90 + 50 + 2 * 2
+    assert budget(0).bytes_of(Words(5, odd=2)) == 1_000 + 5 * 90 + 50 + 2 * 2
 
 
 def test_a_limit_that_is_too_small_for_a_new_kind_of_student_names_what_makes_it_smaller(
@@ -72,15 +74,15 @@ def test_a_limit_that_is_too_small_for_a_new_kind_of_student_names_what_makes_it
     monkeypatch.setitem(STUDENT_KINDS, "newcomer", row)
     limit = SizeLimit(1e-3, precision="fp32", graph_bytes=lambda tokens: 2_000 + 90 * tokens)
 
-    room = limit.room(lambda tokens: tokens, levers=levers_of(Newcomer()), labels=["a", "b"])
+    budget = limit.budget(lambda tokens: tokens, levers=levers_of(Newcomer()), labels=["a", "b"])
 
     with pytest.raises(SizeLimitTooSmall, match=r"student\.depth"):
-        room.refuse_unless_any(most=1_000)
+        budget.refuse_unless_any(most=1_000)
 
 
 def test_a_limit_that_leaves_too_few_tokens_is_refused_with_the_numbers() -> None:
     with pytest.raises(SizeLimitTooSmall) as caught:
-        room(10_999).most_tokens(Words, most=1_000)
+        budget(10_999).most_tokens(Words, most=1_000)
 
     assert caught.value.needed_mb == pytest.approx(0.011)
     assert "student.hidden_size" in str(caught.value)
@@ -88,9 +90,9 @@ def test_a_limit_that_leaves_too_few_tokens_is_refused_with_the_numbers() -> Non
 
 
 def test_texts_of_few_words_may_have_few_tokens() -> None:
-    assert room(5_000).most_tokens(Words, most=40) == 40
+    assert budget(5_000).most_tokens(Words, most=40) == 40
     with pytest.raises(SizeLimitTooSmall, match="40 tokens"):
-        room(4_999).most_tokens(Words, most=40)
+        budget(4_999).most_tokens(Words, most=40)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +103,13 @@ def test_before_tokens_are_counted_only_what_can_never_fit_is_refused(
 ) -> None:
     if is_refused:
         with pytest.raises(SizeLimitTooSmall):
-            room(most_bytes).refuse_unless_any(most=most)
+            budget(most_bytes).refuse_unless_any(most=most)
     else:
-        room(most_bytes).refuse_unless_any(most=most)
+        budget(most_bytes).refuse_unless_any(most=most)
 
 
 def test_int8_is_advised_where_it_is_not_made_yet() -> None:
-    fp32 = Room(most_bytes=1, without_tokens=1_000, of_token=90, levers=("layers", "width"), precision="fp32")
+    fp32 = SizeBudget(most_bytes=1, without_tokens=1_000, of_token=90, levers=("layers", "width"), precision="fp32")
 
     with pytest.raises(SizeLimitTooSmall, match=r"student\.layers.*add int8 to export\.precisions"):
         fp32.refuse_unless_any(most=1_000)
@@ -117,7 +119,7 @@ def test_a_graph_is_weighed_at_two_sizes_and_the_names_of_classes_count() -> Non
     limit = SizeLimit(0.5, precision="int8", graph_bytes=lambda student: 700 + 33 * int(student))
 
     def of(labels: list[str]) -> Any:
-        return limit.room(lambda tokens: tokens, levers=(), labels=labels)
+        return limit.budget(lambda tokens: tokens, levers=(), labels=labels)
 
     found = of(["no", "yes"])
     assert (found.most_bytes, found.of_token) == (500_000, 33)
@@ -125,13 +127,13 @@ def test_a_graph_is_weighed_at_two_sizes_and_the_names_of_classes_count() -> Non
     assert of(["no", "yes" * 1_000]).without_tokens - found.without_tokens == 2_997
 
 
-def test_the_run_says_what_the_limit_took_and_else_nothing() -> None:
+def test_the_run_reports_what_the_limit_cut_and_otherwise_nothing() -> None:
     reporter, limit = Notes(), SizeLimit(4, precision="int8", graph_bytes=lambda _: 0)
 
-    tell_cut(None, reporter, what="words", before=9, after=9)
-    tell_cut(limit, reporter, what="words", before=9, after=9)
-    tell_cut(limit, reporter, what="words", before=18_204, after=9_871)
+    report_cut(None, reporter, what="words", before=9, after=9)
+    report_cut(limit, reporter, what="words", before=9, after=9)
+    report_cut(limit, reporter, what="words", before=18_204, after=9_871)
 
-    assert reporter.said == ["  vocabulary cut from 18,204 to 9,871 words to keep within 4 MB"]
+    assert reporter.notes == ["  vocabulary cut from 18,204 to 9,871 words to fit into 4 MB"]
     assert cut_facts(limit, before=18_204, after=9_871) == {"max_size_mb": 4, "tokens_without_limit": 18_204}
     assert cut_facts(limit, before=9, after=9) == cut_facts(None, before=9, after=9) == {}

@@ -48,7 +48,7 @@ def test_the_baseline_has_one_training_on_the_labels(keys: dict[str, Any]) -> No
     assert training.judged_by_dev
 
 
-def test_a_stage_has_what_it_says_and_all_else_from_the_section() -> None:
+def test_a_stage_has_its_own_keys_and_all_others_from_the_section() -> None:
     stages = [
         {"epochs": 9, "learning_rate": 0.1, "batch_size": 4, "warmup_fraction": 0.3, "losses": [{"kind": "spkd"}]},
         {"losses": [{"kind": "logit_mse"}]},
@@ -94,8 +94,8 @@ def labels(toy_corpus: Corpus, make_labels: Callable[..., TeacherLabels]) -> Tea
     return make_labels(toy_corpus.splits["train"], width=5)
 
 
-def test_epochs_are_numbered_through_and_say_their_stage(teach: Train, labels: TeacherLabels) -> None:
-    student = teach(role="student", labels=labels, stages=FEATURES_FIRST)
+def test_epochs_are_numbered_over_all_stages_and_have_their_stage(run_training: Train, labels: TeacherLabels) -> None:
+    student = run_training(role="student", labels=labels, stages=FEATURES_FIRST)
 
     assert [epoch["epoch"] for epoch in student.history] == [1, 2, 3, 4, 5]
     assert [epoch["stage"] for epoch in student.history] == [1, 1, 2, 2, 2]
@@ -105,14 +105,14 @@ def test_epochs_are_numbered_through_and_say_their_stage(teach: Train, labels: T
     assert best["dev_accuracy"] == student.facts.dev_accuracy
 
 
-def test_one_training_says_no_stage(teach: Train, labels: TeacherLabels) -> None:
-    student = teach(role="student", labels=labels, epochs=2)
+def test_epochs_of_a_single_training_have_no_stage(run_training: Train, labels: TeacherLabels) -> None:
+    student = run_training(role="student", labels=labels, epochs=2)
 
     assert [epoch.keys() & {"stage"} for epoch in student.history] == [set(), set()]
 
 
-def test_each_stage_has_curves_of_its_own(teach: Train, labels: TeacherLabels) -> None:
-    student = teach(role="student", labels=labels, stages=FEATURES_FIRST)
+def test_each_stage_has_curves_of_its_own(run_training: Train, labels: TeacherLabels) -> None:
+    student = run_training(role="student", labels=labels, stages=FEATURES_FIRST)
 
     first, second = json.loads((student.folder / "losses.json").read_text(encoding="utf-8"))
     assert [point["step"] for point in first] == [2, 5]  # three steps an epoch
@@ -121,19 +121,23 @@ def test_each_stage_has_curves_of_its_own(teach: Train, labels: TeacherLabels) -
     assert second[0].keys() == {"step", "logit_mse"}
 
 
-def test_a_stage_begins_where_the_one_before_it_ended(teach: Train, labels: TeacherLabels, seen: list[Any]) -> None:
-    student = teach(role="student", labels=labels, stages=FEATURES_FIRST)
+def test_a_stage_begins_where_the_one_before_it_ended(
+    run_training: Train, labels: TeacherLabels, seen: list[Any]
+) -> None:
+    student = run_training(role="student", labels=labels, stages=FEATURES_FIRST)
 
     first, second = seen
     assert not torch.equal(second.start["embeddings.weight"], first.start["embeddings.weight"])
-    assert torch.equal(second.start["classifier.weight"], first.start["classifier.weight"])  # nothing taught it yet
+    assert torch.equal(
+        second.start["classifier.weight"], first.start["classifier.weight"]
+    )  # nothing has trained it yet
     trained = load_file(student.folder / "model.safetensors")
     assert not torch.equal(trained["classifier.weight"], second.start["classifier.weight"])
 
 
 @pytest.mark.parametrize("average", [None, 0.5])
 def test_a_stage_on_features_alone_is_left_with_its_last_epoch_and_any_other_with_its_best(
-    teach: Train, labels: TeacherLabels, seen: list[Any], monkeypatch: pytest.MonkeyPatch, average: float | None
+    run_training: Train, labels: TeacherLabels, seen: list[Any], monkeypatch: pytest.MonkeyPatch, average: float | None
 ) -> None:
     scores = iter([0.9, 0.1, 0.2, 0.8, 0.3])  # the first stage is best at its beginning, the second in its middle
     weights: list[dict[str, torch.Tensor]] = []
@@ -144,7 +148,7 @@ def test_a_stage_on_features_alone_is_left_with_its_last_epoch_and_any_other_wit
         return {"dev_accuracy": score, "dev_score": score, "dev_loss": 1.0}
 
     monkeypatch.setattr(room, "judge", judge)
-    student = teach(role="student", labels=labels, stages=FEATURES_FIRST, patience=1, average=average)
+    student = run_training(role="student", labels=labels, stages=FEATURES_FIRST, patience=1, average=average)
 
     assert torch.equal(seen[1].start["embeddings.weight"], weights[1]["embeddings.weight"])
     trained = load_file(student.folder / "model.safetensors")
@@ -159,7 +163,7 @@ class Killed(Exception):
 
 @pytest.mark.parametrize(("steps_before_death", "average"), [(4, None), (6, 0.5), (7, None), (13, 0.5)])
 def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
-    teach: Train,
+    run_training: Train,
     labels: TeacherLabels,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -173,7 +177,7 @@ def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
         {"epochs": 3, "losses": [{"kind": "logit_mse", "weight": {"kind": "linear", "end": 1.0}}, {"kind": "vid"}]},
     ]
     options: dict[str, Any] = {"role": "student", "labels": labels, "stages": stages, "average": average}
-    straight = teach(**options, out=tmp_path / "straight")
+    straight = run_training(**options, out=tmp_path / "straight")
     steps, forward = 0, StudentWithObjective.forward
 
     def dying(self: StudentWithObjective, *arguments: Any) -> Any:
@@ -185,21 +189,21 @@ def test_a_killed_student_goes_on_in_its_stage_and_ends_the_same(
 
     monkeypatch.setattr(StudentWithObjective, "forward", dying)
     with pytest.raises(Killed):
-        teach(**options, out=tmp_path / "killed")
-    torch.manual_seed(99)  # whatever the new process has done so far must not matter
-    resumed = teach(**options, out=tmp_path / "killed")
+        run_training(**options, out=tmp_path / "killed")
+    torch.manual_seed(99)  # what the new process has done so far must not matter
+    resumed = run_training(**options, out=tmp_path / "killed")
 
     assert steps == 15 + 1  # no step was taken twice
     assert resumed.fingerprint == straight.fingerprint
 
 
-def test_a_term_may_drown_in_one_stage_alone(teach: Train, labels: TeacherLabels, notes: Any) -> None:
+def test_a_term_may_be_weak_in_a_single_stage(run_training: Train, labels: TeacherLabels, notes: Any) -> None:
     stages = [
         {"epochs": 1, "losses": [{"kind": "logit_mse"}, {"kind": "hint", "weight": 1e-9}]},
         {"epochs": 1, "losses": [{"kind": "logit_mse"}]},
     ]
 
-    teach(role="student", labels=labels, stages=stages)
+    run_training(role="student", labels=labels, stages=stages)
 
-    (told,) = [text for text in notes.told if "raise the weight" in text]
-    assert "hint is 0.00% of the loss" in told
+    (note,) = [text for text in notes.texts if "raise the weight" in text]
+    assert "hint is 0.00% of the loss" in note

@@ -49,7 +49,7 @@ def losses_of(*tables: dict[str, Any]) -> list[Loss]:
 
 
 @pytest.fixture
-def lessons(
+def training_rows(
     toy_corpus: Corpus, teacher_tokens: VocabularyFolder, make_labels: Callable[..., TeacherLabels]
 ) -> TrainingRows:
     rows = toy_corpus.splits["train"]
@@ -77,19 +77,19 @@ def make_student(toy_corpus: Corpus, teacher_tokens: VocabularyFolder, tiny_enco
     return make
 
 
-def at_work(student: Any, encoder: Any, *tables: dict[str, Any]) -> StudentWithObjective:
+def with_objective(student: Any, encoder: Any, *tables: dict[str, Any]) -> StudentWithObjective:
     live = LiveTeacher(encoder, reads_attention=True)
     shapes = Shapes(student_layers=shape_of(student), teacher_layers=live.shape)
     return StudentWithObjective(student, Objective(losses_of(*tables), shapes), teacher=live)
 
 
 def test_a_student_that_is_its_teacher_has_nothing_to_learn_from_its_layers(
-    make_student: Callable[..., Any], tiny_encoder: Any, lessons: TrainingRows
+    make_student: Callable[..., Any], tiny_encoder: Any, training_rows: TrainingRows
 ) -> None:
     """Of the teacher's own shape and started from it: TinyBERT's losses and all others on layers are zero."""
-    apprentice = at_work(make_student(layers=2, dropout=0.0), tiny_encoder, *LAYER_LOSSES)
+    module = with_objective(make_student(layers=2, dropout=0.0), tiny_encoder, *LAYER_LOSSES)
 
-    terms = apprentice.train()(lessons, np.arange(8), 0.0)
+    terms = module.train()(training_rows, np.arange(8), 0.0)
 
     assert len(terms) == len(LAYER_LOSSES)
     for name, term in terms.items():
@@ -97,12 +97,12 @@ def test_a_student_that_is_its_teacher_has_nothing_to_learn_from_its_layers(
 
 
 def test_a_student_with_other_weights_has(
-    make_student: Callable[..., Any], tiny_encoder: Any, lessons: TrainingRows
+    make_student: Callable[..., Any], tiny_encoder: Any, training_rows: TrainingRows
 ) -> None:
     torch.manual_seed(1)  # the tiny teacher was drawn with 0
-    apprentice = at_work(make_student(layers=2, dropout=0.0, start="random"), tiny_encoder, *LAYER_LOSSES)
+    module = with_objective(make_student(layers=2, dropout=0.0, start="random"), tiny_encoder, *LAYER_LOSSES)
 
-    terms = apprentice.train()(lessons, np.arange(8), 0.0)
+    terms = module.train()(training_rows, np.arange(8), 0.0)
 
     for name, term in terms.items():
         assert term.item() > 1e-4, name
@@ -110,32 +110,32 @@ def test_a_student_with_other_weights_has(
 
 @pytest.mark.parametrize("table", LAYER_LOSSES, ids=lambda table: table["kind"])
 @pytest.mark.parametrize("width", [16, 32])
-def test_a_student_learns_from_the_layers_of_a_teacher_that_stands_still(
-    make_student: Callable[..., Any], tiny_encoder: Any, lessons: TrainingRows, table: dict[str, Any], width: int
+def test_a_student_learns_from_the_layers_of_a_frozen_teacher(
+    make_student: Callable[..., Any], tiny_encoder: Any, training_rows: TrainingRows, table: dict[str, Any], width: int
 ) -> None:
     student = make_student(layers=1, width=width, heads=2, start="random")
-    apprentice = at_work(student, tiny_encoder, table)
+    module = with_objective(student, tiny_encoder, table)
 
-    (term,) = apprentice.train()(lessons, np.arange(8), 0.0).values()
+    (term,) = module.train()(training_rows, np.arange(8), 0.0).values()
     term.backward()
 
     assert term.isfinite()
     reached = [name for name, weight in student.named_parameters() if weight.grad is not None and weight.grad.any()]
     assert reached
     assert all(weight.grad is None for weight in tiny_encoder.model.parameters())
-    known = {id(weight) for weight in apprentice.parameters()}
+    known = {id(weight) for weight in module.parameters()}
     assert not any(id(weight) in known for weight in tiny_encoder.model.parameters())
-    assert not [name for name in apprentice.state_dict() if "teacher" in name]
+    assert not [name for name in module.state_dict() if "teacher" in name]
 
 
 def test_the_teacher_reads_along_without_dropout_and_in_the_mode_it_was_in(
-    tiny_encoder: Any, lessons: TrainingRows
+    tiny_encoder: Any, training_rows: TrainingRows
 ) -> None:
     """TinyBERT's own code forgets to: the targets are then noise around what the teacher means."""
     live = LiveTeacher(tiny_encoder, reads_attention=True)
     tiny_encoder.model.train()
 
-    first, again = (live.layers(lessons.inputs(np.arange(8))) for _ in range(2))
+    first, again = (live.layers(training_rows.inputs(np.arange(8))) for _ in range(2))
 
     assert all(torch.equal(one, two) for one, two in zip(first.hidden, again.hidden, strict=True))
     assert all(torch.equal(one, two) for one, two in zip(first.queries, again.queries, strict=True))
@@ -143,28 +143,30 @@ def test_the_teacher_reads_along_without_dropout_and_in_the_mode_it_was_in(
     assert not any(states.requires_grad for states in first.hidden)
 
 
-def test_the_teacher_reads_no_attention_unless_a_loss_asks_for_it(tiny_encoder: Any, lessons: TrainingRows) -> None:
-    states = LiveTeacher(tiny_encoder, reads_attention=False).layers(lessons.inputs(np.arange(3)))
+def test_the_teacher_reads_no_attention_unless_a_loss_asks_for_it(
+    tiny_encoder: Any, training_rows: TrainingRows
+) -> None:
+    states = LiveTeacher(tiny_encoder, reads_attention=False).layers(training_rows.inputs(np.arange(3)))
 
     assert len(states.hidden) == 3
     assert states.queries == ()
 
 
-def test_the_teacher_says_of_these_rows_what_it_says_when_it_is_asked(
-    tiny_encoder: Any, lessons: TrainingRows, toy_corpus: Corpus
+def test_the_teacher_has_the_same_states_for_these_rows_as_when_it_labels_them(
+    tiny_encoder: Any, training_rows: TrainingRows, toy_corpus: Corpus
 ) -> None:
-    """The student's tokens are its own, so the states must be those behind its features."""
+    """The student has its own tokens, so the states must be those from which its features come."""
     tiny_encoder.max_length = 16
     rows = toy_corpus.splits["train"]
 
     _, features = tiny_encoder.logits_and_features(rows.texts[:8], None, pooling="cls")
-    states = LiveTeacher(tiny_encoder, reads_attention=False).layers(lessons.inputs(np.arange(8)))
+    states = LiveTeacher(tiny_encoder, reads_attention=False).layers(training_rows.inputs(np.arange(8)))
 
     torch.testing.assert_close(states.hidden[-1][:, 0], torch.from_numpy(features).float(), atol=5e-3, rtol=5e-3)
 
 
 def test_logits_features_and_labels_belong_to_the_rows_of_the_batch(
-    make_student: Callable[..., Any], lessons: TrainingRows
+    make_student: Callable[..., Any], training_rows: TrainingRows
 ) -> None:
     batches: list[Batch] = []
 
@@ -174,39 +176,39 @@ def test_logits_features_and_labels_belong_to_the_rows_of_the_batch(
             return super().forward(batch)
 
     student = make_student(layers=1).eval()
-    apprentice = StudentWithObjective(student, Watching(losses_of({"kind": "logit_mse"}), Shapes()), teacher=None)
+    module = StudentWithObjective(student, Watching(losses_of({"kind": "logit_mse"}), Shapes()), teacher=None)
     places = np.array([5, 2, 9])
 
-    apprentice(lessons, places, 0.25)
+    module(training_rows, places, 0.25)
 
     (batch,) = batches
-    assert lessons.teacher_features is not None
-    assert torch.equal(batch.teacher.logits, lessons.teacher_logits[[5, 2, 9]])
+    assert training_rows.teacher_features is not None
+    assert torch.equal(batch.teacher.logits, training_rows.teacher_logits[[5, 2, 9]])
     assert batch.teacher.features is not None
-    assert torch.equal(batch.teacher.features, lessons.teacher_features[[5, 2, 9]].float())
-    assert batch.labels.tolist() == lessons.labels[[5, 2, 9]].tolist()
+    assert torch.equal(batch.teacher.features, training_rows.teacher_features[[5, 2, 9]].float())
+    assert batch.labels.tolist() == training_rows.labels[[5, 2, 9]].tolist()
     assert batch.done == 0.25
-    assert torch.equal(batch.mask, lessons.inputs(places)["attention_mask"])
+    assert torch.equal(batch.mask, training_rows.inputs(places)["attention_mask"])
     with torch.no_grad():
-        answer = student(**lessons.inputs(places), output_hidden_states=True)
+        answer = student(**training_rows.inputs(places), output_hidden_states=True)
     torch.testing.assert_close(batch.student.features, answer.hidden_states[-1][:, 0])
     torch.testing.assert_close(batch.student.logits, answer.logits)
 
 
 def test_the_features_of_a_student_of_words_are_those_before_its_head(
-    teach: Train, toy_corpus: Corpus, make_labels: Callable[..., TeacherLabels], seen: list[Any]
+    run_training: Train, toy_corpus: Corpus, make_labels: Callable[..., TeacherLabels], seen: list[Any]
 ) -> None:
-    teach(role="student", labels=make_labels(toy_corpus.splits["train"]))
+    run_training(role="student", labels=make_labels(toy_corpus.splits["train"]))
 
-    student = seen[0].apprentice.student
+    student = seen[0].with_objective.student
     assert not has_layers(student)
     assert feature_width(student) == 12  # both directions of six
 
 
 def test_token_types_go_only_to_a_student_that_has_a_table_for_them(
-    make_student: Callable[..., Any], lessons: TrainingRows
+    make_student: Callable[..., Any], training_rows: TrainingRows
 ) -> None:
-    inputs = {**lessons.inputs(np.arange(2)), "token_type_ids": torch.zeros(2, 16, dtype=torch.long)}
+    inputs = {**training_rows.inputs(np.arange(2)), "token_type_ids": torch.zeros(2, 16, dtype=torch.long)}
 
     bert, distilbert = make_student(layers=1), make_student(layers=1, family="distilbert")
 
@@ -217,41 +219,41 @@ def test_token_types_go_only_to_a_student_that_has_a_table_for_them(
 
 
 def test_judging_leaves_the_student_in_the_mode_it_was_in(
-    make_student: Callable[..., Any], lessons: TrainingRows
+    make_student: Callable[..., Any], training_rows: TrainingRows
 ) -> None:
     student = make_student(layers=1).train()
 
-    found = judge(student, lessons)
+    found = judge(student, training_rows)
 
     assert student.training
     assert found.keys() >= {"dev_accuracy", "dev_loss", "dev_score"}
-    assert judge(student, lessons) == found  # no dropout in it
+    assert judge(student, training_rows) == found  # no dropout in it
 
 
-# ---- whole trainings of transformers ----
+# ---- complete trainings of transformers ----
 
 
 @pytest.fixture
-def teach_transformer(
-    teach: Train,
+def train_transformer(
+    run_training: Train,
     toy_corpus: Corpus,
     teacher_tokens: VocabularyFolder,
     tiny_encoder: Any,
     make_labels: Callable[..., TeacherLabels],
 ) -> Train:
-    """teach_transformer(student={…}, losses=[…], …): distilled from the tiny teacher, which reads along."""
+    """train_transformer(student={…}, losses=[…], …): distilled from the tiny teacher, which reads along."""
 
     def train(*, role: str = "student", student: dict[str, Any] | None = None, **options: Any) -> StudentFolder:
         labels = make_labels(toy_corpus.splits["train"], width=32) if role == "student" else None
         origins = Origins(start_from=lambda: tiny_encoder.model, teacher=lambda: tiny_encoder)
         options = {"origins": origins, "vocabulary": teacher_tokens, "learning_rate": 1e-3, **options}
-        return teach(role=role, student={"kind": "transformer", **(student or {})}, labels=labels, **options)
+        return run_training(role=role, student={"kind": "transformer", **(student or {})}, labels=labels, **options)
 
     return train
 
 
 def test_a_transformer_is_distilled_in_two_stages_and_the_teacher_stays_as_it_was(
-    teach_transformer: Train, tiny_encoder: Any, seen: list[Any]
+    train_transformer: Train, tiny_encoder: Any, seen: list[Any]
 ) -> None:
     before = {name: weight.clone() for name, weight in tiny_encoder.model.state_dict().items()}
     tiny_encoder.model.eval()
@@ -260,7 +262,7 @@ def test_a_transformer_is_distilled_in_two_stages_and_the_teacher_stays_as_it_wa
         {"epochs": 10, "learning_rate": 0.01, "losses": [{"kind": "soft_targets", "temperature": 1.0}]},
     ]
 
-    student = teach_transformer(
+    student = train_transformer(
         student={"width": 16, "heads": 2, "family": "bert", "max_length": 32}, stages=stages, batch_size=16
     )
 
@@ -274,28 +276,28 @@ def test_a_transformer_is_distilled_in_two_stages_and_the_teacher_stays_as_it_wa
     assert not tiny_encoder.model.training
     assert all(weight.grad is None for weight in tiny_encoder.model.parameters())
     first, second = seen
-    assert first.apprentice._teacher
-    assert not second.apprentice._teacher  # nobody asks it any more
+    assert first.with_objective._teacher
+    assert not second.with_objective._teacher  # nobody asks it any more
 
 
-def test_features_of_a_transformer_are_compared_too(teach_transformer: Train) -> None:
+def test_features_of_a_transformer_are_compared_too(train_transformer: Train) -> None:
     losses = [{"kind": "logit_mse"}, {"kind": "hint"}, {"kind": "hidden_cosine"}]
 
-    student = teach_transformer(losses=losses, epochs=2)
+    student = train_transformer(losses=losses, epochs=2)
 
     assert student.history[-1]["losses"].keys() == {"logit_mse", "hint", "hidden_cosine"}
 
 
-def test_a_transformer_learns_from_layers_in_bf16(teach_transformer: Train, tiny_encoder: Any) -> None:
+def test_a_transformer_learns_from_layers_in_bf16(train_transformer: Train, tiny_encoder: Any) -> None:
     tiny_encoder.arithmetic = "bf16"
 
-    student = teach_transformer(losses=[{"kind": "logit_mse"}, {"kind": "minilm"}], precision="bf16")
+    student = train_transformer(losses=[{"kind": "logit_mse"}, {"kind": "minilm"}], precision="bf16")
 
     assert np.isfinite(student.history[-1]["loss"])
 
 
-def test_a_transformer_starts_from_its_teacher(teach_transformer: Train, tiny_encoder: Any, seen: list[Any]) -> None:
-    teach_transformer(student={"layers": 1, "teacher_layers": "last"})
+def test_a_transformer_starts_from_its_teacher(train_transformer: Train, tiny_encoder: Any, seen: list[Any]) -> None:
+    train_transformer(student={"layers": 1, "teacher_layers": "last"})
 
     theirs = tiny_encoder.model.state_dict()
     name = "bert.encoder.layer.{}.attention.self.query.weight"
@@ -303,28 +305,28 @@ def test_a_transformer_starts_from_its_teacher(teach_transformer: Train, tiny_en
 
 
 def test_the_baseline_of_a_transformer_starts_from_what_it_is_given_and_reads_no_teacher(
-    teach_transformer: Train, tiny_teacher_folder: Any, seen: list[Any]
+    train_transformer: Train, tiny_teacher_folder: Any, seen: list[Any]
 ) -> None:
     from transformers import AutoModelForSequenceClassification
 
-    untaught = AutoModelForSequenceClassification.from_pretrained(tiny_teacher_folder)
+    untrained = AutoModelForSequenceClassification.from_pretrained(tiny_teacher_folder)
 
-    baseline = teach_transformer(
-        role="baseline", origins=Origins(start_from=lambda: untaught), losses=[{"kind": "hidden_mse"}]
+    baseline = train_transformer(
+        role="baseline", origins=Origins(start_from=lambda: untrained), losses=[{"kind": "hidden_mse"}]
     )
 
     (training,) = seen
     name = "bert.encoder.layer.0.output.dense.weight"
-    assert torch.equal(training.start[name], untaught.state_dict()[name])
-    assert not training.apprentice._teacher
+    assert torch.equal(training.start[name], untrained.state_dict()[name])
+    assert not training.with_objective._teacher
     assert [loss.kind for loss in training.training.losses] == ["hard_labels"]
     assert baseline.facts.name == "transformer-alone"
 
 
 def test_opening_a_checkpoint_takes_no_part_in_what_the_seed_decides(
-    teach_transformer: Train, tiny_encoder: Any, seen: list[Any]
+    train_transformer: Train, tiny_encoder: Any, seen: list[Any]
 ) -> None:
-    """The checkpoint before it was taught is opened with the teacher's seed, which is the same for all students."""
+    """The checkpoint before fine-tuning is opened with the teacher's seed, which is the same for all students."""
 
     def opened() -> Any:
         torch.manual_seed(5)
@@ -332,7 +334,7 @@ def test_opening_a_checkpoint_takes_no_part_in_what_the_seed_decides(
 
     origins = Origins(start_from=opened)
     for seed, how in ((0, origins), (1, origins), (0, Origins(start_from=lambda: tiny_encoder.model))):
-        teach_transformer(role="baseline", seed=seed, origins=how, student={"start": "random"})
+        train_transformer(role="baseline", seed=seed, origins=how, student={"start": "random"})
 
     first, other, plain = (training.start["bert.encoder.layer.0.output.dense.weight"] for training in seen)
     assert not torch.equal(first, other)

@@ -26,7 +26,7 @@ Train = Callable[..., StudentFolder]
 @pytest.fixture(params=["bilstm", "textcnn", "bag", "transformer", "distilbert"])
 def student(
     request: pytest.FixtureRequest,
-    teach: Train,
+    run_training: Train,
     toy_corpus: Corpus,
     teacher_tokens: VocabularyFolder,
     tiny_encoder: Any,
@@ -42,13 +42,13 @@ def student(
             "vocabulary": teacher_tokens,
             "origins": Origins(start_from=lambda: tiny_encoder.model),
         }
-    return teach(role="student", labels=make_labels(toy_corpus.splits["train"]), **options)
+    return run_training(role="student", labels=make_labels(toy_corpus.splits["train"]), **options)
 
 
 def own_probabilities(student: StudentFolder, corpus: Corpus) -> Any:
     """Of the dev rows' texts, by our own reading."""
     model = AutoModelForSequenceClassification.from_pretrained(student.folder)
-    lessons = training_rows_of(
+    training_rows = training_rows_of(
         corpus.splits["dev"],
         None,
         tokenizer=student.folder / "tokenizer.json",
@@ -59,12 +59,17 @@ def own_probabilities(student: StudentFolder, corpus: Corpus) -> Any:
         device=torch.device("cpu"),
     )
     with torch.no_grad():
-        logits = [model(**inputs_of(model, lessons.inputs(np.array([place])))).logits for place in range(len(lessons))]
+        logits = [
+            model(**inputs_of(model, training_rows.inputs(np.array([place])))).logits
+            for place in range(len(training_rows))
+        ]
     return torch.cat(logits).softmax(dim=1).numpy()
 
 
 @pytest.mark.parametrize("batch_size", [1, 2])
-def test_transformers_pipeline_says_the_same(student: StudentFolder, toy_corpus: Corpus, batch_size: int) -> None:
+def test_the_pipeline_of_transformers_predicts_the_same(
+    student: StudentFolder, toy_corpus: Corpus, batch_size: int
+) -> None:
     expected = own_probabilities(student, toy_corpus)
 
     ask = pipeline("text-classification", model=str(student.folder), device="cpu")

@@ -35,57 +35,57 @@ def pairs(make_corpus: Callable[..., Corpus], toy_rows: tuple[Row, ...], tmp_pat
 def test_words_are_read_as_the_students_tokenizer_reads_them(toy_corpus: Corpus, vocabulary: VocabularyFolder) -> None:
     rows = toy_corpus.splits["train"]
 
-    lessons = read(rows, vocabulary, kind="words")
+    training_rows = read(rows, vocabulary, kind="words")
 
     expected = StudentTokenizer.load(vocabulary.tokenizer).encode(rows.texts, max_length=12)
-    inputs = lessons.inputs(np.array([3, 0]))
+    inputs = training_rows.inputs(np.array([3, 0]))
     assert inputs.keys() == {"input_ids", "attention_mask"}
     for row, place in enumerate([3, 0]):
         length = int(inputs["attention_mask"][row].sum())
         assert inputs["input_ids"][row, :length].tolist() == expected[place]
         assert not inputs["input_ids"][row, length:].any()
-    assert lessons.lengths().tolist() == [len(ids) for ids in expected]
-    assert max(lessons.lengths()) == 12
+    assert training_rows.lengths().tolist() == [len(ids) for ids in expected]
+    assert max(training_rows.lengths()) == 12
 
 
-def test_the_two_texts_of_a_pair_are_read_apart_by_a_student_of_words(
+def test_a_student_of_words_reads_the_two_texts_of_a_pair_separately(
     pairs: Corpus, vocabulary: VocabularyFolder
 ) -> None:
-    lessons = read(pairs.splits["train"], vocabulary, kind="words")
+    training_rows = read(pairs.splits["train"], vocabulary, kind="words")
 
-    inputs = lessons.inputs(np.array([0, 1]))
-    texts = lessons.columns["input_ids"].lengths
+    inputs = training_rows.inputs(np.array([0, 1]))
+    texts = training_rows.columns["input_ids"].lengths
     assert inputs.keys() == {"input_ids", "attention_mask", "pair_ids", "pair_mask"}
     assert inputs["pair_mask"][0].sum() == texts[1]  # a row's second text is the next row's text
     assert inputs["pair_ids"][0, : texts[1]].tolist() == inputs["input_ids"][1, : texts[1]].tolist()
-    assert lessons.lengths().tolist() == np.maximum(texts, np.roll(texts, -1)).tolist()
+    assert training_rows.lengths().tolist() == np.maximum(texts, np.roll(texts, -1)).tolist()
 
 
-def test_framed_texts_stand_between_the_teachers_special_tokens(
+def test_framed_texts_are_between_the_teachers_special_tokens(
     toy_corpus: Corpus, teacher_tokens: VocabularyFolder
 ) -> None:
     rows = toy_corpus.splits["train"]
 
-    lessons = read(rows, teacher_tokens, kind="framed")
+    training_rows = read(rows, teacher_tokens, kind="framed")
 
     expected = FramedTokenizer.load(teacher_tokens.tokenizer).encode(rows.texts, max_length=12)
-    inputs = lessons.inputs(np.arange(len(rows)))
+    inputs = training_rows.inputs(np.arange(len(rows)))
     assert inputs.keys() == {"input_ids", "attention_mask"}
     assert [
         ids[: int(mask.sum())].tolist() for ids, mask in zip(inputs["input_ids"], inputs["attention_mask"], strict=True)
     ] == expected
-    assert lessons.lengths().tolist() == [len(ids) for ids in expected]
+    assert training_rows.lengths().tolist() == [len(ids) for ids in expected]
 
 
 def test_a_framed_pair_is_one_row_with_types(pairs: Corpus, teacher_tokens: VocabularyFolder) -> None:
     rows = pairs.splits["train"]
 
-    lessons = read(rows, teacher_tokens, kind="framed", max_length=40)
+    training_rows = read(rows, teacher_tokens, kind="framed", max_length=40)
 
     ids, types = FramedTokenizer.load(teacher_tokens.tokenizer).encode_pairs(
         rows.texts, rows.pairs or [], max_length=40
     )
-    inputs = lessons.inputs(np.array([4, 7]))
+    inputs = training_rows.inputs(np.array([4, 7]))
     assert inputs.keys() == {"input_ids", "attention_mask", "token_type_ids"}
     for row, place in enumerate([4, 7]):
         length = len(ids[place])
@@ -93,7 +93,7 @@ def test_a_framed_pair_is_one_row_with_types(pairs: Corpus, teacher_tokens: Voca
         assert inputs["token_type_ids"][row, :length].tolist() == types[place]
         assert not inputs["token_type_ids"][row, length:].any()
     assert {0, 1} == set(types[4])
-    assert lessons.lengths().tolist() == [len(row) for row in ids]
+    assert training_rows.lengths().tolist() == [len(row) for row in ids]
 
 
 def test_padding_is_the_token_that_the_tokenizer_says(
@@ -104,10 +104,10 @@ def test_padding_is_the_token_that_the_tokenizer_says(
     changed = text.replace('"pad_id": 0', '"pad_id": 1')
     (tmp_path / "tokenizer.json").write_text(changed, encoding="utf-8")
 
-    lessons = read(toy_corpus.splits["train"], VocabularyFolder(tmp_path), kind="framed")
+    training_rows = read(toy_corpus.splits["train"], VocabularyFolder(tmp_path), kind="framed")
 
-    inputs = lessons.inputs(np.arange(20))
-    assert lessons.pad == 1
+    inputs = training_rows.inputs(np.arange(20))
+    assert training_rows.pad == 1
     assert (inputs["input_ids"][inputs["attention_mask"] == 0] == 1).all()
 
 
@@ -158,25 +158,25 @@ def test_of_framed_pairs_only_some_are_in_memory_as_lists(
     assert most <= 2  # the one before, until the next one has its name
 
 
-def test_what_the_teacher_said_follows_the_row_id_and_not_the_position(
+def test_the_teachers_logits_follow_the_row_id_and_not_the_position(
     toy_corpus: Corpus, vocabulary: VocabularyFolder, make_labels: Callable[..., TeacherLabels]
 ) -> None:
     rows = toy_corpus.splits["train"]
     labels = make_labels(rows, width=4)
     order = np.random.default_rng(0).permutation(len(rows))
 
-    lessons = read(rows.select(order), vocabulary, kind="words", labels=labels, with_features=True)
+    training_rows = read(rows.select(order), vocabulary, kind="words", labels=labels, with_features=True)
 
-    np.testing.assert_array_equal(lessons.teacher_logits.numpy(), labels.for_rows(rows.ids)[order])
-    assert lessons.teacher_features is not None
-    np.testing.assert_array_equal(lessons.teacher_features.numpy(), labels.features_for(rows.ids)[order])
-    assert lessons.labels.tolist() == rows.labels[order].tolist()
+    np.testing.assert_array_equal(training_rows.teacher_logits.numpy(), labels.for_rows(rows.ids)[order])
+    assert training_rows.teacher_features is not None
+    np.testing.assert_array_equal(training_rows.teacher_features.numpy(), labels.features_for(rows.ids)[order])
+    assert training_rows.labels.tolist() == rows.labels[order].tolist()
 
 
 def test_without_a_teacher_its_logits_are_zero(toy_corpus: Corpus, vocabulary: VocabularyFolder) -> None:
-    lessons = read(toy_corpus.splits["dev"], vocabulary, kind="words", classes=3)
+    training_rows = read(toy_corpus.splits["dev"], vocabulary, kind="words", classes=3)
 
-    assert lessons.teacher_logits.shape == (50, 3)
-    assert not lessons.teacher_logits.any()
-    assert lessons.teacher_features is None
-    assert len(lessons) == 50
+    assert training_rows.teacher_logits.shape == (50, 3)
+    assert not training_rows.teacher_logits.any()
+    assert training_rows.teacher_features is None
+    assert len(training_rows) == 50

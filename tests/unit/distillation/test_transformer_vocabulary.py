@@ -162,10 +162,10 @@ def test_a_student_of_the_teachers_shape_reads_a_text_as_the_teacher_does(
     built = build(teacher, vocabulary=vocabulary)
     texts = toy_corpus.splits["train"].texts[:8]
 
-    said = logits(student_of(built, vocabulary=vocabulary), built.tokenizer.encode(texts, max_length=60))
+    ours = logits(student_of(built, vocabulary=vocabulary), built.tokenizer.encode(texts, max_length=60))
 
     theirs = logits(built.teacher, built.tokens(texts)["input_ids"])
-    torch.testing.assert_close(said, theirs, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
     assert theirs.std(dim=0).min() > 1e-3
 
 
@@ -219,7 +219,7 @@ def test_second_texts_have_types_for_whoever_reads_them(
 
 @pytest.mark.parametrize(("teacher", "pad_id"), [("bert", 0), ("roberta", 1), ("mpnet", 1)])
 def test_padding_has_the_id_that_the_students_positions_need(build: Build, teacher: str, pad_id: int) -> None:
-    """A row and the same row with padding behind it are the same to RoBERTa and MPNet only if they know padding."""
+    """RoBERTa and MPNet read a row and the same row with padding after it alike only if they recognise padding."""
     built = build(teacher, vocabulary={"kind": "pieces"})
     student = student_of(built)
     row = built.tokenizer.encode(["the film with a story"], max_length=40)[0]
@@ -227,10 +227,10 @@ def test_padding_has_the_id_that_the_students_positions_need(build: Build, teach
     with torch.no_grad():
         padded = torch.tensor([[*row, built.facts["pad_id"], built.facts["pad_id"]]])
         mask = torch.tensor([[1] * len(row) + [0, 0]])
-        said = student(input_ids=padded, attention_mask=mask).logits
+        with_padding = student(input_ids=padded, attention_mask=mask).logits
 
     assert built.facts["pad_id"] == pad_id
-    torch.testing.assert_close(said, logits(student, [row]), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(with_padding, logits(student, [row]), atol=1e-5, rtol=1e-4)
 
 
 def test_transfer_text_and_second_texts_count_too(build: Build) -> None:

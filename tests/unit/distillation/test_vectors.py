@@ -17,7 +17,7 @@ STATES = (np.random.default_rng(2).normal(size=(400, 12)) * SPREAD @ TURN + 30).
 
 
 class LetterReader:
-    """A teacher whose states are counts of letters; says whether it was given words or pieces."""
+    """A teacher whose states are counts of letters; records whether it got words or pieces."""
 
     def __init__(self) -> None:
         self.were_pieces: list[bool] = []

@@ -96,7 +96,7 @@ def test_second_texts_and_transfer_text_count_too(
     assert words_of(build(corpus=corpus, word_vectors="random", vocabulary={"min_count": 2}))[3:] == [
         "dreadful",
         "gorgeous",
-    ]  # each stands once as a text and once as a second text
+    ]  # each appears once as a text and once as a second text
 
 
 def test_chinese_text_is_cut_as_the_recipe_says(
@@ -168,7 +168,7 @@ def test_vectors_from_a_file_have_its_width(build: Build, tmp_path: Path) -> Non
     assert vocabulary.facts["word_vectors"] == "vectors.txt"  # its name alone: folders tell about the machine
 
 
-def test_vectors_of_several_sources_stand_side_by_side(build: Build, tmp_path: Path) -> None:
+def test_vectors_of_several_sources_are_side_by_side(build: Build, tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("gorgeous 1 2 3 4 5\n", encoding="utf-8")
 
@@ -212,7 +212,7 @@ def test_all_sources_count_against_the_room_that_the_teacher_leaves(
 
 
 @pytest.mark.parametrize(("asked", "width"), [(8, 8), (500, 32)])
-def test_vectors_from_the_teacher_are_no_wider_than_its_states(build: Build, asked: int, width: int) -> None:
+def test_vectors_from_the_teacher_are_at_most_as_wide_as_its_states(build: Build, asked: int, width: int) -> None:
     vocabulary = build(word_vectors="teacher", embedding_size=asked)
 
     vectors = vocabulary.vectors()
@@ -246,7 +246,7 @@ def test_the_same_texts_give_the_same_vocabulary_byte_for_byte(build: Build, kin
     assert first.fingerprint == second.fingerprint
 
 
-def test_beside_a_file_of_vectors_a_teacher_without_any_leaves_a_random_part(build: Build, tmp_path: Path) -> None:
+def test_next_to_a_file_of_vectors_a_teacher_without_any_gives_a_random_part(build: Build, tmp_path: Path) -> None:
     path = tmp_path / "vectors.txt"
     path.write_text("gorgeous 1 2 3\n", encoding="utf-8")
     facts = TeacherFacts(name="said.csv", kind="file", labels=["negative", "positive"], dev_accuracy=0.9)

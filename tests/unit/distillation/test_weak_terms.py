@@ -1,4 +1,4 @@
-"""A term that hardly counts beside another is noticed."""
+"""A term that hardly counts next to another is reported."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ def epochs(*losses: dict[str, float], stage: int | None = None) -> list[dict[str
     return [{"losses": terms, **({} if stage is None else {"stage": stage})} for terms in losses]
 
 
-def test_a_term_below_a_hundredth_of_the_sum_is_told_with_the_one_that_drowns_it() -> None:
+def test_a_term_below_a_hundredth_of_the_sum_is_reported_with_the_largest_one() -> None:
     (note,) = weak_terms(epochs({"logit_mse": 9.95, "spkd": 0.05}))
 
     assert note == (
@@ -32,12 +32,12 @@ def test_a_negative_term_counts_by_its_size() -> None:
     assert len(weak_terms(epochs({"logit_mse": 0.001, "vid": -2.0}))) == 1
 
 
-def test_one_term_alone_drowns_nothing() -> None:
+def test_a_single_term_is_never_weak() -> None:
     assert weak_terms(epochs({"logit_mse": 0.0})) == []
     assert weak_terms(epochs({"logit_mse": 3.0})) == []
 
 
-def test_terms_that_are_all_zero_are_no_share_of_anything() -> None:
+def test_terms_that_are_all_zero_are_not_reported() -> None:
     assert weak_terms(epochs({"logit_mse": 0.0, "spkd": 0.0})) == []
 
 

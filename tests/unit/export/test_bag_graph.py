@@ -14,7 +14,7 @@ def section(*, word_weights: bool = True, dense_size: int = 16) -> Bag:
 
 @pytest.mark.parametrize("word_weights", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
-def test_the_graph_says_what_the_student_says(
+def test_the_graph_has_the_logits_of_the_student(
     word_weights: bool, pair: bool, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     network, feed = strong_student(section(word_weights=word_weights), pair=pair), ragged(pair=pair)
@@ -28,7 +28,7 @@ def test_the_graph_says_what_the_student_says(
 def test_only_how_weights_differ_within_a_text_counts(
     shift: float, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
-    """The exponential of 500 is no float32, that of -500 is 0."""
+    """The exponential of 500 overflows float32, that of -500 is 0."""
     network = strong_student(section())
     before = onnx_logits(bag_graph(network), ragged())
     with torch.no_grad():
@@ -36,7 +36,7 @@ def test_only_how_weights_differ_within_a_text_counts(
 
     after = onnx_logits(bag_graph(network), ragged())
 
-    np.testing.assert_allclose(after, before, atol=1e-3)  # weights near 500 have 4 digits behind the point
+    np.testing.assert_allclose(after, before, atol=1e-3)  # weights near 500 have 4 decimals
 
 
 def test_hand_worked_means(strong_student: Any, onnx_logits: Any) -> None:

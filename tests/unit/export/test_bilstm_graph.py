@@ -19,7 +19,7 @@ def section(**choices: Any) -> BiLstm:
 @both_cells
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
-def test_the_graph_says_what_the_student_says(
+def test_the_graph_has_the_logits_of_the_student(
     pooling: str,
     cell: str,
     layers: int,
@@ -39,7 +39,7 @@ def test_the_graph_says_what_the_student_says(
 
 @every_pooling
 @both_cells
-def test_a_row_says_the_same_alone_and_in_a_batch(
+def test_a_row_has_the_same_logits_alone_and_in_a_batch(
     pooling: str, cell: str, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     graph, feed = bilstm_graph(strong_student(section(pooling=pooling, cell=cell, layers=2))), ragged()

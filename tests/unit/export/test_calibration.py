@@ -81,27 +81,27 @@ def test_a_model_that_is_always_right_is_left_as_it_is() -> None:
     assert fitted_temperature(logits, logits.argmax(axis=1)) == 1.0
 
 
-def test_a_model_that_knows_nothing_is_left_as_it_is() -> None:
+def test_a_useless_model_is_not_calibrated() -> None:
     logits, _ = drawn(100)
 
     assert fitted_temperature(logits, logits.argmin(axis=1)) == 1.0
 
 
-def test_a_model_that_always_says_the_same_is_left_as_it_is() -> None:
+def test_a_model_that_always_predicts_the_same_is_not_calibrated() -> None:
     logits, labels = drawn(100)
     logits[:, 1] = 50
 
     assert fitted_temperature(logits, labels) == 1.0
 
 
-def test_too_few_rows_tell_no_temperature() -> None:
+def test_too_few_rows_give_no_temperature() -> None:
     logits, labels = drawn(30)
 
     assert fitted_temperature(5 * logits[:29], labels[:29]) == 1.0
     assert fitted_temperature(5 * logits, labels) != 1.0
 
 
-def test_huge_logits_are_no_trouble() -> None:
+def test_huge_logits_are_calibrated_too() -> None:
     logits, labels = drawn(200)
 
     assert np.isfinite(negative_log_likelihood(1e4 * logits, labels, temperature=0.05))
@@ -114,7 +114,7 @@ def student(tmp_path: Path, make_student: Callable[..., StudentFolder]) -> Stude
 
 
 def labelled(toy_rows: ToyRows, student: StudentFolder, *, unlabelled: int = 0) -> Rows:
-    """Rows whose labels have little to do with what the student says, so that it is far too sure of itself."""
+    """Rows whose labels have little to do with the student's predictions, so that it is far too confident."""
     texts = [text for text, _ in toy_rows]
     labels = np.array([len(text) % len(student.facts.labels) for text in texts])
     labels[:unlabelled] = NO_LABEL

@@ -5,7 +5,7 @@ import pytest
 
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import TooFewRows
-from limbeck.export.parity import asked_of, sample, spread
+from limbeck.export.parity import runtime_rows, sample, spread
 
 
 def rows_of(*texts: str, pairs: list[str] | None = None) -> Rows:
@@ -19,7 +19,7 @@ def test_the_sample_is_spread_over_all_rows() -> None:
     assert sample(rows, most=101).ids == sample(rows, most=1000).ids == rows.ids
 
 
-def test_the_shortest_and_the_longest_are_among_them_wherever_they_stand() -> None:
+def test_the_shortest_and_the_longest_are_among_them_wherever_they_are() -> None:
     texts = ["word"] * 1000
     texts[333], texts[444] = "", "word " * 50
 
@@ -59,5 +59,5 @@ def test_few_positions_are_taken_all() -> None:
 
 
 def test_pairs_are_asked_about_as_pairs() -> None:
-    assert asked_of(rows_of("a", "b")) == ["a", "b"]
-    assert asked_of(rows_of("a", "b", pairs=["c", "d"])) == [("a", "c"), ("b", "d")]
+    assert runtime_rows(rows_of("a", "b")) == ["a", "b"]
+    assert runtime_rows(rows_of("a", "b", pairs=["c", "d"])) == [("a", "c"), ("b", "d")]

@@ -22,7 +22,7 @@ def shape_of(graph: Any, name: str) -> list[int]:
 
 @every_kind
 @single_and_pair
-def test_a_row_says_the_same_alone_and_in_a_batch(
+def test_a_row_has_the_same_logits_alone_and_in_a_batch(
     section: WordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     graph, feed = graph_of(strong_student(section, pair=pair)), ragged(pair=pair)
@@ -38,7 +38,7 @@ def test_a_row_says_the_same_alone_and_in_a_batch(
 @every_kind
 @single_and_pair
 @pytest.mark.parametrize("garbage", [7, 1_000_000], ids=["a-word", "no-word"])
-def test_ids_behind_a_rows_length_are_never_looked_at(
+def test_ids_after_a_rows_length_are_never_used(
     section: WordStudent, pair: bool, garbage: int, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     graph, feed = graph_of(strong_student(section, pair=pair)), ragged(pair=pair)
@@ -63,7 +63,7 @@ def test_a_length_of_0_is_read_as_1(section: WordStudent, strong_student: Any, r
 
 @every_kind
 @pytest.mark.parametrize("dense_size", [0, 16])
-def test_the_relu_layer_may_be_left_out(
+def test_the_relu_layer_may_be_omitted(
     section: WordStudent, dense_size: int, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     network = strong_student(section.model_copy(update={"dense_size": dense_size}))
@@ -106,7 +106,7 @@ def test_the_file_is_for_every_onnxruntime_we_allow(section: WordStudent, strong
     assert (OPSET, graph.ir_version) == (18, 8)
 
 
-def test_the_row_behind_the_last_word_is_what_is_outside() -> None:
+def test_the_row_after_the_last_word_means_outside() -> None:
     table = np.array([[1, 2], [3, 4]], dtype=np.float32)
 
     assert one_more_row(table, 0.0).tolist() == [[1, 2], [3, 4], [0, 0]]

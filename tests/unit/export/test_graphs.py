@@ -26,7 +26,7 @@ def test_a_student_gets_the_graph_of_its_kind(section: WordStudent, strong_stude
 @pytest.mark.parametrize(
     ("pair", "inputs"), [(False, ["input_ids", "lengths"]), (True, ["input_ids", "type_ids", "lengths"])]
 )
-def test_a_transformer_is_told_whether_it_reads_pairs(make_encoder: Any, pair: bool, inputs: list[str]) -> None:
+def test_the_inputs_of_a_transformer_depend_on_pairs(make_encoder: Any, pair: bool, inputs: list[str]) -> None:
     network = make_encoder("bert")
 
     graph = graph_of(network, pair=pair)
@@ -39,5 +39,5 @@ def test_a_student_of_words_of_an_unknown_class_is_refused() -> None:
     class Newcomer(WordStudentModel):
         config_class = WordStudentConfig
 
-    with pytest.raises(TypeError, match="no graph is known for students of the class Newcomer"):
+    with pytest.raises(TypeError, match="there is no graph for models of the class Newcomer"):
         graph_of(Newcomer(WordStudentConfig()))

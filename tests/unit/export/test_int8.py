@@ -57,7 +57,7 @@ def test_no_value_moves_by_more_than_half_a_step() -> None:
 
 @every_kind
 @single_and_pair
-def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(
+def test_the_int8_graph_has_nearly_the_logits_of_the_fp32_graph(
     section: WordStudent, pair: bool, ragged: Any, onnx_logits: Any
 ) -> None:
     whole = onnx_logits(graph(section, pair=pair), ragged(pair=pair))
@@ -87,7 +87,7 @@ def test_the_file_takes_a_third_at_most(section: WordStudent) -> None:
 
 @every_kind
 @single_and_pair
-def test_ids_behind_a_rows_length_are_not_even_measured_for_the_scale(
+def test_ids_after_a_rows_length_do_not_change_the_scale(
     section: WordStudent, pair: bool, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     network, feed = strong_student(section, pair=pair), ragged(pair=pair)
@@ -103,7 +103,7 @@ def test_ids_behind_a_rows_length_are_not_even_measured_for_the_scale(
 
 
 @without_rounded_states
-def test_where_no_states_are_rounded_a_row_says_the_same_alone_and_in_a_batch(
+def test_where_no_states_are_rounded_a_row_has_the_same_logits_alone_and_in_a_batch(
     section: WordStudent, strong_student: Any, ragged: Any, onnx_logits: Any
 ) -> None:
     model, feed = int8(graph_of(strong_student(section))), ragged()

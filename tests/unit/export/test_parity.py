@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from limbeck.artifacts.rows import Rows
 from limbeck.export import parity as module
-from limbeck.export.parity import Exported, ExportRefused, Parity, measure_parity, refuse_unless_alike
+from limbeck.export.parity import Exported, ExportRefused, Parity, measure_parity, refuse_different
 from limbeck.export.run import student_logits
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
@@ -29,7 +29,7 @@ class Counting(nn.Module):
 
 
 class File:
-    """An exported file that says the same, but for the rows on their own, or those in a batch, as the test wishes."""
+    """An exported file with the same logits, except for single rows, or rows in a batch, as the test chooses."""
 
     def __init__(self, *, error_alone: float = 0.0, error_batched: float = 0.0, multi_label: bool = False) -> None:
         self.facts = SimpleNamespace(max_length=8, multi_label=multi_label)
@@ -94,7 +94,7 @@ def test_where_a_row_may_have_several_labels_one_that_differs_is_enough() -> Non
     assert parity.agreement == pytest.approx(2 / 3)
 
 
-def test_every_row_is_asked_about_once_in_batches_whatever_for() -> None:
+def test_every_row_is_computed_once_in_batches() -> None:
     file = File()
     exported, rows = Exported(cast(Classifier, file), threads=1), rows_of("a", "a b", "a b c")
 
@@ -119,19 +119,19 @@ def test_fp32_is_refused_beyond_the_tolerance(difference: float) -> None:
     parity = Parity(rows=3, largest_difference=difference, agreement=1.0)
 
     with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows"):
-        refuse_unless_alike(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
+        refuse_different(Export(fp32_tolerance=1e-4), parity, precision="fp32", student=Path("student"))
 
 
 @pytest.mark.parametrize("where", ["error_alone", "error_batched"])
-def test_what_is_no_number_is_found_in_batches_and_alone(where: str) -> None:
+def test_nan_is_found_in_batches_and_alone(where: str) -> None:
     parity = parity_of(File(**{where: float("nan")}))  # type: ignore[arg-type]
 
     assert np.isnan(parity.largest_difference)
 
 
-def test_int8_is_refused_where_it_says_no_number_however_much_it_agrees() -> None:
-    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: no number"):
-        refuse_unless_alike(
+def test_int8_is_refused_with_nan_however_much_it_agrees() -> None:
+    with pytest.raises(ExportRefused, match="largest difference of a logit on 3 rows: not a number"):
+        refuse_different(
             Export(int8_agreement=0.0),
             Parity(3, float("nan"), agreement=1.0),
             precision="int8",
@@ -144,13 +144,13 @@ def test_of_a_small_dev_two_rows_may_differ_and_hardly_more(rows: int, differing
     parity = Parity(rows, 0.5, agreement=1 - differing / rows)
 
     with pytest.raises(ExportRefused, match=r"loosen export\.int8_agreement") if refused else nullcontext():
-        refuse_unless_alike(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
+        refuse_different(Export(int8_agreement=0.98), parity, precision="int8", student=Path("student"))
 
 
 @pytest.mark.parametrize(("rows", "limit"), [(40, 1.0), (100, 0.99)])
 def test_a_limit_that_allows_no_row_or_a_dev_that_is_not_small_is_kept(rows: int, limit: float) -> None:
     with pytest.raises(ExportRefused):
-        refuse_unless_alike(
+        refuse_different(
             Export(int8_agreement=limit), Parity(rows, 0.5, agreement=1 - 2 / rows), precision="int8", student=Path("s")
         )
 
@@ -158,6 +158,6 @@ def test_a_limit_that_allows_no_row_or_a_dev_that_is_not_small_is_kept(rows: int
 def test_int8_is_refused_below_the_agreement_only() -> None:
     section = Export(int8_agreement=0.98)
 
-    refuse_unless_alike(section, Parity(100, 0.5, agreement=0.98), precision="int8", student=Path("student"))
+    refuse_different(section, Parity(100, 0.5, agreement=0.98), precision="int8", student=Path("student"))
     with pytest.raises(ExportRefused, match=r"same label on 100 rows: 97\.00%; allowed: at least 98\.00%"):
-        refuse_unless_alike(section, Parity(100, 0.5, agreement=0.97), precision="int8", student=Path("student"))
+        refuse_different(section, Parity(100, 0.5, agreement=0.97), precision="int8", student=Path("student"))

@@ -126,9 +126,7 @@ def test_the_folder_holds_graph_tokenizer_card_and_manifest_and_nothing_else(
     assert read_manifest(model.folder, kind="model").key == KEY
 
 
-def test_the_card_says_of_the_model_what_was_known_of_the_student(
-    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows
-) -> None:
+def test_the_card_has_the_facts_of_the_student(tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows) -> None:
     student = make_student(tmp_path / "student")
 
     model = exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision="int8")

@@ -1,4 +1,4 @@
-"""A teacher as a file: it says what the teacher says of texts, with the teacher's own tokens, or is not written."""
+"""A teacher as a file: it has the teacher's logits for texts, with the teacher's own tokens, or is not written."""
 
 import json
 from collections.abc import Callable
@@ -32,7 +32,7 @@ ToyRows = tuple[tuple[str, str], ...]
 
 
 class Notes(SilentReporter):
-    """Remembers what was said."""
+    """A reporter that keeps every note."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -74,8 +74,8 @@ def exported(
     )
 
 
-def said(network: Any, teacher: TeacherFolder, *texts: list[str]) -> npt.NDArray[np.float32]:
-    """What the network says of texts, or of pairs, that its own tokenizer has read."""
+def network_logits(network: Any, teacher: TeacherFolder, *texts: list[str]) -> npt.NDArray[np.float32]:
+    """The network's logits for texts or pairs, with its own tokenizer."""
     tokenizer = load_tokenizer(teacher.folder, network.config)
     batch = tokenizer(*texts, truncation=True, max_length=MAX_LENGTH, padding=True, return_tensors="pt")
     with torch.inference_mode():
@@ -85,7 +85,7 @@ def said(network: Any, teacher: TeacherFolder, *texts: list[str]) -> npt.NDArray
 
 @pytest.mark.parametrize("pair", [False, True])
 @pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "xlm-roberta", "electra", "mpnet"])
-def test_the_file_says_of_texts_what_the_teacher_says(
+def test_the_file_has_the_logits_of_the_teacher(
     make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows, family: str, pair: bool
 ) -> None:
     network = make_encoder(family, pad_token_id=0)
@@ -97,10 +97,10 @@ def test_the_file_says_of_texts_what_the_teacher_says(
 
     assert model is not None
     asked = list(zip(*columns, strict=True)) if pair else texts
-    np.testing.assert_allclose(load(model.folder).logits(asked), said(network, teacher, *columns), atol=1e-4)
+    np.testing.assert_allclose(load(model.folder).logits(asked), network_logits(network, teacher, *columns), atol=1e-4)
 
 
-def test_the_int8_file_says_nearly_the_same_and_is_smaller(
+def test_the_int8_file_has_nearly_the_same_logits_and_is_smaller(
     make_encoder: Callable[..., Any], teacher_of: MakeTeacher, toy_rows: ToyRows
 ) -> None:
     network = make_encoder("bert", pad_token_id=0)
@@ -110,7 +110,7 @@ def test_the_int8_file_says_nearly_the_same_and_is_smaller(
     model = exported(teacher)
 
     assert model is not None
-    same = load(model.folder).logits(texts).argmax(axis=1) == said(network, teacher, texts).argmax(axis=1)
+    same = load(model.folder).logits(texts).argmax(axis=1) == network_logits(network, teacher, texts).argmax(axis=1)
     assert same.mean() >= 0.95
     assert model.graph.stat().st_size < 0.7 * (teacher.folder / "model.safetensors").stat().st_size
 
@@ -133,9 +133,9 @@ def unknown_family() -> Any:
 @pytest.mark.parametrize(
     ("network", "facts", "reason"),
     [
-        (unknown_family, {}, "no graph is known for its family, xlnet"),
-        (None, {"kind": "student"}, "it is no encoder but of the kind 'student'"),
-        (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file holds"),
+        (unknown_family, {}, "its family has no graph: xlnet"),
+        (None, {"kind": "student"}, "it is not an encoder but of the kind 'student'"),
+        (None, {"parameters": MOST_PARAMETERS + 1}, "parameters are more than one ONNX file can hold"),
     ],
 )
 def test_a_teacher_that_cannot_be_exported_is_a_note_and_no_file(
@@ -154,13 +154,13 @@ def test_a_teacher_that_cannot_be_exported_is_a_note_and_no_file(
     assert not teacher.folder.with_name("file").exists()
 
 
-def test_an_activation_that_no_operator_is_known_for_is_a_note_too(
+def test_an_activation_without_an_operator_is_a_note_too(
     make_encoder: Callable[..., Any], teacher_of: MakeTeacher
 ) -> None:
     notes = Notes()
 
     assert exported(teacher_of(make_encoder("bert", hidden_act="silu")), reporter=notes) is None
-    assert "its family, bert" in notes.lines[0]
+    assert "graph: bert" in notes.lines[0]
 
 
 def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
@@ -171,7 +171,7 @@ def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
     monkeypatch.setattr(TeacherFolder, "tokenizer_json", lambda _: bare)
 
     assert exported(teacher, reporter=notes) is None
-    assert "its tokens cannot be taken over, it puts no special token before a text" in notes.lines[0]
+    assert "its tokens cannot be exported: it puts no special token before a text" in notes.lines[0]
 
 
 @pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "electra-projected", "mpnet"])

@@ -14,7 +14,7 @@ def section(*windows: int) -> TextCnn:
 
 @pytest.mark.parametrize("windows", [(3, 4, 5), (1,), (2, 2), (15,)], ids=str)
 @pytest.mark.parametrize("pair", [False, True], ids=["single", "pair"])
-def test_the_graph_says_what_the_student_says(
+def test_the_graph_has_the_logits_of_the_student(
     windows: tuple[int, ...], pair: bool, strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     """The last window is wider than any row."""
@@ -33,12 +33,12 @@ def test_all_windows_are_read_with_one_product(strong_student: Any) -> None:
     assert len(products) == 1
 
 
-def test_windows_behind_a_row_say_nothing(
+def test_windows_after_a_row_do_not_count(
     strong_student: Any, ragged: Any, torch_logits: Any, onnx_logits: Any
 ) -> None:
     """Filters that say less of every word than of none: an empty window would be the largest."""
     network, feed = strong_student(section(1, 2)), ragged()
-    feed["lengths"][0] = 3  # else it is a row of padding, which is no word
+    feed["lengths"][0] = 3  # otherwise it is a row of padding
     feed["input_ids"][0, :3] = 5
     with torch.no_grad():
         network.embeddings.weight.abs_()

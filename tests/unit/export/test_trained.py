@@ -1,4 +1,4 @@
-"""What the trained student says: in eval mode, in order, and of the same rows once."""
+"""The trained student's logits: in eval mode, in order, and once for the same rows."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.export import run
-from limbeck.export.run import remembered_logits, student_logits
+from limbeck.export.run import cached_logits, student_logits
 from limbeck.text.student_reader import StudentReader
 from limbeck.text.word_tokenizer import build_word_tokenizer
 
@@ -83,40 +83,40 @@ def test_every_batch_has_one_thread_and_keeps_no_gradients(monkeypatch: pytest.M
 def folder(
     tmp_path: Path, make_student: Callable[..., StudentFolder], monkeypatch: pytest.MonkeyPatch
 ) -> StudentFolder:
-    monkeypatch.setattr(run, "_remembered", {})
+    monkeypatch.setattr(run, "_cached", {})
     return make_student(tmp_path / "student")
 
 
 def test_the_same_student_is_not_asked_twice_about_the_same_rows(folder: StudentFolder) -> None:
     student, rows = Counting(), rows_of("a", "a b")
 
-    first = remembered_logits(folder, student, reader(), rows)
-    second = remembered_logits(folder, student, reader(), rows)
+    first = cached_logits(folder, student, reader(), rows)
+    second = cached_logits(folder, student, reader(), rows)
 
     assert len(student.calls) == 1
     np.testing.assert_array_equal(first, second)
 
 
-def test_other_rows_and_another_student_are_asked_anew(
+def test_other_rows_and_another_student_are_computed_again(
     tmp_path: Path, folder: StudentFolder, make_student: Callable[..., StudentFolder]
 ) -> None:
     student, rows = Counting(), rows_of("a", "a b")
     other = make_student(tmp_path / "other", pooling="last")
-    remembered_logits(folder, student, reader(), rows)
+    cached_logits(folder, student, reader(), rows)
 
-    turned = remembered_logits(folder, student, reader(), rows_of("a b", "a"))
-    remembered_logits(other, student, reader(), rows)
+    turned = cached_logits(folder, student, reader(), rows_of("a b", "a"))
+    cached_logits(other, student, reader(), rows)
 
     assert turned[:, 0].tolist() == [2.0, 1.0]
     assert len(student.calls) == 3
 
 
-def test_only_so_much_is_remembered(folder: StudentFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "MOST_REMEMBERED", 2)
+def test_only_a_limited_number_of_students_is_cached(folder: StudentFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "MOST_CACHED", 2)
     student = Counting()
 
     for text in ("a", "b", "c", "c", "a"):
-        remembered_logits(folder, student, reader(), rows_of(text))
+        cached_logits(folder, student, reader(), rows_of(text))
 
     assert len(student.calls) == 4
-    assert len(run._remembered) == 2
+    assert len(run._cached) == 2

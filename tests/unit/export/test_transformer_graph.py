@@ -23,7 +23,7 @@ every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
 def batch(*, types: bool = False, width: int = POSITIONS) -> Feed:
-    """Rows of 1 token to `width`, with anything behind them; ids 0 to 4 are left out, one of which is padding."""
+    """Rows of 1 token to `width`, with anything after them; ids 0 to 4, one of which is padding, do not appear."""
     dice = np.random.default_rng(0)
     lengths = dice.integers(2, width, ROWS, dtype=np.int32)
     lengths[:2] = 1, width
@@ -56,19 +56,19 @@ def onnx_logits(graph: ModelProto, feed: Feed) -> Logits:
 
 
 @every_family
-def test_the_graph_says_what_the_network_says(make_encoder: MakeEncoder, family: str) -> None:
+def test_the_graph_has_the_logits_of_the_network(make_encoder: MakeEncoder, family: str) -> None:
     """On one row of a single token, and on one that fills all positions."""
     network, feed = make_encoder(family), batch()
 
     logits = onnx_logits(transformer_graph(network), feed)
 
     assert logits.dtype == np.float32
-    assert np.ptp(logits, axis=0).min() > 0.1  # rows are told apart
+    assert np.ptp(logits, axis=0).min() > 0.1  # rows differ
     np.testing.assert_allclose(logits, torch_logits(network, feed), atol=1e-4)
 
 
 @every_family
-def test_a_row_says_the_same_alone_and_in_a_batch(make_encoder: MakeEncoder, family: str) -> None:
+def test_a_row_has_the_same_logits_alone_and_in_a_batch(make_encoder: MakeEncoder, family: str) -> None:
     say, feed = asked(transformer_graph(make_encoder(family))), batch()
     together = say(feed)
 
@@ -80,7 +80,7 @@ def test_a_row_says_the_same_alone_and_in_a_batch(make_encoder: MakeEncoder, fam
 
 
 @every_family
-def test_ids_behind_a_rows_length_are_never_looked_at(make_encoder: MakeEncoder, family: str) -> None:
+def test_ids_after_a_rows_length_are_never_used(make_encoder: MakeEncoder, family: str) -> None:
     """Not even those that no vocabulary has."""
     graph, feed = transformer_graph(make_encoder(family)), batch()
 
@@ -90,7 +90,7 @@ def test_ids_behind_a_rows_length_are_never_looked_at(make_encoder: MakeEncoder,
 
 
 @pytest.mark.parametrize("family", ["bert", "electra", "electra-projected"])
-def test_pairs_are_told_apart_by_the_types_of_their_tokens(make_encoder: MakeEncoder, family: str) -> None:
+def test_pairs_are_distinguished_by_their_token_types(make_encoder: MakeEncoder, family: str) -> None:
     network, feed = make_encoder(family), batch(types=True)
 
     graph = transformer_graph(network, pair=True)
@@ -122,7 +122,7 @@ def test_a_length_of_zero_is_read_as_one(make_encoder: MakeEncoder) -> None:
 
 
 def test_mpnet_leaves_out_the_id_it_takes_for_padding_when_it_counts_positions(make_encoder: MakeEncoder) -> None:
-    """In transformers that is 1, which in a vocabulary of the student's own stands for unknown words."""
+    """In transformers that is 1, which in the student's own vocabulary means unknown words."""
     network, feed = make_encoder("mpnet-own-vocabulary"), batch()
     feed["input_ids"][:, 1::3] = 1
 
@@ -131,7 +131,7 @@ def test_mpnet_leaves_out_the_id_it_takes_for_padding_when_it_counts_positions(m
     np.testing.assert_allclose(logits, torch_logits(network, feed), atol=1e-4)
 
 
-def test_mpnet_knows_how_far_apart_tokens_are_also_where_that_is_far(make_encoder: MakeEncoder) -> None:
+def test_mpnet_uses_distances_between_tokens_also_large_ones(make_encoder: MakeEncoder) -> None:
     """Beyond 128 tokens all distances are one to it."""
     network, feed = make_encoder("mpnet", max_position_embeddings=302), batch(width=300)
 
@@ -159,12 +159,12 @@ def test_activations_are_those_of_the_config(make_encoder: MakeEncoder, activati
 
 
 def test_an_activation_without_an_operator_is_refused(make_encoder: MakeEncoder) -> None:
-    with pytest.raises(ValueError, match="no graph is known for the activation 'mish'"):
+    with pytest.raises(ValueError, match="there is no graph for the activation 'mish'"):
         transformer_graph(make_encoder("bert", hidden_act="mish"))
 
 
 def test_a_network_of_an_unknown_family_is_refused() -> None:
-    with pytest.raises(TypeError, match="no graph is known for students of the class Linear"):
+    with pytest.raises(TypeError, match="there is no graph for models of the class Linear"):
         transformer_graph(torch.nn.Linear(2, 2))
 
 

@@ -44,7 +44,7 @@ def arrays_of(model: ModelProto) -> dict[str, npt.NDArray[Any]]:
 
 
 @every_family
-def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(make_encoder: MakeEncoder, family: str) -> None:
+def test_the_int8_graph_has_nearly_the_logits_of_the_fp32_graph(make_encoder: MakeEncoder, family: str) -> None:
     graph = transformer_graph(make_encoder(family))
     whole = logits_of(graph, batch())
 
@@ -55,8 +55,8 @@ def test_the_int8_graph_says_nearly_what_the_fp32_graph_says(make_encoder: MakeE
 
 
 @every_family
-def test_a_row_says_the_same_whatever_it_is_batched_with(make_encoder: MakeEncoder, family: str) -> None:
-    """A scale for the whole batch would be set by its largest value, and move every row's."""
+def test_a_row_has_the_same_logits_in_any_batch(make_encoder: MakeEncoder, family: str) -> None:
+    """One scale for the batch would depend on its largest value, and change every row."""
     say, feed = asked(transformer_int8(transformer_graph(make_encoder(family)))), batch()
     together = say(feed)
 
@@ -88,7 +88,7 @@ def test_every_token_is_rounded_on_a_scale_of_its_own() -> None:
 
     error = np.abs(product - states @ weight).mean(axis=1) / np.abs(states @ weight).mean(axis=1)
     assert np.all(error[1:] < 0.03)
-    np.testing.assert_allclose(product[0], 0.0, atol=1e-4)  # a millionth beside a bias of about one
+    np.testing.assert_allclose(product[0], 0.0, atol=1e-4)  # a millionth next to a bias of about one
 
 
 def test_states_that_are_all_zero_stay_zero(make_encoder: MakeEncoder) -> None:

@@ -16,7 +16,7 @@ from limbeck.labeling import label
 from limbeck.labeling.source import Answer, Block, Pooling, TeacherSource
 from limbeck.progress import Bar, SilentReporter
 from limbeck.recipe.labeling import Labeling
-from limbeck.training.batches import ahead
+from limbeck.training.batches import prefetched
 
 TEXTS = ["x" * length for length in range(1, 11)]
 
@@ -42,7 +42,7 @@ class AheadTeacher:
     ) -> Generator[Answer, None, None]:
         del tokens_per_batch
         assert bar is not None
-        with closing(ahead(self._reading(blocks))) as readings:
+        with closing(prefetched(self._reading(blocks))) as readings:
             for number, texts in enumerate(readings):
                 if number == self.dies_after:
                     raise KeyboardInterrupt
@@ -107,7 +107,7 @@ def test_a_store_that_cannot_be_written_ends_the_reading(tmp_path: Path) -> None
         labelled(tmp_path, teacher)
 
     assert teacher.read <= 2
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("ahead")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("prefetch")]
 
 
 def test_features_are_not_asked_of_a_teacher_that_has_none(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ assert not {"torch", "transformers"} & set(sys.modules)
 
 
 def lines_of(code: str, *arguments: str) -> list[str]:
-    """What a fresh interpreter prints."""
+    """What a new interpreter prints."""
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

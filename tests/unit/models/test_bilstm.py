@@ -27,7 +27,7 @@ def network(**values: Any) -> BiLstmForSequenceClassification:
 
 
 def features(model: BiLstmForSequenceClassification, text: list[int]) -> Array:
-    """Of a text that stands in a batch with a longer one."""
+    """Of a text that is in a batch with a longer one."""
     ids = torch.tensor([[*text, 0, 0], [1, 2, 3, 4, 5, 6]])
     with torch.inference_mode():
         found: Array = model(ids).features[0].double().numpy()

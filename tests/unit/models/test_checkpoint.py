@@ -20,7 +20,7 @@ def test_a_folder_is_taken_as_it_is(tiny_teacher_folder: Path) -> None:
     assert find_checkpoint(str(tiny_teacher_folder)) == tiny_teacher_folder
 
 
-def test_a_name_that_is_nowhere_is_an_error_that_says_what_was_tried() -> None:
+def test_a_name_that_is_not_found_is_an_error_that_lists_what_was_tried() -> None:
     with pytest.raises(CheckpointNotFound) as raised:
         find_checkpoint("all-MiniLM-L6-v3")
 
@@ -37,7 +37,7 @@ def test_pickled_weights_are_refused_by_name(tiny_teacher_copy: Path) -> None:
         find_checkpoint(str(tiny_teacher_copy))
 
 
-def test_a_folder_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_checkpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointDamaged, match=r"config\.json"):
         find_checkpoint(str(tmp_path))
 
@@ -66,23 +66,23 @@ def file_in(folder: Path, name: str, text: str = "") -> None:
     [
         (
             {"config.json": '{"model_type": "limbeck_bilstm"}', "model.safetensors": ""},
-            "a student of Limbeck, not an encoder",
+            "a Limbeck student, not an encoder",
             "runs/NAME/teacher",
         ),
         (
             {"config.json": '{"model_type": "limbeck_bag"}', "model.safetensors": ""},
-            "a student of Limbeck, not an encoder",
+            "a Limbeck student, not an encoder",
             'kind = "student", path = "',
         ),
         ({"model.onnx": "", "model.json": "{}"}, "an exported model", 'kind = "student", path = "'),
         (
             {"run.json": "{}", "teacher/config.json": '{"model_type": "limbeck_bilstm"}'},
-            "the folder of a run",
+            "the folder of a Limbeck run",
             "this run has none",
         ),
-        ({"run.json": "{}", "teacher/config.json": "{}"}, "the folder of a run", 'given/teacher"'),
-        ({"run.json": "{}", "teachers/bert/config.json": "{}"}, "the folder of a run", 'given/teachers/bert"'),
-        ({"run.json": "{}"}, "the folder of a run", "this run has none"),
+        ({"run.json": "{}", "teacher/config.json": "{}"}, "the folder of a Limbeck run", 'given/teacher"'),
+        ({"run.json": "{}", "teachers/bert/config.json": "{}"}, "the folder of a Limbeck run", 'given/teachers/bert"'),
+        ({"run.json": "{}"}, "the folder of a Limbeck run", "this run has none"),
         ({"model.onnx": "", "model.json": "{}"}, "an exported model", "runs/NAME/teacher"),
         ({"bert_model.ckpt.index": "", "vocab.txt": ""}, "a TensorFlow checkpoint", "limbeck import-tf "),
         ({"answers.arrow": "", "teacher.json": '{"kind": "file"}'}, "read from a file", 'kind = "file"'),
@@ -102,7 +102,7 @@ def test_a_folder_that_is_something_else_is_called_what_it_is(
     assert meant in str(raised.value)
 
 
-def test_files_of_other_kinds_beside_safe_weights_do_not_matter(tiny_teacher_copy: Path) -> None:
+def test_files_of_other_kinds_next_to_safe_weights_do_not_matter(tiny_teacher_copy: Path) -> None:
     """Folders of the hub often hold a model in several forms."""
     for name in ("model.onnx", "model.ckpt.index", "model.safetensors.index.json"):
         file_in(tiny_teacher_copy, name)

@@ -1,4 +1,4 @@
-"""A student with a rank becomes a plain one; that it says the same, the contract of all students holds."""
+"""A student with a rank becomes a plain one; tests/contract checks that it has the same logits."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ def test_a_plain_student_is_given_back_as_it_is() -> None:
     assert folded(network) is network
 
 
-def test_what_is_no_student_of_words_is_given_back_as_it_is() -> None:
+def test_what_is_not_a_student_of_words_is_returned_unchanged() -> None:
     network = torch.nn.Linear(2, 2)
 
     assert folded(network) is network
 
 
-def test_the_layer_behind_takes_the_matrix_in() -> None:
+def test_the_next_layer_absorbs_the_matrix() -> None:
     network = student(vector_rank=2)
 
     plain = folded(network)
@@ -58,7 +58,7 @@ def test_it_is_in_the_mode_that_the_student_was_in(training: bool) -> None:
     assert folded(student(vector_rank=2).train(training)).training is training
 
 
-def test_vectors_that_stand_still_do_so_in_the_plain_student_too() -> None:
+def test_frozen_vectors_are_frozen_in_the_plain_student() -> None:
     assert not folded(student(vector_rank=2, tune_vectors=False)).embeddings.weight.requires_grad
 
 

@@ -1,4 +1,4 @@
-"""Inner layers of teacher and student, read from outside and checked against what transformers says itself."""
+"""Inner layers of teacher and student, read from outside and checked against transformers' own output."""
 
 from collections.abc import Callable
 from typing import Any

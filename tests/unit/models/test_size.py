@@ -9,7 +9,7 @@ from limbeck.models.textcnn import textcnn
 from limbeck.recipe.student import Bag, BiLstm, TextCnn
 
 
-def test_a_bilstm_has_as_many_parameters_as_its_formula_says() -> None:
+def test_a_bilstm_has_the_number_of_parameters_of_its_formula() -> None:
     section = BiLstm(hidden_size=5, dense_size=7)
 
     model = bilstm(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=False)
@@ -22,7 +22,7 @@ def test_a_bilstm_has_as_many_parameters_as_its_formula_says() -> None:
     assert parameter_count_without_embeddings(model) == lstms + dense + classes
 
 
-def test_a_second_level_a_gru_attention_and_a_second_channel_count_as_their_formulas_say() -> None:
+def test_a_second_level_a_gru_attention_and_a_second_channel_count_as_in_their_formulas() -> None:
     section = BiLstm(hidden_size=5, dense_size=7, layers=2, cell="gru", pooling="attention", static_channel=True)
 
     model = bilstm(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=True)
@@ -36,7 +36,7 @@ def test_a_second_level_a_gru_attention_and_a_second_channel_count_as_their_form
     assert parameter_count_without_embeddings(model) == levels + attention + dense + classes
 
 
-def test_a_textcnn_has_as_many_parameters_as_its_formula_says() -> None:
+def test_a_textcnn_has_the_number_of_parameters_of_its_formula() -> None:
     section = TextCnn(kind="textcnn", windows=[2, 4], filters=5)
 
     model = textcnn(section, vocabulary_size=11, embedding_size=3, labels=["a", "b", "c"], pair=False)
@@ -56,7 +56,7 @@ def test_the_weights_of_words_count_with_the_embeddings() -> None:
     assert parameter_count_without_embeddings(model) == head
 
 
-def test_every_embedding_table_is_left_out_also_one_below_another_module() -> None:
+def test_every_embedding_table_is_excluded_also_one_below_another_module() -> None:
     model = nn.ModuleDict(
         {"below": nn.Sequential(nn.Embedding(10, 4), nn.LayerNorm(4)), "positions": nn.Embedding(6, 4)}
     )

@@ -51,7 +51,7 @@ def test_the_largest_value_over_the_windows(ids: list[int], bias: float, expecte
     assert feature(model, ids) == pytest.approx(expected)
 
 
-def test_a_window_of_padding_alone_is_no_window() -> None:
+def test_a_window_of_padding_does_not_count() -> None:
     """With a filter that likes no word, the bias alone would be the largest value in the longer padding."""
     model = network()
     set_up(model, filters=[[-1.0, -1.0], [-1.0, -1.0]], bias=5.0)

@@ -1,4 +1,4 @@
-"""A checkpoint's tokenizer is set up for its model, whatever its folder or its class says."""
+"""A checkpoint's tokenizer is set up for its model, whatever its folder or its class has."""
 
 import json
 from pathlib import Path
@@ -103,7 +103,7 @@ def test_a_tokenizer_that_takes_packages_to_read_is_an_error_with_their_names(
     assert raised.value.packages == ("sentencepiece", "protobuf")
 
 
-def test_such_a_file_beside_a_tokenizer_json_is_not_needed(
+def test_such_a_file_next_to_a_tokenizer_json_is_not_needed(
     tiny_teacher_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tiny_teacher_copy / "spm.model").write_bytes(b"pieces")
@@ -118,7 +118,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tiny_teacher_copy: Path) -> Non
         if path.name not in ("config.json", "model.safetensors"):
             path.unlink()
 
-    with pytest.raises(TokenizerMissing, match=r"missing: tokenizer\.json, or else vocab\.txt") as raised:
+    with pytest.raises(TokenizerMissing, match=r"missing: tokenizer\.json, or vocab\.txt") as raised:
         load(tiny_teacher_copy)
 
     assert raised.value.missing == ("vocab.txt",)
@@ -146,5 +146,5 @@ def test_a_tokenizer_with_more_tokens_than_embeddings_is_refused_with_both_numbe
     refuse_tokens_without_rows(tokenizer, model, folder=tiny_teacher_copy)
     tokenizer.add_tokens(["one", "two"])
 
-    with pytest.raises(TokenizerTooLarge, match=f"numbers {size + 2} tokens; the model has embeddings for {size}\n"):
+    with pytest.raises(TokenizerTooLarge, match=f"has {size + 2} tokens; the model has embeddings for {size}\n"):
         refuse_tokens_without_rows(tokenizer, model, folder=tiny_teacher_copy)

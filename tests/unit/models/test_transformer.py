@@ -104,7 +104,7 @@ def test_without_a_teacher_it_is_tinybert(family: str) -> None:
         ({"heads": 4}, 4, 24),
     ],
 )
-def test_what_is_left_out_follows_from_the_teacher_or_from_the_width(
+def test_defaults_follow_from_the_teacher_or_from_the_width(
     make_transformer: Make, asked: dict[str, Any], heads: int, inner_size: int
 ) -> None:
     config = build(make_transformer("bert"), **asked).config
@@ -118,7 +118,7 @@ def test_heads_that_do_not_divide_the_teachers_width_are_refused(make_transforme
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_plain_transformers_loads_it_and_says_the_same(make_transformer: Make, family: str, tmp_path: Path) -> None:
+def test_plain_transformers_loads_it_with_the_same_logits(make_transformer: Make, family: str, tmp_path: Path) -> None:
     student = build(make_transformer(family, layers=3), layers=2, labels=["bad", "so-so", "good"])
     ids = torch.tensor([[7, 8, 9, 30, 12]])
 
@@ -146,7 +146,7 @@ def test_padding_never_changes_a_logit(make_transformer: Make, family: str) -> N
     torch.testing.assert_close(together, torch.cat(alone), atol=1e-5, rtol=1e-4)
 
 
-def test_several_labels_a_row_are_said_in_the_config(make_transformer: Make) -> None:
+def test_several_labels_per_row_are_in_the_config(make_transformer: Make) -> None:
     teacher = make_transformer("bert", problem_type="single_label_classification")
 
     assert build(teacher, multi_label=True).config.problem_type == "multi_label_classification"

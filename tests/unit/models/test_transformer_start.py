@@ -152,7 +152,7 @@ def test_a_classifier_of_another_bend_starts_at_random(make_transformer: Make) -
 
 
 @pytest.mark.parametrize("labels", [("positive", "negative"), ("a", "b", "c")])
-def test_a_classifier_for_other_classes_is_not_taken_over(make_transformer: Make, labels: tuple[str, ...]) -> None:
+def test_a_classifier_for_other_classes_is_not_copied(make_transformer: Make, labels: tuple[str, ...]) -> None:
     teacher = make_transformer("roberta")
 
     student = build(teacher, labels=labels)
@@ -185,7 +185,7 @@ def test_tokens_of_its_own_start_from_the_teachers(make_transformer: Make, famil
 
 
 def test_positions_move_with_the_id_of_padding(make_transformer: Make) -> None:
-    """RoBERTa's begin behind it, and a vocabulary of one's own may have another."""
+    """RoBERTa's begin after it, and the student's own vocabulary may have another."""
     teacher = make_transformer("roberta")
 
     student = build(teacher, vocabulary=[1, 3, 7, 8, 9], pad_token_id=0)

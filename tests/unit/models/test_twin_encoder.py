@@ -1,4 +1,4 @@
-"""Two texts that are read apart: as the encoder reads each of them alone, whatever stands beside it."""
+"""Two texts that are read separately: as the encoder reads each by itself, in any batch."""
 
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ def twin(encoder: Any) -> TwinEncoderForSequenceClassification:
 
 
 def read(model: Any, ids: list[int], types: list[int], *, padding: int = 0, **options: Any) -> Any:
-    """What the model says of one row, with so much padding behind it."""
+    """The model's output for one row, with this much padding after it."""
     batch = {
         "input_ids": torch.tensor([[*ids, *[PAD] * padding]]),
         "attention_mask": torch.tensor([[*[1] * len(ids), *[0] * padding]]),
@@ -89,7 +89,7 @@ def test_rows_of_a_batch_do_not_meet(twin: TwinEncoderForSequenceClassification)
     np.testing.assert_allclose(together, torch.cat(alone), atol=1e-6)
 
 
-def test_states_stand_in_the_places_of_the_row(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
+def test_states_are_in_the_order_of_the_row(twin: TwinEncoderForSequenceClassification, encoder: Any) -> None:
     states = read(twin, IDS, TYPES, padding=2, output_hidden_states=True).hidden_states[-1][0]
 
     first, second = states_of(encoder, CLS, 5, 6, 7, SEP), states_of(encoder, CLS, 8, 9, SEP)
@@ -147,5 +147,5 @@ def test_a_separator_inside_a_text_does_not_end_it(twin: TwinEncoderForSequenceC
 
 
 def test_types_must_be_given(twin: TwinEncoderForSequenceClassification) -> None:
-    with pytest.raises(ValueError, match="token_type_ids, which are missing"):
+    with pytest.raises(ValueError, match="token_type_ids are missing"):
         twin(input_ids=torch.tensor([IDS]))

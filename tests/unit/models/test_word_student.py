@@ -28,36 +28,36 @@ def network(*, pair: bool = False, multi_label: bool = False, **values: Any) -> 
 def test_one_label_a_row_is_learned_by_cross_entropy() -> None:
     labels = torch.tensor([0, 1])
 
-    said = network()(input_ids=IDS, labels=labels)
+    output = network()(input_ids=IDS, labels=labels)
 
-    torch.testing.assert_close(said.loss, F.cross_entropy(said.logits, labels))
+    torch.testing.assert_close(output.loss, F.cross_entropy(output.logits, labels))
 
 
 def test_several_labels_a_row_are_learned_each_by_itself() -> None:
     labels = torch.tensor([[1, 1], [0, 0]])
 
-    said = network(multi_label=True)(input_ids=IDS, labels=labels)
+    output = network(multi_label=True)(input_ids=IDS, labels=labels)
 
-    right = torch.sigmoid(said.logits[0]), 1 - torch.sigmoid(said.logits[1])
-    torch.testing.assert_close(said.loss, -torch.cat(right).log().mean())
+    right = torch.sigmoid(output.logits[0]), 1 - torch.sigmoid(output.logits[1])
+    torch.testing.assert_close(output.loss, -torch.cat(right).log().mean())
 
 
 def test_logits_are_read_off_the_features() -> None:
     model = network()
 
-    said = model(IDS)
+    output = model(IDS)
 
     assert model.dense is not None
-    torch.testing.assert_close(said.logits, model.classifier(torch.relu(model.dense(said.features))))
+    torch.testing.assert_close(output.logits, model.classifier(torch.relu(model.dense(output.features))))
 
 
 def test_without_a_dense_layer_classes_are_read_off_the_features_directly() -> None:
     model = network(dense_size=0)
 
-    said = model(IDS)
+    output = model(IDS)
 
     assert model.dense is None
-    torch.testing.assert_close(said.logits, model.classifier(said.features))
+    torch.testing.assert_close(output.logits, model.classifier(output.features))
 
 
 def test_a_pair_is_both_texts_their_product_and_their_distance() -> None:
@@ -71,12 +71,12 @@ def test_a_pair_is_both_texts_their_product_and_their_distance() -> None:
     torch.testing.assert_close(features[0], torch.cat([one, other, one * other, (one - other).abs()]))
 
 
-def test_a_second_text_that_is_missing_is_said() -> None:
+def test_a_missing_second_text_is_an_error() -> None:
     with pytest.raises(ValueError, match="pair_ids"):
         network(pair=True)(IDS)
 
 
-def test_the_second_channel_starts_as_the_first_and_stands_behind_it() -> None:
+def test_the_second_channel_starts_as_the_first_and_comes_after_it() -> None:
     model = network(static_channel=True)
     model.start_vectors(torch.arange(33.0).reshape(11, 3))
 
@@ -96,7 +96,7 @@ def test_random_vectors_are_the_same_in_both_channels() -> None:
     assert model.embeddings.weight[PAD].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_vectors_that_stand_still_do_so_after_loading_too(tmp_path: Path) -> None:
+def test_frozen_vectors_are_frozen_after_loading(tmp_path: Path) -> None:
     quiet_transformers()
     network(tune_vectors=False).save_pretrained(tmp_path)
 
@@ -124,7 +124,7 @@ def test_with_a_rank_vectors_start_as_near_as_they_can() -> None:
     torch.testing.assert_close(model(torch.tensor([[4, 5]])).features[0], vectors[4:6].mean(dim=0), rtol=0, atol=1e-6)
 
 
-def test_with_a_rank_random_vectors_have_the_spread_that_whole_ones_have() -> None:
+def test_with_a_rank_random_vectors_have_the_same_spread_as_without() -> None:
     section = Bag.model_validate({"kind": "bag", "vector_rank": 20})
 
     model = bag(section, vocabulary_size=500, embedding_size=100, labels=["a", "b"], pair=False)
@@ -134,7 +134,7 @@ def test_with_a_rank_random_vectors_have_the_spread_that_whole_ones_have() -> No
 
 
 @pytest.mark.parametrize("rank", [3, 4])
-def test_a_rank_that_is_no_smaller_than_the_vectors_leaves_them_whole(rank: int) -> None:
+def test_a_rank_that_is_not_smaller_than_the_vectors_has_no_effect(rank: int) -> None:
     model = network(vector_rank=rank)
 
     assert model.widening is None

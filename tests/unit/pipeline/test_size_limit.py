@@ -168,7 +168,7 @@ def test_a_limit_with_room_for_all_words_changes_nothing(
 def test_a_transformers_pieces_are_cut_too(
     teacher: TeacherFolder, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(size_limit, "FEWEST_TOKENS", 20)  # the toy teacher has letters and few words
+    monkeypatch.setattr(size_limit, "MIN_TOKENS", 20)  # the toy teacher has letters and few words
     section = {"kind": "transformer", "layers": 1, "vocabulary": {"kind": "pieces", "min_count": 1}}
     most = 0.0492
     recipe = recipe_of({**section, "max_size_mb": most}, teacher=teacher.folder)

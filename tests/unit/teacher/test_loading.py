@@ -83,7 +83,7 @@ def test_a_head_for_other_classes_starts_fresh_though_it_would_fit_and_this_is_t
     assert {name for name in before if not torch.equal(before[name], after[name])} == {"classifier.weight"}
     assert encoder.fresh == {"classifier.weight", "classifier.bias"}
     assert encoder.note == (
-        "the checkpoint's head is for other classes (negative, positive) and starts fresh; "
+        "the checkpoint's head is for other classes (negative, positive) and is replaced by a new one; "
         "label_names in [teacher] would keep it"
     )
 
@@ -91,7 +91,9 @@ def test_a_head_for_other_classes_starts_fresh_though_it_would_fit_and_this_is_t
 def test_a_head_of_another_size_is_told_too(tiny_teacher_folder: Path) -> None:
     encoder = load(tiny_teacher_folder, labels=["a", "b", "c"])
 
-    assert encoder.note == "the checkpoint's head is for other classes (negative, positive) and starts fresh"
+    assert (
+        encoder.note == "the checkpoint's head is for other classes (negative, positive) and is replaced by a new one"
+    )
     assert encoder.fresh == {"classifier.weight", "classifier.bias"}
 
 

@@ -37,7 +37,7 @@ def learn(job):
         batches=lambda epoch: list(np.arange(64).reshape(8, 8)),
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=lambda _: {"dev_accuracy": 0.5, "dev_loss": 1.0},
-        work=Path(job["work"]),
+        work_folder=Path(job["work"]),
         reporter=SilentReporter(),
         what="training",
         keep="last",

@@ -7,7 +7,7 @@ from limbeck.training.batches import length_batches, token_budget_batches
 LENGTHS = np.random.default_rng(3).integers(1, 60, size=1003)
 
 
-def test_every_row_stands_in_exactly_one_batch_the_last_partial_one_included() -> None:
+def test_every_row_is_in_exactly_one_batch_the_last_partial_one_included() -> None:
     batches = length_batches(LENGTHS, batch_size=16, seed=0, epoch=0)
 
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(LENGTHS)))

@@ -42,9 +42,7 @@ def test_auto_is_bf16_where_the_gpu_computes_in_it(
 
 
 @pytest.mark.parametrize(("on_cpu", "expected"), [(True, "bf16"), (False, "fp32")])
-def test_auto_goes_by_the_cpu_where_there_is_no_gpu(
-    monkeypatch: pytest.MonkeyPatch, on_cpu: bool, expected: str
-) -> None:
+def test_auto_depends_on_the_cpu_without_a_gpu(monkeypatch: pytest.MonkeyPatch, on_cpu: bool, expected: str) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(device, "_cpu_has_bf16", lambda: on_cpu)
 

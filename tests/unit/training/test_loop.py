@@ -35,7 +35,7 @@ class Killed(Exception):
     """Stands in for kill -9: nothing is tidied up."""
 
 
-def fresh_model() -> nn.Module:
+def new_model() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Dropout(0.3), nn.Linear(16, 2))
 
@@ -80,7 +80,7 @@ def learn(
         batches=lambda epoch: length_batches(np.ones(96, dtype=np.int64), batch_size=batch_size, seed=0, epoch=epoch),
         losses=losses,
         validate=validate,
-        work=work,
+        work_folder=work,
         reporter=SilentReporter(),
         what="training",
         tracks=tracks,
@@ -95,13 +95,13 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights_and_history(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int, average: float | None
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)  # a checkpoint after every step
-    undisturbed = fresh_model()
+    undisturbed = new_model()
     straight = learn(undisturbed, tmp_path / "straight", average=average)
 
     with pytest.raises(Killed):
-        learn(fresh_model(), tmp_path / "killed", steps_before_death=steps_before_death, average=average)
-    torch.manual_seed(99)  # whatever the new process has done so far must not matter
-    resumed = fresh_model()
+        learn(new_model(), tmp_path / "killed", steps_before_death=steps_before_death, average=average)
+    torch.manual_seed(99)  # what the new process has done so far must not matter
+    resumed = new_model()
     again = learn(resumed, tmp_path / "killed", average=average)
 
     assert again.history == straight.history
@@ -112,7 +112,7 @@ def test_a_killed_training_goes_on_and_ends_with_the_same_weights_and_history(
 
 
 def test_the_weights_of_the_best_epoch_by_dev_are_left_in_the_model(tmp_path: Path) -> None:
-    model = fresh_model()
+    model = new_model()
 
     progress = learn(model, tmp_path / "work")
     model.eval()
@@ -125,9 +125,9 @@ def test_the_weights_of_the_best_epoch_by_dev_are_left_in_the_model(tmp_path: Pa
 
 
 def test_the_mean_of_the_weights_is_judged_and_left_and_the_training_goes_on_without_it(tmp_path: Path) -> None:
-    without = learn(fresh_model(), tmp_path / "without")
+    without = learn(new_model(), tmp_path / "without")
 
-    averaged = fresh_model()
+    averaged = new_model()
     progress = learn(averaged, tmp_path / "with", average=0.95)
     averaged.eval()
     with torch.no_grad():
@@ -140,33 +140,33 @@ def test_the_mean_of_the_weights_is_judged_and_left_and_the_training_goes_on_wit
     assert loss == pytest.approx(progress.history[progress.best_epoch]["dev_loss"], abs=1e-6)
 
 
-def test_a_checkpoint_without_a_mean_is_no_start_for_a_training_with_one(
+def test_a_training_with_a_mean_does_not_continue_from_a_checkpoint_without_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    straight = learn(fresh_model(), tmp_path / "straight", average=0.9)
+    straight = learn(new_model(), tmp_path / "straight", average=0.9)
 
     with pytest.raises(Killed):
-        learn(fresh_model(), tmp_path / "killed", steps_before_death=20)
-    again = learn(fresh_model(), tmp_path / "killed", average=0.9)
+        learn(new_model(), tmp_path / "killed", steps_before_death=20)
+    again = learn(new_model(), tmp_path / "killed", average=0.9)
 
     assert again.history == straight.history
 
 
 def test_the_loss_of_an_epoch_is_the_mean_over_its_rows(tmp_path: Path) -> None:
-    progress = learn(fresh_model(), tmp_path / "work")
+    progress = learn(new_model(), tmp_path / "work")
 
     assert [entry["epoch"] for entry in progress.history] == [1, 2, 3, 4]
     assert progress.history[0]["loss"] == pytest.approx(progress.history[0]["losses"]["hard_labels"])
     assert progress.history[-1]["loss"] < progress.history[0]["loss"] < 2.0
 
 
-def test_a_loss_that_is_no_number_stops_the_training_with_a_clear_error(
+def test_a_loss_that_is_nan_stops_the_training_with_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the weights are no numbers either, and the report says so an hour later."""
+    """Otherwise the weights become NaN too, and only the report shows it, an hour later."""
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    model = fresh_model()
+    model = new_model()
     with torch.no_grad():
         next(model.parameters()).fill_(float("nan"))
 
@@ -194,7 +194,7 @@ def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(loop, "save_checkpoint", slow_save)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 2.0)
     monkeypatch.setattr(SETTINGS, "epochs", 1)
-    learn(fresh_model(), tmp_path / "work")
+    learn(new_model(), tmp_path / "work")
 
     assert saved == 2  # once in the twelve steps, since twenty times as long must pass; and at the end
 
@@ -208,7 +208,7 @@ def still(model: nn.Module) -> nn.Module:
 
 
 def test_two_batches_of_eight_make_the_same_step_as_one_of_sixteen(tmp_path: Path) -> None:
-    halves, whole = still(fresh_model()), still(fresh_model())
+    halves, whole = still(new_model()), still(new_model())
 
     learn(halves, tmp_path / "halves", batch_size=8, accumulation_steps=2, epochs=1, clip_norm=1e9)
     order = length_batches(np.ones(96, dtype=np.int64), batch_size=8, seed=0, epoch=0)
@@ -228,14 +228,14 @@ def _learn_plan(model: nn.Module, work: Path, plan: list[npt.NDArray[np.int64]])
         batches=lambda _: plan,
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=lambda _: {"dev_accuracy": 0.0, "dev_loss": 0.0},
-        work=work,
+        work_folder=work,
         reporter=SilentReporter(),
         what="training",
     )
 
 
 def test_a_last_step_of_fewer_batches_is_taken_too(tmp_path: Path) -> None:
-    progress = learn(fresh_model(), tmp_path / "work", batch_size=20, accumulation_steps=3, epochs=1)  # 5 batches
+    progress = learn(new_model(), tmp_path / "work", batch_size=20, accumulation_steps=3, epochs=1)  # 5 batches
 
     assert len(progress.history) == 1
     assert progress.history[0]["loss"] > 0
@@ -246,13 +246,13 @@ def _learn_scores(work: Path, scores: list[float], *, patience: int | None) -> P
     work.mkdir(exist_ok=True)
     done = iter(scores)
     return train(
-        fresh_model(),
+        new_model(),
         SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores), "patience": patience}),
         arithmetic="fp32",
         batches=lambda _: [np.arange(96)],
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=lambda _: {"dev_accuracy": 0.5, "dev_score": next(done), "dev_loss": 1.0},
-        work=work,
+        work_folder=work,
         reporter=SilentReporter(),
         what="training",
     )
@@ -291,10 +291,10 @@ def test_the_dev_score_decides_and_not_the_accuracy(tmp_path: Path) -> None:
     assert progress.best_epoch == 1
 
 
-def test_losses_are_told_how_far_the_training_is(tmp_path: Path) -> None:
+def test_losses_get_the_progress_of_the_training(tmp_path: Path) -> None:
     how_far: list[float] = []
 
-    learn(fresh_model(), tmp_path / "work", epochs=2, how_far=how_far)  # twelve steps an epoch
+    learn(new_model(), tmp_path / "work", epochs=2, how_far=how_far)  # twelve steps an epoch
 
     assert how_far == [step / 24 for step in range(24)]
 
@@ -302,7 +302,7 @@ def test_losses_are_told_how_far_the_training_is(tmp_path: Path) -> None:
 def test_batches_of_one_step_are_equally_far(tmp_path: Path) -> None:
     how_far: list[float] = []
 
-    learn(fresh_model(), tmp_path / "work", epochs=2, accumulation_steps=4, how_far=how_far)  # three steps an epoch
+    learn(new_model(), tmp_path / "work", epochs=2, accumulation_steps=4, how_far=how_far)  # three steps an epoch
 
     assert how_far == [step / 6 for step in range(6) for _ in range(4)]
 
@@ -313,8 +313,8 @@ def test_a_killed_training_goes_on_from_how_far_it_was(tmp_path: Path, monkeypat
     behind: list[float] = []
 
     with pytest.raises(Killed):
-        learn(fresh_model(), tmp_path / "work", steps_before_death=17, how_far=before)
-    learn(fresh_model(), tmp_path / "work", how_far=behind)
+        learn(new_model(), tmp_path / "work", steps_before_death=17, how_far=before)
+    learn(new_model(), tmp_path / "work", how_far=behind)
 
     assert before + behind == [step / 48 for step in range(48)]
 
@@ -323,7 +323,7 @@ def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patien
     """The progress, and the weights after each epoch and at the end."""
     work.mkdir()
     weights: list[Tensor] = []
-    model, script = fresh_model(), iter(scores)
+    model, script = new_model(), iter(scores)
 
     def validate(model: nn.Module) -> dict[str, float]:
         weights.append(next(model.parameters()).detach().clone())
@@ -336,7 +336,7 @@ def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patien
         batches=lambda _: [np.arange(96)],
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=validate,
-        work=work,
+        work_folder=work,
         reporter=SilentReporter(),
         what="training",
         keep=keep,
@@ -344,7 +344,7 @@ def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patien
     return progress, [*weights, next(model.parameters())]
 
 
-def test_the_last_epoch_can_be_kept_whatever_dev_says(tmp_path: Path) -> None:
+def test_the_last_epoch_can_be_kept_for_any_dev_score(tmp_path: Path) -> None:
     last, of_last = _learn_scores_and_keep(tmp_path / "last", [0.9, 0.5, 0.1], keep="last", patience=1)
     best, of_best = _learn_scores_and_keep(tmp_path / "best", [0.9, 0.5, 0.1], keep="best", patience=None)
 
@@ -359,11 +359,11 @@ def test_a_killed_training_that_keeps_its_last_epoch_ends_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps_before_death: int
 ) -> None:
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    undisturbed, resumed = fresh_model(), fresh_model()
+    undisturbed, resumed = new_model(), new_model()
     straight = learn(undisturbed, tmp_path / "straight", keep="last")
 
     with pytest.raises(Killed):
-        learn(fresh_model(), tmp_path / "killed", keep="last", steps_before_death=steps_before_death)
+        learn(new_model(), tmp_path / "killed", keep="last", steps_before_death=steps_before_death)
     again = learn(resumed, tmp_path / "killed", keep="last")
 
     assert again.best_epoch == straight.best_epoch == 3
@@ -371,8 +371,8 @@ def test_a_killed_training_that_keeps_its_last_epoch_ends_the_same(
         assert torch.equal(tensor, resumed.state_dict()[name]), name
 
 
-def test_points_stand_for_sixteen_steps_and_for_what_an_epoch_leaves(tmp_path: Path) -> None:
-    progress = learn(fresh_model(), tmp_path / "work", batch_size=4, epochs=2)  # 24 steps an epoch
+def test_points_cover_sixteen_steps_or_the_rest_of_an_epoch(tmp_path: Path) -> None:
+    progress = learn(new_model(), tmp_path / "work", batch_size=4, epochs=2)  # 24 steps an epoch
 
     assert [point["step"] for point in progress.points] == [15, 23, 39, 47]
     sixteen, eight = (point["hard_labels"] for point in progress.points[:2])
@@ -381,9 +381,9 @@ def test_points_stand_for_sixteen_steps_and_for_what_an_epoch_leaves(tmp_path: P
 
 def test_points_do_not_depend_on_when_losses_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are part of a student, which must come out the same on a slow machine."""
-    rarely = learn(fresh_model(), tmp_path / "rarely", batch_size=4)
+    rarely = learn(new_model(), tmp_path / "rarely", batch_size=4)
     monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    often = learn(fresh_model(), tmp_path / "often", batch_size=4)
+    often = learn(new_model(), tmp_path / "often", batch_size=4)
 
     assert often.points == rarely.points
 
@@ -406,7 +406,7 @@ def test_there_are_never_too_many_points() -> None:
 def test_curves_are_written_for_tensorboard_when_asked(tmp_path: Path) -> None:
     tracks = Tracks(["tensorboard"], "limbeck", tmp_path / "tracking")
 
-    learn(fresh_model(), tmp_path / "work", epochs=2, tracks=tracks)
+    learn(new_model(), tmp_path / "work", epochs=2, tracks=tracks)
 
     events = read_events(tmp_path / "tracking")
     assert {"loss/hard_labels", "learning_rate", "dev_accuracy", "dev_loss"} <= set(events)
@@ -414,13 +414,13 @@ def test_curves_are_written_for_tensorboard_when_asked(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_when_no_tracker_is_asked_for(tmp_path: Path) -> None:
-    learn(fresh_model(), tmp_path / "work", epochs=1)
+    learn(new_model(), tmp_path / "work", epochs=1)
 
     assert {path.name for path in tmp_path.iterdir()} == {"work"}
 
 
 def read_events(folder: Path) -> dict[str, list[tuple[int, float]]]:
-    """Curve → points, from whatever TensorBoard files lie there."""
+    """Curve → points, from all TensorBoard files in the folder."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     curves: dict[str, list[tuple[int, float]]] = {}

@@ -6,7 +6,7 @@ from torch import nn
 from limbeck.training.optimiser import adamw, learning_rate_at
 
 
-def test_the_rate_rises_to_its_peak_and_falls_to_zero_behind_the_last_step() -> None:
+def test_the_rate_rises_to_its_peak_and_falls_to_zero_after_the_last_step() -> None:
     rates = [learning_rate_at(step, total=10, peak=1.0, warmup_fraction=0.2) for step in range(11)]
 
     assert rates == pytest.approx([0.5, 1.0, 1.0, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0.0])

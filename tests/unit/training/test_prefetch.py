@@ -1,22 +1,22 @@
-"""Making things one ahead on another thread."""
+"""Making the next item on another thread."""
 
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from limbeck.training.batches import ahead
+from limbeck.training.batches import prefetched
 
 PATIENCE = 30.0  # seconds, only ever waited where the code is wrong
 
 
 def threads_of_ours() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("ahead")]
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("prefetch")]
 
 
 def test_items_come_in_their_order_and_no_thread_stays() -> None:
-    assert list(ahead(range(5))) == [0, 1, 2, 3, 4]
-    assert list(ahead([])) == []
+    assert list(prefetched(range(5))) == [0, 1, 2, 3, 4]
+    assert list(prefetched([])) == []
     assert threads_of_ours() == []
 
 
@@ -30,7 +30,7 @@ def test_the_next_item_is_made_elsewhere_while_the_present_one_is_in_use() -> No
         is_made.set()
         yield "second"
 
-    items = ahead(making())
+    items = prefetched(making())
     assert next(items) == "first"
 
     assert is_made.wait(PATIENCE)
@@ -47,7 +47,7 @@ def test_no_more_than_one_item_waits() -> None:
             made.append(number)
             yield number
 
-    items = ahead(making())
+    items = prefetched(making())
     taken = [next(items), next(items)]
     items.close()
 
@@ -60,7 +60,7 @@ def test_what_goes_wrong_is_raised_where_the_item_would_have_come() -> None:
         yield 1
         raise LookupError("no more of these")
 
-    items = ahead(making())
+    items = prefetched(making())
 
     assert next(items) == 1
     with pytest.raises(LookupError, match="no more of these"):
@@ -70,7 +70,7 @@ def test_what_goes_wrong_is_raised_where_the_item_would_have_come() -> None:
 
 def test_an_interrupted_reader_leaves_no_thread() -> None:
     def read() -> None:
-        items = ahead(range(100))
+        items = prefetched(range(100))
         try:
             for _ in items:
                 raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from limbeck.recipe.load import RecipeNotFound
 from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
 
 
-def test_one_process_for_each_gpu_and_one_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_process_per_gpu_and_one_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     assert process_count(None) == 4
 
@@ -20,13 +20,13 @@ def test_one_process_for_each_gpu_and_one_where_there_is_none(monkeypatch: pytes
     assert process_count(3) == 3
 
 
-def test_of_a_group_only_the_first_speaks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_first_process_of_a_group_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RANK", "1")
-    assert isinstance(reporter_of_member(speaks=True), SilentReporter)
+    assert isinstance(reporter_of_member(prints=True), SilentReporter)
 
     monkeypatch.setenv("RANK", "0")
-    assert isinstance(reporter_of_member(speaks=True), TerminalReporter)
-    assert isinstance(reporter_of_member(speaks=False), SilentReporter)
+    assert isinstance(reporter_of_member(prints=True), TerminalReporter)
+    assert isinstance(reporter_of_member(prints=False), SilentReporter)
 
 
 def test_what_a_user_can_put_right_is_raised_as_what_it_was() -> None:

@@ -26,7 +26,7 @@ def test_warm_up_rises_in_the_first_tenth(progress: float, expected: float) -> N
 
 
 @pytest.mark.parametrize("kind", ["linear", "cosine", "warm_up"])
-def test_behind_its_share_it_stays_at_the_end(kind: str) -> None:
+def test_after_its_share_it_stays_at_the_end(kind: str) -> None:
     schedule = Schedule.model_validate({"kind": kind, "start": 0.1, "end": 0.7, "share": 0.4})
 
     assert value_at(schedule, 0.2) == pytest.approx(0.4)

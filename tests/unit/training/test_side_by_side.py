@@ -22,14 +22,14 @@ from pathlib import Path
 import torch
 from limbeck.training.loop import TrainingDiverged
 
-def tell_twice(job, tell):
-    tell({"number": job["number"]})
-    tell(os.environ.get("CUDA_VISIBLE_DEVICES"))
+def send_twice(job, send):
+    send({"number": job["number"]})
+    send(os.environ.get("CUDA_VISIBLE_DEVICES"))
 
-def tell_surroundings(job, tell):
-    tell({"threads": torch.get_num_threads(), "group": sorted({"RANK", "LOCAL_RANK", "MASTER_PORT"} & set(os.environ))})
+def send_surroundings(job, send):
+    send({"threads": torch.get_num_threads(), "group": sorted({"RANK", "LOCAL_RANK", "MASTER_PORT"} & set(os.environ))})
 
-def fail(job, tell):
+def fail(job, send):
     match job.get("how"):
         case "diverge":
             raise TrainingDiverged(what="the student", epoch=3, learning_rate=0.1)
@@ -45,8 +45,8 @@ def fail(job, tell):
             ctypes.string_at(0)
     Path(job["waits"]).read_bytes()  # of a pipe that nobody writes to
 
-def need_memory(job, tell):
-    tell("begun")
+def need_memory(job, send):
+    send("begun")
     if "sees" in job:
         Path(job["sees"]).write_text("seen")  # the pipe's other end: both are at work now
         return
@@ -62,7 +62,7 @@ def need_memory(job, tell):
             raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-def wait(job, tell):
+def wait(job, send):
     with open(job["pipe"], "w") as pipe:
         pipe.write("here\\n")
         pipe.flush()
@@ -73,9 +73,9 @@ import sys
 from limbeck.training.side_by_side import run_side_by_side
 
 class Nobody:
-    def told(self, name, message): pass
+    def received(self, name, message): pass
     def finished(self, name, *, seconds): pass
-    def put_off(self, name): pass
+    def postponed(self, name): pass
 
 if __name__ == "__main__":
     run_side_by_side("toy_side_work:wait", {"one": {"pipe": sys.argv[1]}}, at_once=1, listener=Nobody())
@@ -90,13 +90,13 @@ class Notes:
         self.seconds: dict[str, float] = {}
         self.waited: list[str] = []
 
-    def told(self, name: str, message: Any) -> None:
+    def received(self, name: str, message: Any) -> None:
         self.messages.setdefault(name, []).append(message)
 
     def finished(self, name: str, *, seconds: float) -> None:
         self.seconds[name] = seconds
 
-    def put_off(self, name: str) -> None:
+    def postponed(self, name: str) -> None:
         self.waited.append(name)
 
 
@@ -114,15 +114,19 @@ def children() -> set[str]:
 
 
 @pytest.mark.usefixtures("folder")
-def test_each_tells_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_sends_messages_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, 3")
     notes = Notes()
 
     jobs = {name: {"number": number} for number, name in enumerate(("one", "two", "three"))}
-    run_side_by_side("toy_side_work:tell_twice", jobs, at_once=2, listener=notes)
+    run_side_by_side("toy_side_work:send_twice", jobs, at_once=2, listener=notes)
 
-    assert {name: told[0]["number"] for name, told in notes.messages.items()} == {"one": 0, "two": 1, "three": 2}
+    assert {name: messages[0]["number"] for name, messages in notes.messages.items()} == {
+        "one": 0,
+        "two": 1,
+        "three": 2,
+    }
     assert notes.messages["one"][1:] == ["5"]
     assert notes.messages["two"][1:] == ["3"]
     assert all(notes.seconds[name] > 0 for name in jobs)
@@ -137,9 +141,9 @@ def test_cores_are_shared_out_where_a_gpu_adds_up_the_sums(
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     notes = Notes()
 
-    run_side_by_side("toy_side_work:tell_surroundings", {"one": {}, "two": {}}, at_once=2, listener=notes)
+    run_side_by_side("toy_side_work:send_surroundings", {"one": {}, "two": {}}, at_once=2, listener=notes)
 
-    assert [told[0]["threads"] for told in notes.messages.values()] == [expected, expected]
+    assert [messages[0]["threads"] for messages in notes.messages.values()] == [expected, expected]
 
 
 @pytest.mark.usefixtures("folder")
@@ -148,17 +152,17 @@ def test_a_training_by_itself_is_in_no_group_of_processes(monkeypatch: pytest.Mo
         monkeypatch.setenv(name, "1")
     notes = Notes()
 
-    run_side_by_side("toy_side_work:tell_surroundings", {"one": {}}, at_once=1, listener=notes)
+    run_side_by_side("toy_side_work:send_surroundings", {"one": {}}, at_once=1, listener=notes)
 
     assert notes.messages["one"][0]["group"] == []
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_no_text_among_the_places_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_of_the_module_path_that_are_not_texts_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path, Path("elsewhere")])
     notes = Notes()
 
-    run_side_by_side("toy_side_work:tell_twice", {"one": {"number": 1}}, at_once=1, listener=notes)
+    run_side_by_side("toy_side_work:send_twice", {"one": {"number": 1}}, at_once=1, listener=notes)
 
     assert notes.seconds.keys() == {"one"}
 
@@ -172,7 +176,7 @@ def test_what_is_no_text_among_the_places_of_modules_is_passed_over(monkeypatch:
         ("leave", RuntimeError, "(?s)the process of bad failed.*SystemExit: 0"),
     ],
 )
-def test_one_that_fails_ends_the_others_and_says_why(
+def test_one_that_fails_stops_the_others_and_its_error_is_raised(
     folder: Path, how: str, error: type[Exception], words: str
 ) -> None:
     before = children()
@@ -195,21 +199,21 @@ def test_the_error_of_a_training_keeps_its_facts() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_one_that_crashes_says_where(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(RuntimeError, match="ended with status -11; what it said stands above"):
+def test_one_that_crashes_prints_a_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match="ended with status -11; its output is above"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "crash"}}, at_once=1, listener=Notes())
 
     assert "toy_side_work.py" in capfd.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")
-def test_one_that_is_killed_with_none_beside_it_is_lost() -> None:
-    with pytest.raises(TrainingLost, match="the process that trained 'bad' was ended by the system"):
+def test_one_that_is_killed_while_it_runs_alone_is_lost() -> None:
+    with pytest.raises(TrainingLost, match="the process that trained 'bad' was killed by the system"):
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "die"}}, at_once=2, listener=Notes())
 
 
-@pytest.mark.parametrize("how", ["told", "killed", "refused", "no handle"])
-def test_one_without_memory_beside_another_is_started_again_when_that_is_done(folder: Path, how: str) -> None:
+@pytest.mark.parametrize("how", ["reported", "killed", "refused", "no handle"])
+def test_one_without_memory_next_to_another_is_started_again_when_that_is_done(folder: Path, how: str) -> None:
     pipe = str(folder / "pipe")
     notes = Notes()
 
@@ -241,10 +245,10 @@ def test_none_outlives_the_process_that_started_it(folder: Path, end: signal.Sig
         send(parent.pid, end)
         rest = pipe.read()  # until the process at the other end is gone
 
-    _, said = parent.communicate()
+    _, errors = parent.communicate()
     assert rest == ""
     assert parent.returncode == -end
-    assert said.count("Traceback") == (end == signal.SIGINT)  # the parent's own
+    assert errors.count("Traceback") == (end == signal.SIGINT)  # the parent's own
 
 
 def test_one_whose_parent_ends_while_it_starts_ends_without_a_word() -> None:

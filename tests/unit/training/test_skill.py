@@ -31,7 +31,7 @@ def test_several_labels_a_row_are_right_only_all_together_and_judged_by_macro_f1
 def test_a_single_class_that_a_row_may_have_or_not_is_scored_by_its_own_f1() -> None:
     found = judged(np.array([[5], [5], [-5]], dtype=np.float32), np.array([[1], [0], [0]]))
 
-    assert found["dev_score"] == pytest.approx(2 / 3)  # one found, two said, one there
+    assert found["dev_score"] == pytest.approx(2 / 3)  # one right, two predicted, one true
 
 
 def test_a_class_is_predicted_from_a_probability_of_one_half_on() -> None:
@@ -45,7 +45,7 @@ def test_skill_worked_by_hand() -> None:
     assert skill(answers, labels) == pytest.approx((4 / 6 - 0.5) / (1 - 0.5))
 
 
-def test_a_teacher_that_always_says_the_frequent_class_has_no_skill_however_accurate() -> None:
+def test_a_teacher_that_always_predicts_the_frequent_class_has_no_skill_however_accurate() -> None:
     labels = np.array([0] * 95 + [1] * 5)
 
     assert judged(logits_for([0] * 100), labels)["dev_accuracy"] == 0.95
@@ -56,16 +56,16 @@ def test_swapped_labels_show_as_negative_skill() -> None:
     assert skill(logits_for([1, 1, 0, 0]), np.array([0, 0, 1, 1])) == -1.0
 
 
-def test_skill_with_several_labels_is_the_mean_over_classes_that_can_be_told_apart() -> None:
+def test_skill_with_several_labels_is_the_mean_over_classes_that_vary() -> None:
     labels = np.array([[1, 0, 1], [0, 1, 1], [1, 0, 1], [0, 0, 1]])  # every row has the last class
     logits = (8.0 * labels - 4.0).astype(np.float32)
-    logits[:, 1] = 4.0  # always says the second
-    logits[:, 2] = -4.0  # never says the last, which no kappa can judge
+    logits[:, 1] = 4.0  # always predicts the second
+    logits[:, 2] = -4.0  # never predicts the last, for which kappa is undefined
 
     assert skill(logits, labels) == pytest.approx((1.0 + 0.0) / 2)
 
 
-def test_rare_classes_that_are_never_said_do_not_make_a_good_teacher_a_guessing_one() -> None:
+def test_rare_classes_that_are_never_predicted_do_not_make_a_good_teacher_a_guessing_one() -> None:
     labels = np.zeros((200, 30), dtype=np.int64)
     labels[::2, :3] = 1
     for number in range(3, 30):
@@ -76,6 +76,6 @@ def test_rare_classes_that_are_never_said_do_not_make_a_good_teacher_a_guessing_
     assert skill(logits, labels) > 0.8  # type: ignore[operator]  # it is a number here
 
 
-def test_rows_that_are_all_alike_tell_nothing_of_skill() -> None:
+def test_rows_with_the_same_labels_have_no_skill() -> None:
     assert skill(logits_for([1, 1, 1]), np.array([1, 1, 1])) is None
     assert skill(np.full((4, 2), 3.0, dtype=np.float32), np.ones((4, 2), dtype=np.int64)) is None

@@ -49,7 +49,7 @@ def test_lengths_are_at_hand_without_asking_the_device() -> None:
     assert len(ROWS) == 3
 
 
-def test_columns_that_are_made_side_by_side_are_kept_apart() -> None:
+def test_columns_that_are_made_side_by_side_stay_separate() -> None:
     blocks = [([[5, 6], [7]], [[0, 1], [0]]), ([[8]], [[1]])]
 
     ids, types = TokenRows.together(blocks, columns=2, device=torch.device("cpu"))

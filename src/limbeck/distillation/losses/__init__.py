@@ -1,1 +1,1 @@
-"""The losses, one formula a file, each a pure function of tensors; `objective` weighs and sums them."""
+"""The loss formulas, each a pure function of tensors; `objective` weighs and sums them."""

@@ -21,9 +21,9 @@ def attention_mse(student_scores: Tensor, teacher_scores: Tensor, mask: Tensor) 
 
         loss = mean over heads and pairs of real tokens of  (student - teacher)²
 
-    TinyBERT's attention loss (Jiao et al. 2020, arXiv:1909.10351, equation 7), which takes scores before the softmax
-    and needs as many heads in the student as in the teacher. Their code puts zeros on padded keys and takes the mean
-    over all pairs; here padding is left out. Takes scores (rows, heads, tokens, tokens) and a mask (rows, tokens).
+    TinyBERT's attention loss (Jiao et al. 2020, arXiv:1909.10351, equation 7), on scores before the softmax; student
+    and teacher must have the same number of heads. Their code puts zeros on padded keys and takes the mean over all
+    pairs; here padding is excluded. Takes scores (rows, heads, tokens, tokens) and a mask (rows, tokens).
     """
     must_match(student_scores, teacher_scores)
     real = real_pairs(mask)[:, None]
@@ -40,9 +40,9 @@ def fsp(
         G = lowerᵀ · upper / real tokens of the row    (width × width)
         loss = mean over rows and cells of G of  (G_student - G_teacher)²
 
-    Yim et al. 2017 ("A Gift from Knowledge Distillation", CVPR, equations 1 and 2), with tokens for the places of a
-    picture; they sum over the cells of G where this takes the mean. Takes states (rows, tokens, width), of one width in
-    student and teacher (the caller projects), and a mask (rows, tokens).
+    Yim et al. 2017 ("A Gift from Knowledge Distillation", CVPR, equations 1 and 2), with tokens instead of image
+    positions; they sum over the cells of G where this takes the mean. Takes states (rows, tokens, width), of the same
+    width in student and teacher (the caller projects), and a mask (rows, tokens).
     """
     must_match(student_lower, teacher_lower)
     must_match(student_upper, teacher_upper)
@@ -51,7 +51,7 @@ def fsp(
 
 
 def _flow(lower: Tensor, upper: Tensor, mask: Tensor) -> Tensor:
-    """The product of the two layers, a mean over the row's real tokens: (rows, width, width)."""
+    """The product of the two layers as a mean over the row's real tokens: (rows, width, width)."""
     real = real_tokens(mask)
     tokens = real.sum(dim=1, keepdim=True).clamp(min=1)  # (rows, 1, 1)
     return without_padding(lower, real).transpose(1, 2) @ without_padding(upper, real) / tokens
@@ -62,8 +62,8 @@ def hidden_cosine(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
 
         loss = mean over real tokens of  1 - (s · t) / (‖s‖ · ‖t‖)
 
-    DistilBERT's third loss (Sanh et al. 2019, arXiv:1910.01108, section 2), there on the last layer. It does not see
-    how long the states are. Takes (rows, tokens, width) and a mask (rows, tokens).
+    DistilBERT's third loss (Sanh et al. 2019, arXiv:1910.01108, section 2), there on the last layer. It ignores the
+    length of the states. Takes (rows, tokens, width) and a mask (rows, tokens).
     """
     must_match(student, teacher)
     real = real_tokens(mask)
@@ -76,9 +76,9 @@ def hidden_mse(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
 
         loss = mean over real tokens and width of  (student - teacher)²
 
-    TinyBERT's hidden-state loss (Jiao et al. 2020, arXiv:1909.10351, equation 8), and with embeddings for states its
-    embedding loss (equation 9); the learned projection to the teacher's width is the caller's. Their mean runs over
-    padding too, so that it depends on how rows are batched. Takes (rows, tokens, width) and a mask (rows, tokens).
+    TinyBERT's hidden-state loss (Jiao et al. 2020, arXiv:1909.10351, equation 8), and with embeddings as states its
+    embedding loss (equation 9); the caller projects to the teacher's width. Their mean includes padding, so that it
+    depends on how rows are batched. Takes (rows, tokens, width) and a mask (rows, tokens).
     """
     must_match(student, teacher)
     real = real_tokens(mask)
@@ -101,8 +101,8 @@ def minilm(
         loss = KL(A_teacher ‖ A_student)  +  KL(VR_teacher ‖ VR_student)
 
     each a mean over heads and real queries, as in `attention_kl`. Wang et al. 2020 (arXiv:2002.10957, sections 3.1
-    and 3.2), on the last layer of each. The width of a head may differ between teacher and student, the number of heads
-    may not. Takes (rows, heads, tokens, head_width) six times and a mask (rows, tokens).
+    and 3.2), on the last layer of each model. The width of a head may differ between teacher and student, the number of
+    heads may not. Takes six tensors (rows, heads, tokens, head_width) and a mask (rows, tokens).
     """
     real = mask.bool()[:, None, :, None]
 
@@ -127,9 +127,9 @@ def minilm_v2(
         loss = Σ over X in (Q, K, V) of  KL(R(X_teacher) ‖ R(X_student))
 
     each a mean over relation heads and real tokens, as in `attention_kl`. The attention heads are joined and split
-    again into `relation_heads`, of width d_r: so heads and widths of teacher and student may both differ. Wang et al.
+    again into `relation_heads` of width d_r, so both heads and widths of teacher and student may differ. Wang et al.
     2021 (arXiv:2012.15828, section 3) weigh all nine pairings of Q, K and V by α_ij of 0 or 1; these three have 1. They
-    take 48 relation heads for base and 64 for large teachers. Takes (queries, keys, values) of each model, of shape
+    use 48 relation heads for base and 64 for large teachers. Takes (queries, keys, values) of each model, of shape
     (rows, heads, tokens, head_width), and a mask (rows, tokens). Raises ValueError where a width does not divide.
     """
     divergences = [
@@ -144,14 +144,14 @@ def minilm_v2(
 
 
 def _relation(heads: Tensor, mask: Tensor, *, relation_heads: int) -> Tensor:
-    """The relation of tokens to each other before the softmax, (rows, relation_heads, tokens, tokens)."""
+    """The relation between tokens before the softmax, (rows, relation_heads, tokens, tokens)."""
     joined = heads.transpose(1, 2).flatten(start_dim=2)  # (rows, tokens, width)
     width = joined.shape[-1]
     if relation_heads < 1 or width % relation_heads:
-        raise ValueError(f"relation_heads must divide the width: {width} is no multiple of {relation_heads}")
+        raise ValueError(f"relation_heads must divide the width: {width} is not a multiple of {relation_heads}")
     split = joined.reshape(*joined.shape[:2], relation_heads, width // relation_heads).transpose(1, 2)
-    cleared = without_padding(split, mask.bool()[:, None, :, None])
-    return attention_scores(cleared, cleared)
+    unpadded = without_padding(split, mask.bool()[:, None, :, None])
+    return attention_scores(unpadded, unpadded)
 
 
 @in_full_precision
@@ -162,10 +162,10 @@ def nst(student: Tensor, teacher: Tensor, mask: Tensor) -> Tensor:
         loss = mean over pairs of real tokens of  (G_student - G_teacher)²
 
     Huang & Wang 2017 (arXiv:1707.01219, section 4) compare the neurons of two layers by maximum mean discrepancy; with
-    their squared kernel (x · y)² that is ‖G_student - G_teacher‖² for G = X Xᵀ / width, whatever the widths. They
-    divide each neuron by its length over positions, and TextBrewer's version for text divides nothing; here each token
-    is divided by its length, so that the loss sees neither the size nor a rotation of the states. Takes states
-    (rows, tokens, width), where the width may differ, and a mask (rows, tokens).
+    their squared kernel (x · y)² that is ‖G_student - G_teacher‖² for G = X Xᵀ / width, for any widths. They divide
+    each neuron by its length over positions, and TextBrewer's version for text divides nothing; here each token is
+    divided by its length, so that neither the size nor a rotation of the states changes the loss. Takes states
+    (rows, tokens, width), where the widths may differ, and a mask (rows, tokens).
     """
     difference = _similarities(student, mask) - _similarities(teacher, mask)
     return mean_over(real_pairs(mask), difference.square())
@@ -182,17 +182,17 @@ def pkd(student_states: Tensor, teacher_states: Tensor) -> Tensor:
 
         loss = mean over layers and rows of  ‖ s/‖s‖ - t/‖t‖ ‖²
 
-    Sun et al. 2019 (arXiv:1908.09355, section 3.2) sum over layers and rows where this takes the mean: theirs is this
-    times layers · rows. Their code takes the mean over the width as well (PyTorch's `mse_loss`), so that a β of theirs
-    is worth β / width here. A row's distance is between 0 (same direction) and 4 (opposite).
-    Takes states of the first token, (layers, rows, width), the layers of both already paired.
+    Sun et al. 2019 (arXiv:1908.09355, section 3.2) sum over layers and rows where this takes the mean: their loss is
+    layers · rows times this one. Their code also takes the mean over the width (PyTorch's `mse_loss`), so that their β
+    corresponds to β / width here. A row's distance is between 0 (same direction) and 4 (opposite).
+    Takes states of the first token, (layers, rows, width), with the layers of both models already paired.
     """
     must_match(student_states, teacher_states)
     student, teacher = F.normalize(student_states.float(), dim=-1), F.normalize(teacher_states.float(), dim=-1)
     return (student - teacher).square().sum(dim=-1).mean()
 
 
-# Finite, so that what it leaves of a padded key is zero times zero: with -inf it would be no number.
+# Finite, so that a padded key contributes zero times zero; with -inf it would be NaN.
 NO_ATTENTION = torch.finfo(torch.float32).min
 
 
@@ -202,9 +202,9 @@ def attention_kl(student_scores: Tensor, teacher_scores: Tensor, mask: Tensor) -
         p = softmax over real keys(teacher)    q = softmax over real keys(student)
         loss = mean over heads and real queries of  Σ_keys p · (log p - log q)
 
-    MiniLM's attention transfer (Wang et al. 2020, arXiv:2002.10957, section 3.1), which needs as many heads in the
-    student as in the teacher. Takes scores before the softmax, (rows, heads, tokens, tokens) with queries before keys,
-    and a mask (rows, tokens).
+    MiniLM's attention transfer (Wang et al. 2020, arXiv:2002.10957, section 3.1); student and teacher must have the
+    same number of heads. Takes scores before the softmax, (rows, heads, tokens, tokens) with queries before keys, and
+    a mask (rows, tokens).
     """
     must_match(student_scores, teacher_scores)
     padded = ~real_pairs(mask)[:, None]
@@ -221,7 +221,7 @@ def attention_scores(queries: Tensor, keys: Tensor) -> Tensor:
 
         scores = Q Kᵀ / √head_width
 
-    Vaswani et al. 2017 (arXiv:1706.03762, equation 1). Takes (rows, heads, tokens, head_width) twice; gives
+    Vaswani et al. 2017 (arXiv:1706.03762, equation 1). Takes (rows, heads, tokens, head_width) twice; returns
     (rows, heads, tokens, tokens), queries before keys, in float32.
     """
     return queries.float() @ keys.float().transpose(-1, -2) / math.sqrt(queries.shape[-1])

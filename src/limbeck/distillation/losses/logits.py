@@ -1,4 +1,4 @@
-"""Losses on logits: what the student answers against what the teacher answered, or the labels."""
+"""Losses on logits: the student's against the teacher's, or against the labels."""
 
 import math
 
@@ -26,8 +26,8 @@ def dist(
         loss = β · between + γ · within
 
     Huang et al. 2022 (arXiv:2205.10536). Correlations do not shrink as T grows, so there is no T²
-    (the authors' code has one). With two classes `between` is 0 or 2 for each row and teaches nothing. `within` wants
-    batches of some size: of one row there is none, and it is zero. Where all values are equal ρ is taken as 0.
+    (the authors' code has one). With two classes `between` is 0 or 2 for each row and has no gradient. `within` needs
+    batches of several rows: for a single row it is zero. Where all values are equal, ρ is taken as 0.
     Takes raw logits.
     """
     p = (teacher_logits / temperature).softmax(dim=-1)
@@ -56,7 +56,7 @@ def dkd(
     target_weight: float = 1.0,
     other_weight: float = 8.0,
 ) -> Tensor:
-    """Decoupled distillation: KL on target against rest plus KL among the others, both at temperature T, times T².
+    """Decoupled distillation: KL of target against rest plus KL among the others, both at temperature T, times T².
 
         p = softmax(teacher / T)    q = softmax(student / T)    t = target class
         target = KL( (p_t, 1 - p_t) ‖ (q_t, 1 - q_t) )
@@ -64,8 +64,8 @@ def dkd(
         loss = T² · mean over rows of  α · target + β · others
 
     Zhao et al. 2022 (arXiv:2203.08679, section 3; α = 1, β = 8 and T = 4 are those of their code). Plain KL has
-    β = 1 - p_t, which all but silences the second part where the teacher is sure. With two classes there is one
-    other class and the second part is zero. The target class is the label; of rows labelled -1 (transfer text) it is
+    β = 1 - p_t, which makes the second part tiny where the teacher is confident. With two classes there is only one
+    other class and the second part is zero. The target class is the label; for rows labelled -1 (transfer text) it is
     the teacher's most probable class. Takes raw logits (rows, classes) and class numbers (rows).
     """
     targets = torch.where(labels == NO_LABEL, teacher_logits.argmax(dim=-1), labels)
@@ -80,7 +80,7 @@ def _divergence(log_p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def _target_against_rest(logits: Tensor, targets: Tensor) -> Tensor:
-    """(rows, 2) log probabilities: of the target class, and of all others together."""
+    """(rows, 2) log probabilities: the target class, and all others together."""
     target = logits.gather(1, targets[:, None])
     rest = _without_target(logits, targets).logsumexp(dim=-1, keepdim=True)
     return F.log_softmax(torch.cat([target, rest], dim=-1), dim=-1)
@@ -92,7 +92,7 @@ def _among_others(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def _without_target(logits: Tensor, targets: Tensor) -> Tensor:
-    """(rows, classes - 1): gathered, for a mask of -inf would make 0 · inf of the target's own term."""
+    """(rows, classes - 1); gathered, because a mask of -inf would turn the target's own term into 0 · inf."""
     places = torch.arange(logits.shape[1] - 1, device=logits.device)
     return logits.gather(1, places + (places >= targets[:, None]))
 
@@ -105,8 +105,8 @@ def jensen_shannon(student_logits: Tensor, teacher_logits: Tensor, *, temperatur
         loss = T² · mean over rows of  ½ Σ_c p_c · log(p_c / m_c)  +  ½ Σ_c q_c · log(q_c / m_c)
 
     Lin 1991 (IEEE Transactions on Information Theory 37, pages 145 to 151), with Hinton's T² as in `soft_targets`.
-    It is the same from either side and at most T² · log 2, so that a row the student has quite wrong weighs less than
-    with KL; near the teacher it is a quarter of KL. Takes raw logits (rows, classes).
+    It is symmetric and at most T² · log 2, so that a row the student gets badly wrong weighs less than with KL; close
+    to the teacher it is a quarter of KL. Takes raw logits (rows, classes).
     """
     log_p = F.log_softmax(teacher_logits / temperature, dim=-1)
     log_q = F.log_softmax(student_logits / temperature, dim=-1)
@@ -121,21 +121,21 @@ def logit_mse(student_logits: Tensor, teacher_logits: Tensor) -> Tensor:
 
         loss = mean over rows and classes of  (student - teacher)²
 
-    Ba & Caruana 2014 (arXiv:1312.6184, section 2.2) in the form that Tang et al. 2019 (arXiv:1903.12136,
-    equation 3) distil BERT with, up to their sum over classes. Takes logits of shape (rows, classes).
+    Ba & Caruana 2014 (arXiv:1312.6184, section 2.2) in the form with which Tang et al. 2019 (arXiv:1903.12136,
+    equation 3) distil BERT, except that they sum over classes. Takes logits of shape (rows, classes).
     """
     return F.mse_loss(student_logits, teacher_logits)
 
 
 @in_full_precision
 def soft_target_sets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float) -> Tensor:
-    """KL divergence between two coins a class, at temperature T, summed over classes, times T².
+    """KL divergence between two Bernoulli distributions per class, at temperature T, summed over classes, times T².
 
         p = σ(teacher / T)    q = σ(student / T)
         loss = T² · mean over rows of  Σ_c  p_c log(p_c / q_c)  +  (1 - p_c) log((1 - p_c) / (1 - q_c))
 
-    A softmax over classes that do not exclude each other would push one label down for every label that is there;
-    this is Hinton et al. 2015 (arXiv:1503.02531) for each class's own yes or no. Takes raw logits (rows, classes).
+    A softmax would make labels compete that do not exclude each other; this applies Hinton et al. 2015
+    (arXiv:1503.02531) to each class's own yes or no. Takes raw logits (rows, classes).
     """
     teacher, student = teacher_logits / temperature, student_logits / temperature
     yes = F.logsigmoid(teacher).exp() * (F.logsigmoid(teacher) - F.logsigmoid(student))
@@ -150,7 +150,7 @@ def soft_targets(student_logits: Tensor, teacher_logits: Tensor, *, temperature:
         p = softmax(teacher / T)    q = softmax(student / T)
         loss = T² · mean over rows of  Σ_c p_c · (log p_c - log q_c)
 
-    Gradients through a softmax at temperature T shrink as 1/T²; the factor undoes that, so that a weight
+    Gradients through a softmax at temperature T shrink as 1/T²; the factor compensates for that, so that a weight
     chosen at T = 1 means the same at T = 4 (Hinton et al. 2015, arXiv:1503.02531, section 2).
     Takes raw logits of shape (rows, classes).
     """
@@ -166,10 +166,10 @@ def standardised_logits(student_logits: Tensor, teacher_logits: Tensor, *, tempe
         z(x) = (x - mean x) / σ(x)    σ(x) = √( (1/C) Σ_c (x_c - mean x)² )    over the C classes of a row
         loss = T² · mean over rows of  KL( softmax(z(teacher) / T) ‖ softmax(z(student) / T) )
 
-    Sun et al. 2024 (arXiv:2403.01427, algorithms 1 and 2). σ is the population's, with 1/C, as the paper has it; the
-    authors' code divides by C - 1, which is this at a temperature √(C / (C - 1)) times as high. With two classes z is
-    (1, -1) or (-1, 1) whatever the logits were: only the teacher's choice is left, and no gradient. A row of equal
-    logits has z = 0. Takes raw logits (rows, classes).
+    Sun et al. 2024 (arXiv:2403.01427, algorithms 1 and 2). σ is the population's, with 1/C, as in the paper; the
+    authors' code divides by C - 1, which equals a temperature √(C / (C - 1)) times as high here. With two classes z is
+    (1, -1) or (-1, 1) for any logits: only the teacher's choice is left, and no gradient. A row of equal logits has
+    z = 0. Takes raw logits (rows, classes).
     """
     student, teacher = _z_scores(student_logits), _z_scores(teacher_logits)
     return soft_targets(student, teacher, temperature=temperature)
@@ -186,14 +186,14 @@ UNLABELLED = -1
 def hard_labels(
     student_logits: Tensor, labels: Tensor, *, class_weights: Tensor | None = None, smoothing: float = 0.0
 ) -> Tensor:
-    """Cross-entropy to the class of each labelled row; rows labelled -1 (transfer text) add nothing.
+    """Cross-entropy to the class of each labelled row; rows labelled -1 (transfer text) contribute nothing.
 
         y = (1 - ε) · onehot(label) + ε / C
         loss = mean over labelled rows of  Σ_c w_c · y_c · -log softmax(student)_c
 
     with w = 1 where no class weights are given, and the smoothing ε of Szegedy et al. 2016 (arXiv:1512.00567,
-    section 7), over C classes. It is divided by the rows and not by their weights, as PyTorch would: then batches
-    that make one step add up to what one large batch would give. Takes raw logits (rows, classes) and class numbers
+    section 7), over C classes. It is divided by the number of rows, not by their weights as in PyTorch, so that
+    accumulated batches add up to the loss of one large batch. Takes raw logits (rows, classes) and class numbers
     (rows). A batch without any label gives zero.
     """
     labelled = labels != UNLABELLED
@@ -215,14 +215,14 @@ UNLABELLED_SET = -1
 def hard_label_sets(
     student_logits: Tensor, labels: Tensor, *, class_weights: Tensor | None = None, smoothing: float = 0.0
 ) -> Tensor:
-    """Binary cross-entropy of every class by itself; rows of -1 (transfer text) add nothing.
+    """Binary cross-entropy of every class separately; rows of -1 (transfer text) contribute nothing.
 
         y = (1 - ε) · label + ε / 2
         loss = mean over labelled rows and classes of  -( w_c · y · log σ(s)  +  (1 - y) · log(1 - σ(s)) )
 
-    with w = 1 where no class weights are given: the weight lifts what a class is worth where it is there, as PyTorch's
-    `pos_weight` does. The smoothing ε pulls every yes or no towards even odds. Takes raw logits and labels of 0 and 1,
-    both (rows, classes). A batch without labels gives zero.
+    with w = 1 where no class weights are given: the weight applies to positive labels, as PyTorch's `pos_weight`. The
+    smoothing ε pulls every yes or no towards ½. Takes raw logits and labels of 0 and 1, both (rows, classes). A batch
+    without labels gives zero.
     """
     labelled = (labels != UNLABELLED_SET).all(dim=1)
     targets = labels.clamp(min=0).to(student_logits.dtype) * (1 - smoothing) + smoothing / 2

@@ -7,23 +7,23 @@ from typing import Any, TypeVar, cast
 import torch
 from torch import Tensor
 
-ROUNDING = 16  # multiples of the last digit below which a spread around the mean is taken for rounding
+ROUNDING = 16  # a spread around the mean below this many machine epsilons counts as rounding
 
 
 def unit_vectors(vectors: Tensor, *, dim: int = -1) -> Tensor:
-    """v / ‖v‖₂ along `dim`; a vector of zeros stays one and gets no gradient.
+    """v / ‖v‖₂ along `dim`; a vector of zeros stays zero and gets no gradient.
 
-    PyTorch's `normalize` divides by a tiny number there: a finite gradient, but one of 1e12 that drowns all others.
+    PyTorch's `normalize` divides it by a tiny number: the gradient is finite, but at 1e12 it outweighs all others.
     """
     squares = vectors.square().sum(dim=dim, keepdim=True)
-    is_there = squares > 0
-    return vectors * torch.where(is_there, squares, 1.0).rsqrt() * is_there
+    is_nonzero = squares > 0
+    return vectors * torch.where(is_nonzero, squares, 1.0).rsqrt() * is_nonzero
 
 
 def centred_unit_vectors(vectors: Tensor, *, dim: int = -1) -> Tensor:
     """(v - mean v) / ‖v - mean v‖₂ along `dim`; zeros, without a gradient, where all values of v are equal.
 
-    Equal means equal up to the rounding of the mean: else a constant vector would give noise of length one.
+    Equal means equal up to the rounding of the mean: otherwise a constant vector would give noise of length one.
     """
     centred = vectors - vectors.mean(dim=dim, keepdim=True)
     lengths = torch.linalg.vector_norm(vectors.detach(), dim=dim, keepdim=True)
@@ -35,12 +35,12 @@ def centred_unit_vectors(vectors: Tensor, *, dim: int = -1) -> Tensor:
 def off_diagonal(matrix: Tensor) -> Tensor:
     """(n, n - 1): each row of an n × n matrix without its cell on the diagonal."""
     size = len(matrix)
-    # Without its first cell the matrix falls into n - 1 pieces of n + 1 cells, each ending on the diagonal.
+    # Without its first cell the matrix splits into n - 1 pieces of n + 1 cells, each ending on the diagonal.
     return matrix.flatten()[1:].view(size - 1, size + 1)[:, :-1].reshape(size, size - 1)
 
 
 def real_tokens(mask: Tensor) -> Tensor:
-    """True on real tokens, as (rows, tokens, 1): it spreads over the width of states."""
+    """True on real tokens, as (rows, tokens, 1), which broadcasts over the width of states."""
     return mask.bool()[:, :, None]
 
 
@@ -53,7 +53,7 @@ def real_pairs(mask: Tensor) -> Tensor:
 def without_padding(values: Tensor, real: Tensor) -> Tensor:
     """The values in float32, with zeros on padding.
 
-    They are put there, not multiplied in: padding may hold anything, and zero times infinity is no number.
+    Padding is overwritten, not multiplied by zero: it may hold anything, and zero times infinity is NaN.
     """
     return values.float().masked_fill(~real, 0.0)
 
@@ -70,8 +70,8 @@ Loss = TypeVar("Loss", bound=Callable[..., Tensor])
 def in_full_precision(loss: Loss) -> Loss:
     """The same loss with tensors of half precision widened to float32 on entry, and autocast off inside.
 
-    A logarithm, a root or a sum of squares in bfloat16 has two or three digits, and autocast would take matrix
-    products down to it again. Float64 stays as it is, and so do whole numbers (labels).
+    A logarithm, a root or a sum of squares in bfloat16 has two or three digits, and autocast would compute matrix
+    products in it again. Float64 and integers (labels) stay as they are.
     """
 
     @wraps(loss)
@@ -92,4 +92,4 @@ def _wide(value: Any) -> Any:
 def must_match(student: Tensor, teacher: Tensor) -> None:
     """Raise ValueError unless both have the same shape."""
     if student.shape != teacher.shape:
-        raise ValueError(f"student {tuple(student.shape)} and teacher {tuple(teacher.shape)} must have one shape")
+        raise ValueError(f"student {tuple(student.shape)} and teacher {tuple(teacher.shape)} must have the same shape")

@@ -1,1 +1,1 @@
-"""The losses of the recipe at work: each term takes what student and teacher said of a batch to a number."""
+"""The terms of an objective: each computes one loss of the recipe from the outputs of student and teacher."""

@@ -1,4 +1,4 @@
-"""A loss function of the user's own."""
+"""A loss function that the user provides."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -14,7 +14,7 @@ from limbeck.recipe.losses import AnyLoss, Custom
 
 
 class CustomLossUnusable(StudentError):
-    """A loss function of the user's own cannot be found, or does not do what a loss must."""
+    """A loss function that the user provides cannot be found, or does not do what a loss must."""
 
     def __init__(self, *, call: str, reason: str) -> None:
         self.call = call
@@ -26,7 +26,7 @@ class CustomLossUnusable(StudentError):
 
 
 class CustomTerm(Term):
-    """Calls the function with what it asked for, and checks that one number comes back."""
+    """Calls the function with the values it asks for, and checks that it returns one number."""
 
     def __init__(self, loss: Custom, _shapes: Shapes) -> None:
         super().__init__()
@@ -42,27 +42,27 @@ class CustomTerm(Term):
         if self._loss.features:
             values |= {"student_features": batch.student.features, "teacher_features": batch.teacher.features}
         try:
-            found = self._function(**values, **self._loss.options)
+            value = self._function(**values, **self._loss.options)
         except Exception as error:
             raise CustomLossUnusable(call=self._loss.call, reason=f"{type(error).__name__}: {error}") from error
-        if not isinstance(found, Tensor) or found.ndim:
-            shape = f"a tensor of shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
-            raise CustomLossUnusable(call=self._loss.call, reason=f"it gave back {shape}, not one number as a tensor")
-        return found
+        if not isinstance(value, Tensor) or value.ndim:
+            shape = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
+            raise CustomLossUnusable(call=self._loss.call, reason=f"it returned {shape}, not one number as a tensor")
+        return value
 
 
 def custom_files(losses: Sequence[AnyLoss]) -> dict[str, Path | None]:
-    """For each loss function of the user's own the file of its module, None where it has none.
+    """The file of the module of each loss function that the user provides; None if the module has no file.
 
-    Raises CustomLossUnusable for one that cannot be found, so that it is known before anything is trained.
+    Raises CustomLossUnusable for one that cannot be found, before anything is trained.
     """
-    found: dict[str, Path | None] = {}
+    files: dict[str, Path | None] = {}
     for loss in losses:
         if isinstance(loss, Custom):
             custom_function(loss.call)
             file = getattr(import_module(loss.call.partition(":")[0]), "__file__", None)
-            found[loss.call] = Path(file) if file else None
-    return found
+            files[loss.call] = Path(file) if file else None
+    return files
 
 
 def custom_function(call: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Terms on the one vector a text that is kept with the teacher's labels."""
+"""Terms on features: one vector per text, stored with the teacher's labels."""
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from limbeck.recipe.losses import FactorTransfer, FeatureLoss, Vid
 
 
 class FeatureTerm(Term):
-    """A formula on how the rows of a batch lie to each other: widths do not matter. All that its section sets are its
+    """A formula on the relations between the rows of a batch: widths may differ. All settings of its section are its
     keyword arguments."""
 
     def __init__(self, loss: FeatureLoss, _shapes: Shapes) -> None:
@@ -23,7 +23,7 @@ class FeatureTerm(Term):
 
 
 class ProjectedFeatures(Term):
-    """A formula for vectors of one width, which the student's reach by a learned projection."""
+    """A formula for vectors of the same width; a learned projection maps the student's to the teacher's width."""
 
     def __init__(self, loss: FeatureLoss, shapes: Shapes) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class ProjectedFeatures(Term):
 
 
 class Factors(Term):
-    """Factor transfer. The paraphraser has learned before, on the teacher's features, and stands still."""
+    """Factor transfer. The paraphraser is trained before, on the teacher's features, and is frozen."""
 
     def __init__(self, loss: FactorTransfer, shapes: Shapes) -> None:
         super().__init__()
@@ -70,14 +70,14 @@ class Variational(Term):
 
 
 def features_of(batch: Batch) -> tuple[Tensor, Tensor]:
-    """Those of the student and of the teacher."""
+    """The features of the student and of the teacher."""
     assert batch.student.features is not None
     assert batch.teacher.features is not None
     return batch.student.features, batch.teacher.features
 
 
 def widths_of(shapes: Shapes) -> tuple[int, int]:
-    """Those of the student's features and of the teacher's."""
+    """The widths of the student's features and of the teacher's."""
     assert shapes.student_features is not None
     assert shapes.teacher_features is not None
     return shapes.student_features, shapes.teacher_features

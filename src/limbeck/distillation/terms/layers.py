@@ -1,4 +1,4 @@
-"""Terms on inner layers of a teacher that reads every batch along."""
+"""Terms on inner layers: the teacher runs on every batch during the student's training."""
 
 from collections.abc import Sequence
 from typing import Literal, assert_never
@@ -34,7 +34,7 @@ from limbeck.recipe.losses import (
 
 
 class LayerMapImpossible(StudentError):
-    """The layers of student and teacher cannot be paired as asked."""
+    """The layers of student and teacher cannot be paired as requested."""
 
     def __init__(self, *, asked: str, reason: str, student_layers: int, teacher_layers: int, to_do: str) -> None:
         self.asked, self.reason = asked, reason
@@ -47,13 +47,13 @@ class LayerMapImpossible(StudentError):
 
 
 class HeadsDiffer(StudentError):
-    """Attention is to be compared head by head, and the two models have different numbers of heads."""
+    """A loss compares attention head by head, and the two models have different numbers of heads."""
 
     def __init__(self, *, loss: str, student: int, teacher: int) -> None:
         self.loss = loss
         super().__init__(
             f"{loss} compares attention head by head, and the student has {student} heads, the teacher {teacher}",
-            advice=f"Set student.heads = {teacher}, or use minilm_v2, which splits both into heads of its own.",
+            advice=f"Set student.heads = {teacher}, or use minilm_v2, which splits both into its own relation heads.",
         )
 
 
@@ -61,23 +61,23 @@ class RelationHeadsImpossible(StudentError):
     """The vectors of a layer cannot be split into this number of equal heads."""
 
     def __init__(self, *, heads: int, student_width: int, teacher_width: int) -> None:
-        both = [number for number in range(1, 97) if student_width % number == 0 and teacher_width % number == 0]
+        common = [number for number in range(1, 97) if student_width % number == 0 and teacher_width % number == 0]
         super().__init__(
             f"minilm_v2 cannot split layers into {heads} relation heads",
             found=f"width of the student: {student_width}; of the teacher: {teacher_width}",
-            advice=f"Set its relation_heads to a number that divides both: {', '.join(map(str, both[-6:]))}.",
+            advice=f"Set its relation_heads to a number that divides both: {', '.join(map(str, common[-6:]))}.",
         )
 
 
 def layers_compared(shapes: Shapes) -> tuple[LayerShape, LayerShape]:
-    """How student and teacher are built."""
+    """The layer shapes of student and teacher."""
     assert shapes.student_layers is not None
     assert shapes.teacher_layers is not None
     return shapes.student_layers, shapes.teacher_layers
 
 
 def pairs_of(loss: MappedLoss, student: LayerShape, teacher: LayerShape) -> list[tuple[int, int]]:
-    """The layers that go together, from 1."""
+    """The pairs of layers that the loss compares, counted from 1."""
     return layer_pairs(loss.layers, student_layers=student.layers, teacher_layers=teacher.layers, every=loss.every)
 
 
@@ -145,7 +145,7 @@ class Patience(Term):
 
 
 class Selectivity(Term):
-    """Which tokens are alike, in the mean over pairs of layers."""
+    """Similarities between tokens, as a mean over pairs of layers."""
 
     def __init__(self, loss: Nst, shapes: Shapes) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class Selectivity(Term):
 
 
 class Embeddings(Term):
-    """What stands below the first layer."""
+    """The embeddings below the first layer."""
 
     def __init__(self, _loss: EmbeddingMse, shapes: Shapes) -> None:
         super().__init__()
@@ -198,7 +198,7 @@ class HeadRelations(Term):
                 reason="the teacher has fewer layers",
                 student_layers=student.layers,
                 teacher_layers=teacher.layers,
-                to_do=f"Take a layer from 1 to {teacher.layers}, or leave the key out for the last.",
+                to_do=f"Use a layer from 1 to {teacher.layers}, or remove the key (default: the last).",
             )
         if student.width % loss.relation_heads or teacher.width % loss.relation_heads:
             raise RelationHeadsImpossible(
@@ -214,7 +214,7 @@ class HeadRelations(Term):
 
 
 class Flow(Term):
-    """How two layers of a model go together."""
+    """The products of two layers of a model."""
 
     def __init__(self, loss: Fsp, shapes: Shapes) -> None:
         super().__init__()
@@ -227,10 +227,10 @@ class Flow(Term):
         if max(self._student) > student.layers or max(self._teacher) > teacher.layers:
             raise LayerMapImpossible(
                 asked=f"fsp between layers {self._student} and {self._teacher}",
-                reason="there are fewer layers",
+                reason="a model has fewer layers",
                 student_layers=student.layers,
                 teacher_layers=teacher.layers,
-                to_do="Name layers that are there, or leave student_layers and teacher_layers out.",
+                to_do="Name layers that exist, or remove student_layers and teacher_layers.",
             )
         self.projection = projection(student.width, teacher.width)
 
@@ -243,29 +243,29 @@ class Flow(Term):
 
 
 def layers_of(batch: Batch) -> tuple[LayerStates, LayerStates]:
-    """Those of the student and of the teacher."""
+    """The layer states of the student and of the teacher."""
     assert batch.student.layers is not None
     assert batch.teacher.layers is not None
     return batch.student.layers, batch.teacher.layers
 
 
 def scores_at(states: LayerStates, layer: int) -> Tensor:
-    """(rows, heads, tokens, tokens) of a layer, from 1."""
+    """(rows, heads, tokens, tokens): the attention scores of a layer, counted from 1."""
     return attention_scores(states.queries[layer - 1], states.keys[layer - 1])
 
 
 def parts_at(states: LayerStates, place: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values, by place from 0."""
+    """Queries, keys and values of a layer, counted from 0."""
     return states.queries[place], states.keys[place], states.values[place]
 
 
 def mean_of(terms: Sequence[Tensor]) -> Tensor:
-    """So that a weight means the same for a student of four layers and for one of six."""
+    """The mean, so that a weight means the same for a student of four layers and for one of six."""
     return torch.stack(list(terms)).mean()
 
 
 def refuse_other_heads(kind: str, student: LayerShape, teacher: LayerShape) -> None:
-    """Attention can only be compared head by head."""
+    """Raises HeadsDiffer: attention can only be compared head by head."""
     if student.heads != teacher.heads:
         raise HeadsDiffer(loss=kind, student=student.heads, teacher=teacher.heads)
 
@@ -275,43 +275,43 @@ Rule = Literal["uniform", "last", "top", "skip", "every"]
 
 
 def layer_pairs(
-    how: Rule | Sequence[Sequence[int]], *, student_layers: int, teacher_layers: int, every: int | None = None
+    rule: Rule | Sequence[Sequence[int]], *, student_layers: int, teacher_layers: int, every: int | None = None
 ) -> Pairs:
     """Pairs of layer numbers, counted from 1, for a student of M layers and a teacher of N.
 
         uniform   m ↔ m · N / M, halves rounded up: last ↔ last (TinyBERT, arXiv:1909.10351)
-        last      M ↔ N alone (DistilBERT, MiniLM)
+        last      only M ↔ N (DistilBERT, MiniLM)
         top       m ↔ N - M + m
         skip      as uniform, without the last pair (PKD-skip, arXiv:1908.09355)
-        every     m ↔ m · every, which no other rule reads
+        every     m ↔ m · every; only this rule uses `every`
 
-    or the pairs that `how` lists. Raises LayerMapImpossible where a pair names a layer that is not there, where the
-    rule needs a teacher of at least as many layers, and where a layer of the student stands in two pairs.
+    or the pairs that `rule` lists. Raises LayerMapImpossible if a pair names a layer that does not exist, if the rule
+    needs a teacher with at least as many layers, or if a layer of the student appears in two pairs.
     """
-    asked = _in_words(how, every)
+    asked = _as_text(rule, every)
 
     def refused(reason: str, to_do: str) -> LayerMapImpossible:
         return LayerMapImpossible(
             asked=asked, reason=reason, student_layers=student_layers, teacher_layers=teacher_layers, to_do=to_do
         )
 
-    if how in ("uniform", "top", "skip") and student_layers > teacher_layers:
-        raise refused("the student is deeper than the teacher", 'Take "last", or list the pairs of layers.')
-    if how == "skip" and student_layers == 1:
-        raise refused('"skip" leaves out the last layer, the only one there is', 'Take "last".')
-    if how == "every" and every is None:
-        raise refused("it is not said how many", "Set `every` to how many of the teacher's layers make one.")
-    pairs = _pairs(how, student_layers, teacher_layers, every or 0)
-    if wrong := _what_is_wrong(pairs, student_layers, teacher_layers):
+    if rule in ("uniform", "top", "skip") and student_layers > teacher_layers:
+        raise refused("the student is deeper than the teacher", 'Use "last", or list the pairs of layers.')
+    if rule == "skip" and student_layers == 1:
+        raise refused('"skip" skips the last layer, and the student has only one', 'Use "last".')
+    if rule == "every" and every is None:
+        raise refused("`every` is missing", "Set `every` to the number of teacher layers per student layer.")
+    pairs = _pairs(rule, student_layers, teacher_layers, every or 0)
+    if wrong := _problem_of(pairs, student_layers, teacher_layers):
         numbers = f"Layers count from 1: 1 to {student_layers} of the student, 1 to {teacher_layers} of the teacher."
-        raise refused(wrong, 'Lower `every`, or take "last".' if how == "every" else numbers)
+        raise refused(wrong, 'Lower `every`, or use "last".' if rule == "every" else numbers)
     return pairs
 
 
-def _pairs(how: Rule | Sequence[Sequence[int]], student_layers: int, teacher_layers: int, every: int) -> Pairs:
+def _pairs(rule: Rule | Sequence[Sequence[int]], student_layers: int, teacher_layers: int, every: int) -> Pairs:
     layers = range(1, student_layers + 1)
     uniform = [(layer, (2 * layer * teacher_layers + student_layers) // (2 * student_layers)) for layer in layers]
-    match how:
+    match rule:
         case "uniform":
             return uniform
         case "last":
@@ -323,13 +323,13 @@ def _pairs(how: Rule | Sequence[Sequence[int]], student_layers: int, teacher_lay
         case "every":
             return [(layer, layer * every) for layer in layers]
         case str():
-            assert_never(how)
+            assert_never(rule)
         case _:
-            return [(student, teacher) for student, teacher in how]
+            return [(student, teacher) for student, teacher in rule]
 
 
-def _what_is_wrong(pairs: Pairs, student_layers: int, teacher_layers: int) -> str:
-    """Why these pairs cannot be, or nothing."""
+def _problem_of(pairs: Pairs, student_layers: int, teacher_layers: int) -> str:
+    """Why these pairs are impossible; empty if they are possible."""
     if not pairs:
         return "no pair is given"
     for student, teacher in pairs:
@@ -339,11 +339,11 @@ def _what_is_wrong(pairs: Pairs, student_layers: int, teacher_layers: int) -> st
             return f"the teacher has no layer {teacher}"
     students = [student for student, _ in pairs]
     twice = sorted({student for student in students if students.count(student) > 1})
-    return f"layer {twice[0]} of the student stands in two pairs" if twice else ""
+    return f"layer {twice[0]} of the student appears in two pairs" if twice else ""
 
 
-def _in_words(how: Rule | Sequence[Sequence[int]], every: int | None) -> str:
-    """What was asked, as the recipe would say it."""
-    if how == "every":
+def _as_text(rule: Rule | Sequence[Sequence[int]], every: int | None) -> str:
+    """The rule as the recipe writes it."""
+    if rule == "every":
         return '"every"' if every is None else f'"every" {every}'
-    return f'"{how}"' if isinstance(how, str) else str([list(pair) for pair in how])
+    return f'"{rule}"' if isinstance(rule, str) else str([list(pair) for pair in rule])

@@ -9,8 +9,8 @@ from limbeck.training.schedules import value_at
 
 
 class LogitTerm(Term):
-    """A formula on the logits of student and teacher, and on the labels where the loss needs them; all that its section
-    sets are its keyword arguments, and may be schedules."""
+    """A formula on the logits of student and teacher, and on the labels if the loss needs them. All settings of its
+    section are its keyword arguments, and may be schedules."""
 
     def __init__(self, loss: AnyLoss, shapes: Shapes) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class LogitTerm(Term):
 
 
 class LabelTerm(Term):
-    """A formula on the student's logits and the labels, in which classes may count differently."""
+    """A formula on the student's logits and the labels, with optional class weights."""
 
     class_weights: Tensor | None
 

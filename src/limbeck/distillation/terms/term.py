@@ -1,4 +1,4 @@
-"""What every term of an objective is: a batch, what student and teacher said of it, their shapes, and the call."""
+"""What all terms of an objective share: the batch with the outputs of student and teacher, and the shapes of both."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from limbeck.recipe.losses import AnyLoss
 
 
 @dataclass(frozen=True)
-class Said:
-    """One side: logits (rows, classes), and what else the losses asked for."""
+class Outputs:
+    """The outputs of one model: logits (rows, classes), and what else the losses need."""
 
     logits: Tensor
     features: Tensor | None = None  # (rows, width)
@@ -22,11 +22,11 @@ class Said:
 
 @dataclass(frozen=True)
 class Batch:
-    """Both sides, the labels, and how far the training is, which schedules go by."""
+    """The outputs of both models, the labels, and the progress of the training, on which schedules depend."""
 
-    student: Said
-    teacher: Said
-    labels: Tensor  # (rows), or (rows, classes) with several labels a row; -1 where there is none
+    student: Outputs
+    teacher: Outputs
+    labels: Tensor  # (rows), or (rows, classes) with several labels per row; -1 on rows without a label
     mask: Tensor  # (rows, tokens): 1 on tokens, 0 on padding
     done: float  # from 0 to 1
 
@@ -40,7 +40,7 @@ class Term(nn.Module):
 
 
 def formula_of(loss: AnyLoss, *, multi_label: bool = False) -> Callable[..., Tensor]:
-    """The pure function of a loss, by its kind; where a row may have several labels, the one for that if there is."""
+    """The pure function of a loss, by its kind; with several labels per row, the one for that case if it has one."""
     kind = LOSS_KINDS[loss.kind]
     name = kind.function_of_sets if multi_label and kind.function_of_sets else kind.function
     assert name is not None, f"{loss.kind} has no formula of this package"
@@ -49,18 +49,18 @@ def formula_of(loss: AnyLoss, *, multi_label: bool = False) -> Callable[..., Ten
 
 
 def settings_of(loss: AnyLoss) -> dict[str, Any]:
-    """What its section has besides kind and weight: the formula's keyword arguments, by the same names."""
+    """The fields of its section other than kind and weight: the keyword arguments of the formula."""
     return {name: getattr(loss, name) for name in type(loss).model_fields if name not in ("kind", "weight")}
 
 
 def projection(source: int, target: int) -> nn.Module:
-    """A learned linear map from the student's width to the teacher's; nothing to learn where they agree."""
+    """A learned linear map from the student's width to the teacher's; the identity if they are equal."""
     return nn.Identity() if source == target else nn.Linear(source, target)
 
 
 @dataclass(frozen=True)
 class LayerShape:
-    """How a transformer is built."""
+    """The sizes of a transformer's layers."""
 
     layers: int
     heads: int
@@ -69,7 +69,7 @@ class LayerShape:
 
 @dataclass(frozen=True)
 class Shapes:
-    """Widths, the layers where losses go by them, and the task."""
+    """The widths of both models, their layers if losses use them, and the task."""
 
     student_features: int | None = None
     teacher_features: int | None = None

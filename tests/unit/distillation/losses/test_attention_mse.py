@@ -79,5 +79,5 @@ def test_padding_changes_nothing_and_learns_nothing(garbage: float) -> None:
 
 
 def test_a_student_of_one_head_is_not_stretched_over_the_teachers() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         attention_mse(torch.zeros(2, 1, 3, 3), torch.zeros(2, 4, 3, 3), MASK)

@@ -51,5 +51,5 @@ def test_equal_factors_and_factors_of_zeros_leave_the_gradient_finite(power: flo
 
 
 def test_factors_of_two_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         factor_transfer(torch.randn(3, 1), torch.randn(3, 4))

@@ -40,5 +40,5 @@ def test_a_row_of_zeros_counts_one_and_gets_no_gradient() -> None:
 
 
 def test_features_of_two_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         feature_cosine(torch.randn(3, 1), torch.randn(3, 4))

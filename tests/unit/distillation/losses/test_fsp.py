@@ -92,5 +92,5 @@ def test_padding_changes_nothing_and_learns_nothing(garbage: float) -> None:
 def test_another_width_is_refused() -> None:
     narrow, wide = torch.zeros(2, 3, 1), torch.zeros(2, 3, 4)
 
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         fsp(narrow, narrow, wide, wide, MASK)

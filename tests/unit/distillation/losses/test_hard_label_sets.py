@@ -70,7 +70,7 @@ def test_with_smoothing_the_least_loss_is_at_the_smoothed_target() -> None:
     torch.testing.assert_close(gradient, torch.zeros(1, 2), rtol=0, atol=1e-6)
 
 
-def test_smoothing_keeps_class_weights_and_leaves_rows_without_labels_out() -> None:
+def test_smoothing_keeps_class_weights_and_ignores_rows_without_labels() -> None:
     logits, labels = torch.zeros(2, 2), torch.tensor([[1, 0], [-1, -1]])
 
     loss = hard_label_sets(logits, labels, class_weights=torch.tensor([3.0, 3.0]), smoothing=0.2)

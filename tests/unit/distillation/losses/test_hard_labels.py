@@ -52,7 +52,7 @@ def test_class_weights_are_those_of_the_row_s_own_class() -> None:
     assert loss.item() == pytest.approx(-(math.log(0.75) + 3 * math.log(0.5)) / 2, rel=1e-6)
 
 
-def test_class_weights_leave_rows_without_a_label_out() -> None:
+def test_class_weights_ignore_rows_without_a_label() -> None:
     logits = torch.tensor([[1.0, 0.0], [0.3, 0.9]])
     weights = torch.tensor([0.5, 5.0])
 
@@ -62,7 +62,7 @@ def test_class_weights_leave_rows_without_a_label_out() -> None:
     assert hard_labels(logits, torch.tensor([-1, -1]), class_weights=weights).item() == 0.0
 
 
-def test_two_halves_of_a_batch_add_up_to_the_whole_with_class_weights() -> None:
+def test_two_halves_of_a_batch_add_up_to_the_batch_with_class_weights() -> None:
     logits, labels, weights = torch.randn(6, 3), torch.tensor([0, 0, 1, 2, 2, 1]), torch.tensor([1.0, 5.0, 0.2])
 
     halves = [hard_labels(logits[part], labels[part], class_weights=weights) for part in (slice(0, 3), slice(3, 6))]
@@ -87,7 +87,7 @@ def test_with_smoothing_the_least_loss_is_at_the_smoothed_target() -> None:
     torch.testing.assert_close(gradient, torch.zeros(1, 3), rtol=0, atol=1e-6)
 
 
-def test_smoothing_and_class_weights_go_by_class_and_leave_rows_without_a_label_out() -> None:
+def test_smoothing_and_class_weights_depend_on_the_class_and_ignore_rows_without_a_label() -> None:
     random = np.random.default_rng(0)
     logits, labels, weights = random.normal(size=(4, 3)), np.array([2, -1, 0, 1]), np.array([1.0, 5.0, 0.2])
 

@@ -46,7 +46,7 @@ def test_it_is_the_mean_over_all_real_tokens_of_the_batch() -> None:
     assert loss.item() == pytest.approx(by_hand(student, teacher), rel=1e-5)
 
 
-def test_it_is_zero_for_states_of_one_direction_whatever_their_length() -> None:
+def test_it_is_zero_for_states_of_the_same_direction_and_any_length() -> None:
     teacher = torch.tensor(states(1))
 
     assert hidden_cosine(teacher * 7.0, teacher, MASK).item() == pytest.approx(0.0, abs=1e-6)

@@ -85,5 +85,5 @@ def test_half_precision_is_summed_in_full_precision() -> None:
 
 
 def test_another_width_is_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         hidden_mse(torch.zeros(2, 3, 1), torch.zeros(2, 3, 4), MASK)

@@ -29,5 +29,5 @@ def test_the_gradient_pulls_towards_the_teacher_in_proportion_to_the_distance() 
 
 
 def test_features_of_two_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         hint(torch.randn(3, 1), torch.randn(3, 4))

@@ -64,7 +64,7 @@ def test_hand_worked_value() -> None:
     assert loss.item() == pytest.approx(kl + kl, rel=1e-5)
 
 
-def test_it_is_the_sum_of_both_divergences_whatever_the_width_of_a_head() -> None:
+def test_it_is_the_sum_of_both_divergences_for_any_width_of_a_head() -> None:
     student, teacher = vectors(1, head_width=4), vectors(2, head_width=6)
 
     loss = minilm(*tensors(student), *tensors(teacher), MASK)

@@ -120,5 +120,5 @@ def test_padding_changes_nothing_and_learns_nothing(garbage: float) -> None:
 def test_relation_heads_that_do_not_divide_a_width_are_refused(relation_heads: int) -> None:
     student, teacher = vectors(1, heads=2, head_width=4), vectors(2, heads=3, head_width=8)
 
-    with pytest.raises(ValueError, match=f"8 is no multiple of {relation_heads}"):
+    with pytest.raises(ValueError, match=f"8 is not a multiple of {relation_heads}"):
         minilm_v2(tensors(student), tensors(teacher), MASK, relation_heads=relation_heads)

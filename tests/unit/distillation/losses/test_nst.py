@@ -43,7 +43,7 @@ def test_hand_worked_value() -> None:
     assert loss.item() == pytest.approx((0 + 0.36 + 0.36 + 0) / 4, rel=1e-5)
 
 
-def test_it_is_the_mean_over_all_real_pairs_of_the_batch_whatever_the_widths() -> None:
+def test_it_is_the_mean_over_all_real_pairs_of_the_batch_for_any_widths() -> None:
     student, teacher = states(1, width=4), states(2, width=6)
 
     loss = nst(torch.tensor(student), torch.tensor(teacher), MASK)

@@ -24,7 +24,7 @@ def test_a_mean_counts_every_cell_of_a_real_token() -> None:
     assert mean_over(real_tokens(MASK), values).item() == (1 + 2 + 3 + 4 + 5 + 9) / 6
 
 
-def test_what_stands_on_padding_is_taken_out_even_when_it_is_no_number() -> None:
+def test_values_on_padding_are_removed_even_if_they_are_nan() -> None:
     values = torch.tensor([[[1.0], [2.0], [math.nan]], [[3.0], [math.inf], [-math.inf]]], dtype=torch.float16)
 
     cleared = without_padding(values, real_tokens(MASK))

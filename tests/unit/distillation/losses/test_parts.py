@@ -30,14 +30,14 @@ def test_centred_vectors_have_mean_zero_and_length_one(dim: int) -> None:
     torch.testing.assert_close(units.norm(dim=dim), torch.ones(9 - units.shape[dim]))
 
 
-def test_equal_values_are_zeros_whatever_the_mean_was_rounded_to() -> None:
+def test_equal_values_are_zeros_however_the_mean_was_rounded() -> None:
     vectors = torch.linspace(0.1, 1e5, 100)[:, None].repeat(1, 7)
     assert (vectors != vectors.mean(dim=1, keepdim=True)).any()  # there is rounding to be seen
 
     assert centred_unit_vectors(vectors).abs().max().item() == 0.0
 
 
-def test_small_differences_beside_a_large_mean_are_still_seen() -> None:
+def test_small_differences_around_a_large_mean_still_count() -> None:
     units = centred_unit_vectors(torch.tensor([[100.0, 100.001]]))
 
     assert units[0, 1].item() == pytest.approx(0.5**0.5, rel=1e-2)

@@ -43,7 +43,7 @@ def test_it_is_the_mean_over_layers_and_rows() -> None:
     assert loss.item() == pytest.approx(by_hand(student, teacher), rel=1e-5)
 
 
-def test_it_is_zero_for_states_of_one_direction_whatever_their_length() -> None:
+def test_it_is_zero_for_states_of_the_same_direction_and_any_length() -> None:
     teacher = torch.tensor(states(1))
 
     assert pkd(teacher * 5.0, teacher).item() == pytest.approx(0.0, abs=1e-10)
@@ -59,5 +59,5 @@ def test_the_gradient_is_that_of_finite_differences(slopes: Callable[..., Array]
 
 
 def test_another_number_of_layers_is_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         pkd(torch.zeros(1, ROWS, 4), torch.zeros(LAYERS, ROWS, 4))

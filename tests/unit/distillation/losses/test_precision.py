@@ -158,7 +158,7 @@ def test_a_step_downhill_makes_the_loss_smaller(loss: Loss) -> None:
     assert after.item() < before.item()
 
 
-def test_float64_stays_float64_and_labels_stay_whole_numbers() -> None:
+def test_float64_stays_float64_and_labels_stay_integers() -> None:
     @in_full_precision
     def first(logits: Tensor, labels: Tensor) -> Tensor:
         assert labels.dtype == torch.int64

@@ -52,7 +52,7 @@ def test_angles_follow_an_independent_formula() -> None:
     assert rkd_angle(torch.tensor(STUDENT), torch.tensor(TEACHER)).item() == pytest.approx(expected, rel=1e-9)
 
 
-def test_triples_with_a_row_that_comes_twice_to_the_teacher_are_left_out() -> None:
+def test_triples_with_two_rows_that_are_equal_for_the_teacher_are_skipped() -> None:
     teacher = torch.tensor(TEACHER)
     teacher[3] = teacher[0]
 

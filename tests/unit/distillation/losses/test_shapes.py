@@ -1,4 +1,4 @@
-"""Student and teacher must have one shape."""
+"""Student and teacher must have the same shape."""
 
 import pytest
 import torch

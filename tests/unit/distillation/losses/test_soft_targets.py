@@ -76,7 +76,7 @@ def test_for_large_temperatures_it_is_half_the_squared_difference_of_centred_log
     torch.testing.assert_close(loss, logit_mse(student, teacher) / 2, rtol=1e-3, atol=0)
 
 
-def test_t_squared_is_there_without_a_hard_loss_beside_it() -> None:
+def test_t_squared_is_there_without_a_hard_loss() -> None:
     """torchdistill's KDLoss drops it where the weight of the hard loss is zero."""
     student, teacher = np.array([[0.5, -1.0, 2.0]]), np.array([[1.5, 0.0, -1.0]])
 
@@ -87,7 +87,7 @@ def test_t_squared_is_there_without_a_hard_loss_beside_it() -> None:
 
 
 def test_the_gradient_is_t_squared_times_that_of_a_plain_cross_entropy() -> None:
-    """TextBrewer's kd_ce_loss is the plain one: at T = 8 it is 64 times too small beside the hard loss."""
+    """TextBrewer's kd_ce_loss is the plain one: at T = 8 it is 64 times too small next to the hard loss."""
     teacher = torch.tensor([[1.5, 0.0, -1.0]])
     student = torch.tensor([[0.5, -1.0, 2.0]], requires_grad=True)
 

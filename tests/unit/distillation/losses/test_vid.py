@@ -32,7 +32,7 @@ def test_the_least_loss_is_where_the_variance_is_the_squared_error() -> None:
     torch.testing.assert_close(gradient, torch.zeros(3), rtol=0, atol=1e-6)
 
 
-def test_what_the_student_cannot_tell_pulls_less() -> None:
+def test_what_the_student_cannot_predict_has_less_weight() -> None:
     student = torch.zeros(1, 2, requires_grad=True)
 
     loss = vid(student, torch.ones(1, 2), log_variance=torch.tensor([0.0, math.log(10)]))
@@ -52,5 +52,5 @@ def test_the_gradients_are_those_of_finite_differences() -> None:
 
 
 def test_features_of_two_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="same shape"):
         vid(torch.randn(3, 1), torch.randn(3, 4), log_variance=torch.zeros(4))

@@ -1,11 +1,11 @@
-"""What two models may have said of a batch, at random."""
+"""Random outputs of two models for a batch."""
 
 from collections.abc import Callable
 
 import pytest
 import torch
 
-from limbeck.distillation.terms.term import Batch, LayerShape, Said, Shapes
+from limbeck.distillation.terms.term import Batch, LayerShape, Outputs, Shapes
 from limbeck.models.layer_states import LayerStates
 
 ROWS, TOKENS, CLASSES = 5, 4, 3
@@ -20,12 +20,12 @@ def make_batch() -> Callable[..., Batch]:
 
     def make(shapes: Shapes, *, done: float = 0.0) -> Batch:
         torch.manual_seed(3)
-        student = Said(
+        student = Outputs(
             torch.randn(ROWS, CLASSES, requires_grad=True),
             features=_features(shapes.student_features, learns=True),
             layers=_layers(shapes.student_layers, learns=True),
         )
-        teacher = Said(
+        teacher = Outputs(
             torch.randn(ROWS, CLASSES),
             features=_features(shapes.teacher_features, learns=False),
             layers=_layers(shapes.teacher_layers, learns=False),

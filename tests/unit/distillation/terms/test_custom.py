@@ -11,7 +11,7 @@ from torch import Tensor
 
 from limbeck.distillation.objective import Objective
 from limbeck.distillation.terms.custom import CustomLossUnusable, CustomTerm, custom_files
-from limbeck.distillation.terms.term import Batch, Said, Shapes
+from limbeck.distillation.terms.term import Batch, Outputs, Shapes
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import Custom, LogitMse
 
@@ -65,8 +65,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def batch() -> Batch:
     torch.manual_seed(1)
-    student = Said(torch.randn(3, 2, requires_grad=True), features=torch.randn(3, 4))
-    teacher = Said(torch.randn(3, 2), features=torch.randn(3, 5))
+    student = Outputs(torch.randn(3, 2, requires_grad=True), features=torch.randn(3, 4))
+    teacher = Outputs(torch.randn(3, 2), features=torch.randn(3, 5))
     return Batch(student, teacher, labels=torch.tensor([0, 1, -1]), mask=torch.ones(3, 2), done=0.0)
 
 
@@ -88,7 +88,7 @@ def test_it_gets_the_logits_and_its_options() -> None:
     assert term("focal").requires_grad
 
 
-def test_it_gets_the_labels_with_minus_one_where_there_is_none() -> None:
+def test_it_gets_the_labels_with_minus_one_for_rows_without_one() -> None:
     assert term("labelled").item() == 2
 
 
@@ -144,7 +144,7 @@ def test_one_that_cannot_be_found_is_refused_before_it_is_called(call: str, reas
     [
         ("broken", "RuntimeError: no luck"),
         ("rows", r"a tensor of shape \(3,\), not one number"),
-        ("plain", "gave back float, not one number as a tensor"),
+        ("plain", "returned float, not one number as a tensor"),
     ],
 )
 def test_one_that_does_not_do_what_a_loss_must_is_refused(name: str, reason: str) -> None:
@@ -152,7 +152,7 @@ def test_one_that_does_not_do_what_a_loss_must_is_refused(name: str, reason: str
         term(name)
 
 
-def test_an_option_that_it_does_not_take_is_told() -> None:
+def test_an_option_that_it_does_not_accept_is_reported() -> None:
     with pytest.raises(CustomLossUnusable, match="unexpected keyword argument 'alpha'"):
         term("focal", options={"alpha": 1})
 

@@ -80,7 +80,7 @@ def test_it_becomes_a_term_that_is_one_finite_number_with_a_gradient(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_goes_by_nothing_that_it_does_not_declare(kind: str, make_batch: Callable[..., Batch]) -> None:
+def test_it_depends_on_nothing_that_it_does_not_declare(kind: str, make_batch: Callable[..., Batch]) -> None:
     loss = loss_of(kind)
     needs = needs_of(loss)
     without = Shapes(
@@ -106,7 +106,7 @@ def test_its_weight_may_move(kind: str, make_batch: Callable[..., Batch]) -> Non
 
 
 @pytest.mark.parametrize("kind", [kind for kind, section in KINDS.items() if not section.exclusive])
-def test_it_can_be_had_with_several_labels_a_row_unless_it_says_otherwise(
+def test_it_works_with_several_labels_per_row_unless_it_declares_otherwise(
     kind: str, make_batch: Callable[..., Batch]
 ) -> None:
     shapes = replace(NARROW, multi_label=True)
@@ -130,10 +130,10 @@ def test_a_custom_loss_declares_features_if_it_asks_for_them() -> None:
 
 def student_tensors(batch: Batch) -> list[Tensor]:
     """The leaves that the student's answers come from, layers by their shared ones."""
-    said = batch.student
-    layers = [said.layers.hidden[0], said.layers.queries[0]] if said.layers else []
+    outputs = batch.student
+    layers = [outputs.layers.hidden[0], outputs.layers.queries[0]] if outputs.layers else []
     shared = [tensor._base for tensor in layers if tensor._base is not None]
-    return [said.logits, *([said.features] if said.features is not None else []), *shared]
+    return [outputs.logits, *([outputs.features] if outputs.features is not None else []), *shared]
 
 
 class Shrunk(AnyLoss):

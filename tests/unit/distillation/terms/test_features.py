@@ -1,4 +1,4 @@
-"""Terms on features: the formula behind each, and what it learns along with the student."""
+"""Terms on features: the formula of each, and what it learns with the student."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ from limbeck.distillation.losses.features import (
     vid,
 )
 from limbeck.distillation.objective import Objective, term_of
-from limbeck.distillation.student_with_objective import teach_paraphrasers
+from limbeck.distillation.student_with_objective import train_paraphrasers
 from limbeck.distillation.terms.features import Factors, Variational
 from limbeck.distillation.terms.term import Batch, Shapes
 from limbeck.progress import SilentReporter
@@ -41,14 +41,14 @@ MakeBatch = Callable[..., Batch]
 
 
 class Notes(SilentReporter):
-    """Keeps what is told."""
+    """A reporter that keeps every note."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.notes: list[str] = []
 
     def note(self, text: str, *, style: str = "") -> None:
         del style
-        self.told.append(text)
+        self.notes.append(text)
 
 
 def features(batch: Batch) -> tuple[Tensor, Tensor]:
@@ -132,7 +132,7 @@ def test_factors_are_compared_as_the_recipe_says(power: Any, make_batch: MakeBat
     torch.testing.assert_close(term(batch), factor_transfer(term.translator(student), factors, power=power))
 
 
-def test_the_translator_learns_with_the_student_and_the_paraphraser_stands_still(make_batch: MakeBatch) -> None:
+def test_the_translator_learns_with_the_student_and_the_paraphraser_is_frozen(make_batch: MakeBatch) -> None:
     objective = Objective([FactorTransfer(kind="factor_transfer")], SHAPES)
 
     objective(make_batch(SHAPES))["factor_transfer"].backward()
@@ -142,9 +142,9 @@ def test_the_translator_learns_with_the_student_and_the_paraphraser_stands_still
     assert learned == reached == {"translator"}
 
 
-def test_a_paraphraser_is_taught_before_the_student_and_then_stands_still() -> None:
+def test_a_paraphraser_is_trained_before_the_student_and_then_frozen() -> None:
     torch.manual_seed(0)
-    teacher = (torch.randn(200, 2) @ torch.randn(2, 10)).half()  # ten features that two numbers say
+    teacher = (torch.randn(200, 2) @ torch.randn(2, 10)).half()  # ten features that two numbers determine
     losses: list[Loss] = [
         LogitMse(kind="logit_mse"),
         FactorTransfer(kind="factor_transfer", paraphraser_epochs=600),
@@ -152,32 +152,32 @@ def test_a_paraphraser_is_taught_before_the_student_and_then_stands_still() -> N
     objective = Objective(losses, SHAPES)
     _, term = objective.terms
     assert isinstance(term, Factors)
-    untaught = {name: weight.clone() for name, weight in objective.state_dict().items()}
+    untrained = {name: weight.clone() for name, weight in objective.state_dict().items()}
     reporter = Notes()
 
-    teach_paraphrasers(objective, teacher, seed=0, reporter=reporter)
+    train_paraphrasers(objective, teacher, seed=0, reporter=reporter)
 
     assert term.paraphraser.error(teacher.float()) < 0.2
     assert not any(weight.requires_grad for weight in term.paraphraser.parameters())
     assert all(weight.grad is None for weight in objective.parameters())  # the student's are clipped together with all
     assert all(weight.requires_grad for weight in term.translator.parameters())
-    changed = {name for name, weight in objective.state_dict().items() if not torch.equal(weight, untaught[name])}
+    changed = {name for name, weight in objective.state_dict().items() if not torch.equal(weight, untrained[name])}
     assert changed == {f"terms.1.paraphraser.{name}" for name in term.paraphraser.state_dict()}
-    (told,) = reporter.told
-    assert "10 features with 5" in told
+    (note,) = reporter.notes
+    assert "10 features as 5 factors" in note
 
 
-def test_teaching_a_paraphraser_draws_no_random_number_of_the_students() -> None:
-    """Else a training that goes on after a stop would differ from one that was never stopped."""
+def test_training_a_paraphraser_does_not_change_the_random_state() -> None:
+    """Otherwise a training that continues after a stop would differ from one that was never stopped."""
     objective = Objective([FactorTransfer(kind="factor_transfer", paraphraser_epochs=1)], SHAPES)
     before = torch.get_rng_state()
 
-    teach_paraphrasers(objective, torch.randn(20, 10, generator=torch.Generator()), seed=0, reporter=SilentReporter())
+    train_paraphrasers(objective, torch.randn(20, 10, generator=torch.Generator()), seed=0, reporter=SilentReporter())
 
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_half_precision_of_the_teacher_is_no_hindrance(make_batch: MakeBatch) -> None:
+def test_the_teacher_may_be_in_half_precision(make_batch: MakeBatch) -> None:
     batch = make_batch(SHAPES)
     student, teacher = features(batch)
     halved = replace(batch, teacher=replace(batch.teacher, features=teacher.half().float()))

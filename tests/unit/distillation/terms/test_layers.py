@@ -1,4 +1,4 @@
-"""Terms on layers: the formula behind each, where something is projected, and what two models cannot give."""
+"""Terms on layers: the formula of each, what is projected, and what is refused for two models."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -247,7 +247,7 @@ def test_layers_that_are_not_there_are_refused_with_the_numbers(loss: Any, asked
 def test_a_student_of_one_layer_cannot_skip_its_last() -> None:
     shapes = replace(ALIKE, student_layers=replace(SMALL, layers=1))
 
-    with pytest.raises(LayerMapImpossible, match="the only one there is"):
+    with pytest.raises(LayerMapImpossible, match="has only one"):
         term_of(Pkd(kind="pkd"), shapes)
 
 

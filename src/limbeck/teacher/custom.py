@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
@@ -131,7 +130,7 @@ def prepare_custom(section: CustomTeacher, given: Preparation) -> TeacherFolder:
             facts = replace(facts, **dev_facts(logits, dev))
         save_teacher_facts(scratch, facts)
     accuracy = f"{facts.dev_accuracy:.1%} on dev" if facts.dev_rows else "not evaluated: no dev row has a label"
-    given.reporter.note(f"  teacher {escape(facts.name)} ({escape(section.call)}): {accuracy}")
+    given.reporter.note(f"  teacher {facts.name} ({section.call}): {accuracy}")
     return TeacherFolder(given.out)
 
 

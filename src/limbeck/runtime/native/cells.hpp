@@ -116,7 +116,8 @@ struct Gru {
                                                                 typename Lanes::Floats state) {
         const typename Lanes::Sigmoid sigmoid;
         typename Lanes::Floats recalled = inputs.state_and(CANDIDATE, Lanes::load(inputs.bias));
-        typename Lanes::Floats candidate = Lanes::multiply_add(sigmoid(inputs.both(RESET)), recalled, inputs.input(CANDIDATE));
+        typename Lanes::Floats candidate =
+            Lanes::multiply_add(sigmoid(inputs.both(RESET)), recalled, inputs.input(CANDIDATE));
         candidate = tanh_of<Lanes>(candidate, sigmoid);
         return Lanes::multiply_add(sigmoid(inputs.both(UPDATE)), Lanes::subtract(state, candidate), candidate);
     }

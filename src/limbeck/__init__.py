@@ -28,7 +28,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used, so that `import limbeck` costs nothing and needs no torch."""
+    """Load a public name when it is first used, so that `import limbeck` is fast and needs no torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'limbeck' has no attribute '{name}'")
     if name == "run":

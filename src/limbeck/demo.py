@@ -17,7 +17,7 @@ from limbeck.report.tables import print_report
 from limbeck.runtime.classifier import load
 
 TEST_ROWS = 1500
-TRIED_ROWS = 2203  # dev and test of the trials that the recipe's settings come from: never judged here
+TRIED_ROWS = 2203  # dev and test of the trials in which the recipe's settings were chosen: training rows here
 LABELS = {"0": "negative", "1": "positive"}
 SENTENCES = (
     "a gorgeous, witty film that stays with you",
@@ -27,27 +27,27 @@ SENTENCES = (
 
 
 def run_demo(folder: Path, *, console: Console) -> Run:
-    """Write the data, run the built-in recipe `demo` on it, classify three sentences, say what to do next."""
+    """Write the data, run the built-in recipe `demo` on it, classify three sentences, print what to do next."""
     reviews = _packaged_reviews()
-    from limbeck.pipeline import run  # only now: where the demo's extra is missing, this would miss torch first
+    from limbeck.pipeline import run  # only now: without the extra `demo`, this would fail on torch first
 
     data = folder / "demo-data"
     console.print(
         Text.assemble(
             ("Limbeck demo", "bold"),
             ": a 22.7M-parameter transformer learns the sentiment of Rotten Tomatoes sentences;\n"
-            "then it teaches a Bi-LSTM what it thinks of them and of IMDB sentences nobody labelled.\n",
+            "then a Bi-LSTM learns from its answers on them and on unlabelled IMDB sentences.\n",
         )
     )
     _write_data(reviews, data)
     recipe = data / "demo.toml"
     recipe.write_text(_recipe_text(), encoding="utf-8")
-    files = json.dumps([str(reviews)], ensure_ascii=False)  # quoted as TOML quotes, whatever the path holds
+    files = json.dumps([str(reviews)], ensure_ascii=False)  # quoted as in TOML, whatever characters the path has
     finished = run(recipe, overrides=[f"transfer.files={files}"], out=folder / "demo")
     console.print()
     print_report(finished.report, console)
     _try_sentences(finished, console=console)
-    _say_what_next(finished, console=console)
+    _print_next_steps(finished, console=console)
     return finished
 
 
@@ -62,7 +62,7 @@ def _packaged_reviews() -> Path:
 
 
 def _write_data(reviews: Path, data: Path) -> None:
-    """Rotten Tomatoes sentences as train.csv and test.csv; which is which depends on the text alone."""
+    """Write Rotten Tomatoes sentences to train.csv and test.csv; which file depends only on the text."""
     csv.field_size_limit(sys.maxsize)
     with reviews.open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["source"] == "rotten_tomatoes"]
@@ -83,13 +83,13 @@ def _recipe_text() -> str:
 
 def _try_sentences(finished: Run, *, console: Console) -> None:
     model = load(finished.models["bilstm-int8"])
-    console.print(Text("\nThe int8 file, asked three sentences it has never seen:", style="bold"))
+    console.print(Text("\nThe int8 file on three new sentences:", style="bold"))
     for sentence, probabilities in zip(SENTENCES, model.predict_proba(list(SENTENCES)), strict=True):
         best = int(probabilities.argmax())
         console.print(Text(f"  {model.labels[best]:<9} {probabilities[best]:>4.0%}  {sentence}"))
 
 
-def _say_what_next(finished: Run, *, console: Console) -> None:
+def _print_next_steps(finished: Run, *, console: Console) -> None:
     console.print(
         Text.assemble(
             "\nEverything is in ",
@@ -101,6 +101,6 @@ def _say_what_next(finished: Run, *, console: Console) -> None:
             " (a csv, tsv, jsonl or parquet file with a text and a label column):\n"
             "  limbeck run your.csv       writes a recipe, your.toml, and does all of this\n"
             "  limbeck run your.csv --transfer more.csv\n"
-            "Unlabelled text of the same kind, as in more.csv, is what lifts the student most.",
+            "Unlabelled text of the same kind, such as more.csv, improves the student most.",
         )
     )

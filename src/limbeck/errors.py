@@ -1,6 +1,6 @@
-"""Errors that a user can put right: the base, the families that callers catch, and those that several rooms raise.
+"""Errors that a user can fix: the base, the families that callers catch, and those that several rooms raise.
 
-Any other error is defined beside who raises it. The command line prints the message and exits with 2.
+Any other error is defined in the module that raises it. The command line prints the message and exits with 2.
 
     LimbeckError
     ├── RecipeError    RecipeInvalid
@@ -21,13 +21,13 @@ from typing import Any
 
 
 def did_you_mean(found: str, known: Sequence[str]) -> str:
-    """` (did you mean 'x'?)` when one of the known names is close to what was found, else nothing."""
+    """` (did you mean 'x'?)` if one of the known names is similar to what was found, otherwise an empty text."""
     close = get_close_matches(found, [str(name) for name in known], n=1, cutoff=0.6)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
 def some(names: Sequence[object], *, most: int = 3) -> str:
-    """The first few names and how many more there are, for a message of one line."""
+    """The first few names and the number of the others, for a one-line message."""
     shown = ", ".join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} … and {len(names) - most:,} more"
 
@@ -38,7 +38,7 @@ def in_shell(name: object) -> str:
 
 
 class LimbeckError(Exception):
-    """Something the user can put right: what is wrong, what was found, what to do next.
+    """An error that the user can fix: what is wrong, what was found, what to do next.
 
     The message has these three parts in this order; the lines of what was found are indented.
     """
@@ -48,12 +48,12 @@ class LimbeckError(Exception):
         self.what, self.found, self.advice = what, found, advice
 
     def __str__(self) -> str:
-        """The whole message, as the command line prints it."""
+        """The complete message, as the command line prints it."""
         found = [f"  {line}" for line in self.found.splitlines()]
         return "\n".join(part for part in (self.what, *found, self.advice) if part)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: its facts are already in its attributes, so it is rebuilt without calling `__init__` again."""
+        """For pickle: its facts are in its attributes, so it is rebuilt without calling `__init__` again."""
         return _rebuilt, (type(self), self.args), self.__dict__
 
 
@@ -95,19 +95,17 @@ class FileMissing(DataError):
 
 
 class FileEmpty(DataError):
-    """A data file holds no rows."""
+    """A data file has no rows."""
 
     def __init__(self, *, path: Path) -> None:
-        super().__init__(
-            f"'{path}' holds no rows", advice="Give a file with at least one row of data below its header."
-        )
+        super().__init__(f"'{path}' has no rows", advice="Give a file with at least one row of data below its header.")
 
 
 class FileUnreadable(DataError):
-    """A data file is not what its name says."""
+    """A data file does not have the format that its name suggests."""
 
     def __init__(self, *, path: Path, kind: str, reason: str, advice: str = "") -> None:
-        advice = advice or "Check the file, or name its kind with `format` in the recipe."
+        advice = advice or "Check the file, or set its `format` in the recipe."
         super().__init__(f"cannot read '{path}' as {kind}", found=reason, advice=advice)
 
 
@@ -119,7 +117,7 @@ class BytesUndecodable(DataError):
         super().__init__(
             f"'{path}', row {row:,}: not valid {encoding}",
             found=f"found the bytes {found.hex(' ')}",
-            advice=advice or 'Save the file as UTF-8, or name its encoding in the recipe, e.g. encoding = "gb18030".',
+            advice=advice or 'Save the file as UTF-8, or set its encoding in the recipe, e.g. encoding = "gb18030".',
         )
 
 
@@ -130,7 +128,7 @@ class ColumnMissing(DataError):
         self, *, path: Path, column: str, key: str, columns: Sequence[str], finds_header: bool = False
     ) -> None:
         self.column, self.columns = column, tuple(columns)
-        no_header = "add --no-header" if key.startswith("--") else "set header = false"  # an option, or a recipe's key
+        no_header = "add --no-header" if key.startswith("--") else "set header = false"  # an option, or a recipe key
         by_number = f"; for a file without a header {no_header} and give the column's number."
         by_number = ", by its name or its number from 0." if finds_header else by_number
         super().__init__(
@@ -149,17 +147,17 @@ class RowMalformed(DataError):
 
 
 class OneClassOnly(DataError):
-    """The training rows all carry the same label."""
+    """All training rows have the same label."""
 
     def __init__(self, *, path: str, label: str, rows: int) -> None:
         super().__init__(
-            f"all {rows:,} training rows of '{path}' carry the label '{label}'",
+            f"all {rows:,} training rows of '{path}' have the label '{label}'",
             advice="A classifier needs at least two classes; check the `label` column of the recipe.",
         )
 
 
 class TooFewRows(DataError):
-    """There are not enough rows to cut a split off."""
+    """There are not enough rows for a split."""
 
     def __init__(self, *, what: str, rows: int, needed: int) -> None:
         super().__init__(
@@ -168,31 +166,31 @@ class TooFewRows(DataError):
 
 
 class HubUnreachable(DataError):
-    """A data set cannot be fetched from the hub."""
+    """A data set cannot be downloaded from the hub."""
 
     def __init__(self, *, name: str, tried: Sequence[str], reason: str) -> None:
         self.name, self.tried = name, tuple(tried)
         super().__init__(
-            f"cannot get the data set '{name}' from the Hugging Face hub",
-            found=f"no folder of that name here; tried on the hub: {', '.join(tried)}; {reason}",
-            advice="Check the name and the connection; or fetch it on a connected machine with "
-            'datasets.load_dataset(…).save_to_disk(FOLDER) and set hub = "FOLDER"; or give files instead.',
+            f"cannot download the data set '{name}' from the Hugging Face hub",
+            found=f"there is no local folder of that name; tried on the hub: {', '.join(tried)}; {reason}",
+            advice="Check the name and the connection; or download it on a connected machine with "
+            'datasets.load_dataset(…).save_to_disk(FOLDER) and set hub = "FOLDER"; or use files instead.',
         )
 
 
 class NothingToPredict(DataError):
-    """Input rows of `predict` are not what the model takes."""
+    """Input rows of `predict` do not fit the model."""
 
     def __init__(self, *, reason: str, advice: str) -> None:
         super().__init__(reason, advice=advice)
 
 
 class ArtifactError(LimbeckError):
-    """Something on disk is not what it should be."""
+    """An artifact on disk is missing, damaged or of the wrong kind."""
 
 
 class ArtifactMissing(ArtifactError):
-    """A folder that should hold an artifact does not."""
+    """A folder does not contain the artifact that it should."""
 
     def __init__(self, *, folder: Path, kind: str, advice: str, reason: str = "it has no manifest.json") -> None:
         self.reason = reason
@@ -207,7 +205,7 @@ class ArtifactDamaged(ArtifactError):
         super().__init__(
             f"'{folder}' is damaged",
             found=some(faults),
-            advice="Run the recipe again (it redoes what is damaged), or copy the folder again from an intact one.",
+            advice="Run the recipe again (it rebuilds what is damaged), or copy the folder again from an intact one.",
         )
 
 
@@ -228,16 +226,21 @@ class TeacherError(LimbeckError):
 
 
 class CheckpointDamaged(TeacherError):
-    """The weights of a teacher, or of another model, are not the ones they claim to be, or cannot be loaded."""
+    """The weights of a teacher, or of another model, are not the expected ones, or cannot be loaded."""
 
     def __init__(
-        self, *, path: Path, reason: str, what: str = "teacher", advice: str = "Fetch or install the checkpoint again."
+        self,
+        *,
+        path: Path,
+        reason: str,
+        what: str = "teacher",
+        advice: str = "Download or install the checkpoint again.",
     ) -> None:
         super().__init__(f"cannot load the {what} from '{path}'", found=reason, advice=advice)
 
 
 class LayersUnreadable(TeacherError):
-    """The inner layers of a model are to be read, and its family is not a known one."""
+    """A loss reads the inner layers of a model whose family is not supported."""
 
     def __init__(self, *, family: str, known: Sequence[str]) -> None:
         self.family = family
@@ -249,11 +252,11 @@ class LayersUnreadable(TeacherError):
 
 
 class StudentError(LimbeckError):
-    """The student cannot be built as asked."""
+    """The student cannot be built with these settings."""
 
 
 class TeacherTokensUnsupported(StudentError):
-    """A transformer student cannot read the teacher's tokens as asked."""
+    """A transformer student cannot use the teacher's tokens with these settings."""
 
     def __init__(self, *, reason: str, other_kind: str) -> None:
         self.reason = reason
@@ -268,7 +271,7 @@ class ServingError(LimbeckError):
 
 
 class DependencyMissing(LimbeckError):
-    """A command needs a package that the installed extras do not bring."""
+    """A command needs a package that the installed extras do not include."""
 
     def __init__(self, *, package: str, purpose: str, extra: str) -> None:
         self.package, self.extra = package, extra
@@ -276,29 +279,29 @@ class DependencyMissing(LimbeckError):
 
 
 class DiskFull(LimbeckError):
-    """No space is left where something was being written."""
+    """No space is left on the disk."""
 
     def __init__(self, *, path: str) -> None:
         super().__init__(
             f"no space left on the disk while writing '{path}'",
-            advice="Free some space, then give the same command again; a run goes on where it stopped.",
+            advice="Free some space, then run the same command again; a run continues where it stopped.",
         )
 
 
 class PathUnusable(LimbeckError):
-    """A file or folder that is not what is needed there, or that this user may not use."""
+    """A file or folder is not of the needed kind, or this user may not use it."""
 
     def __init__(self, *, path: str, reason: str, advice: str) -> None:
         super().__init__(f"cannot use '{path}': {reason}", advice=advice)
 
 
 class EngineUnusable(LimbeckError):
-    """An engine was asked for that cannot run this model on this machine."""
+    """The requested engine cannot run this model on this machine."""
 
     def __init__(self, *, engine: str, model: str, reason: str) -> None:
         self.engine = engine
         super().__init__(
             f"the {engine} engine cannot run the model '{model}'",
             found=reason,
-            advice="Use the engine `onnx`, which runs every model, or `auto`, which takes the quicker one that can.",
+            advice="Use the engine `onnx`, which runs every model, or `auto`, which uses the faster one that can.",
         )

@@ -1,4 +1,4 @@
-"""What a run shows while it works: stage headings, bars with rates, notes; all plain text. Every room may use it."""
+"""What a run shows while it runs: stage headings, bars with rates, notes; all plain text. Every room may use it."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,8 +11,8 @@ from rich.table import Column
 from rich.text import Text
 
 Item = TypeVar("Item")
-ROOMY = 120  # characters of a terminal that take a bar with all there is to say
-SECONDS_BETWEEN_LINES = 10.0  # where no bar can be drawn (logs, pipes), one line this often
+WIDE = 120  # characters of a terminal that has space for all columns of a bar
+SECONDS_BETWEEN_LINES = 10.0  # without a terminal (logs, pipes)
 SECONDS_BEFORE_RATES, SECONDS_BETWEEN_RATES = 2.0, 0.2
 
 Style = Literal["", "dim", "warning"]
@@ -25,27 +25,27 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
 
 
 class Bar(Protocol):
-    """One piece of work under way."""
+    """The progress of one task."""
 
     def advance(self, amount: int = 1, *, note: str = "") -> None:
-        """Count `amount` more as done; `note` is shown behind the rate until the next one."""
+        """Count `amount` more as done; `note` is shown after the rate until the next one."""
 
 
 class Reporter(Protocol):
-    """Where the rooms say what they are doing. Text is shown as it is: square brackets in it mean nothing."""
+    """Where the rooms report what they do. Text is shown as it is: square brackets are not markup."""
 
     def note(self, text: str, *, style: Style = "") -> None:
-        """One line that stays."""
+        """Print one line."""
 
     def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
         """The heading of a stage: its name, and why it runs or is reused."""
 
     def bar(self, what: str, *, total: int, unit: str) -> AbstractContextManager[Bar]:
-        """A bar for work of a known amount: `with reporter.bar(…) as bar:`."""
+        """A bar for a task of known size: `with reporter.bar(…) as bar:`."""
 
 
 class _Rate(ProgressColumn):
-    """Items per second, over the whole task."""
+    """Items per second since the start of the task."""
 
     def render(self, task: Task) -> Text:
         elapsed = task.elapsed or 0.0
@@ -54,17 +54,17 @@ class _Rate(ProgressColumn):
 
 
 class TerminalReporter:
-    """Bars on a terminal; plain lines where there is none."""
+    """Bars on a terminal; plain lines elsewhere."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or plain_console(stderr=True)
 
     def note(self, text: str, *, style: Style = "") -> None:
-        """One line that stays, above any bar."""
+        """Print one line, above any bar."""
         self.console.print(Text(text, style=RICH_STYLES[style]), soft_wrap=True)
 
     def stage(self, name: str, text: str, *, is_reused: bool = False) -> None:
-        """One line that stays: "▸ corpus  not made yet", "✓ corpus  reused: …"."""
+        """Print one line: "▸ corpus  not made yet", "✓ corpus  reused: …"."""
         sign = ("✓", "green") if is_reused else ("▸", "cyan")
         self.console.print(Text.assemble(sign, " ", (name, "bold"), "  ", (text, "dim")), soft_wrap=True)
 
@@ -75,9 +75,9 @@ class TerminalReporter:
             yield (lines := _Lines(self.console, what, total=total, unit=unit))
             lines.close()
             return
-        is_roomy = self.console.width >= ROOMY
-        columns = _columns(is_roomy=is_roomy)
-        with Progress(*columns, console=self.console, transient=True, expand=not is_roomy) as progress:
+        is_wide = self.console.width >= WIDE
+        columns = _columns(is_wide=is_wide)
+        with Progress(*columns, console=self.console, transient=True, expand=not is_wide) as progress:
             progress.add_task(what, total=total, unit=unit, note="")
             started = time.monotonic()
             yield _Live(progress)
@@ -86,10 +86,10 @@ class TerminalReporter:
         self.note(_finished(what, done=int(done), unit=unit, seconds=seconds), style="dim")
 
 
-def _columns(*, is_roomy: bool) -> tuple[ProgressColumn, ...]:
-    """The parts of a bar's line. Where there is little room, the name is cut first, not the time that is left."""
+def _columns(*, is_wide: bool) -> tuple[ProgressColumn, ...]:
+    """The columns of a bar. On a narrow terminal the name is shortened first, not the remaining time."""
     amount = TextColumn("{task.completed:,.0f}/{task.total:,.0f}", table_column=Column(no_wrap=True))
-    if not is_roomy:
+    if not is_wide:
         narrow = Column(ratio=1, no_wrap=True, overflow="ellipsis")
         name = TextColumn("  {task.description}", markup=False, table_column=narrow)
         return name, BarColumn(bar_width=10), amount, _Rate(table_column=Column(no_wrap=True)), TimeRemainingColumn()
@@ -117,7 +117,7 @@ class _Live:
 
 
 class _Lines:
-    """The same for a log: a line now and then, and one at the end."""
+    """The same for a log: a line every ten seconds, and one at the end."""
 
     def __init__(self, console: Console, what: str, *, total: int, unit: str) -> None:
         self._console, self._what, self._total, self._unit = console, what, total, unit
@@ -158,21 +158,21 @@ class SilentReporter:
 
     @contextmanager
     def bar(self, what: str, *, total: int, unit: str) -> Iterator[Bar]:
-        """A bar that nobody sees."""
+        """A bar that is not shown."""
         del what, total, unit
-        yield _Nothing()
+        yield _SilentBar()
 
 
-class _Nothing:
+class _SilentBar:
     def advance(self, amount: int = 1, *, note: str = "") -> None:
         pass
 
 
 @contextmanager
 def rate_line(*, unit: str, console: Console | None = None) -> Iterator[Callable[[int], None]]:
-    """A function that counts work done, for work of unknown amount: amount and rate on one line of a terminal.
+    """A function that counts items of a task of unknown size, and shows count and rate on one line of the terminal.
 
-    Nothing is shown in the first seconds, nor where there is no terminal.
+    Nothing is shown in the first seconds, or without a terminal.
     """
     console = console or plain_console(stderr=True)
     done, started, shown_at = 0, time.monotonic(), 0.0
@@ -198,7 +198,7 @@ def rate_line(*, unit: str, console: Console | None = None) -> Iterator[Callable
 
 
 def counted(items: Iterable[Item], bar: Bar) -> Iterator[Item]:
-    """The items, with the bar moved on by one after each."""
+    """The items; the bar advances by one after each."""
     for item in items:
         yield item
         bar.advance()

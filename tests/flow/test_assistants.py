@@ -124,7 +124,7 @@ def test_an_assistant_lends_no_word_vectors(second: Run) -> None:
     assert facts["word_vectors"] == "random"
 
 
-def test_a_run_stands_for_itself_when_its_assistant_is_gone(go: Go, first: Run, tmp_path: Path) -> None:
+def test_a_run_needs_nothing_else_when_its_assistant_is_gone(go: Go, first: Run, tmp_path: Path) -> None:
     assistant = Path(shutil.copytree(first.folder / "students" / "bilstm" / "0", tmp_path / "assistant"))
     taught = go(str(assistant))
 

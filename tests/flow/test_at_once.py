@@ -1,4 +1,4 @@
-"""Several students at once: the same students as one after the other, each told once, and mistakes told as ever."""
+"""Several students at once: the same students as one after the other, each reported once, and errors as usual."""
 
 import json
 import shutil
@@ -129,7 +129,7 @@ def test_students_trained_at_once_are_those_trained_one_after_the_other(labelled
     assert all(stages[name]["seconds"] > 0 and not stages[name]["reused"] for name in STUDENTS)
 
 
-def test_how_many_at_once_is_no_reason_to_train_anew(labelled: Path, one_by_one: Path) -> None:
+def test_how_many_at_once_is_no_reason_to_train_again(labelled: Path, one_by_one: Path) -> None:
     notes = Notes()
 
     go_on(labelled, one_by_one, "distillation.at_once=3", reporter=notes)

@@ -140,7 +140,9 @@ def test_it_may_be_a_member(recipe: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asks", [True, False])
-def test_one_that_cannot_be_imported_is_told_before_anything_is_read(asks: bool, recipe: Path, tmp_path: Path) -> None:
+def test_one_that_cannot_be_imported_is_reported_before_anything_is_read(
+    asks: bool, recipe: Path, tmp_path: Path
+) -> None:
     missing = "teacher={kind='custom', call='nowhere.at_all:teacher'}"
 
     with pytest.raises(RecipeInvalid, match=r"teacher.call: 'nowhere.at_all:teacher' cannot be used"):

@@ -93,7 +93,7 @@ def test_held_out_rows_are_kept_out_of_the_transfer_text_and_the_report_says_so(
     page = (finished.folder / "report" / "report.html").read_text(encoding="utf-8")
 
     assert {split: counts["verbatim"] for split, counts in found.items()} == {"dev": 20, "test": 20}
-    assert "20 of 20 test rows stood in the transfer text" in page
+    assert "20 of 20 test rows were in the transfer text" in page
 
 
 def test_the_student_learns_the_task_and_agrees_with_its_teacher(finished: Run) -> None:

@@ -28,7 +28,7 @@ checkpoint = "{teacher}"
 """
 
 
-@pytest.mark.parametrize(("overlap", "level", "verb"), [("report", "error", "stand"), ("remove", "note", "stood")])
+@pytest.mark.parametrize(("overlap", "level", "verb"), [("report", "error", "appear"), ("remove", "note", "were")])
 def test_the_leaks_of_chnsenticorp_are_found_to_the_row(
     tmp_path: Path, tiny_teacher_folder: Path, overlap: str, level: str, verb: str
 ) -> None:
@@ -38,8 +38,8 @@ def test_the_leaks_of_chnsenticorp_are_found_to_the_row(
     found = {finding.check: finding for finding in examine(str(recipe), reporter=SilentReporter()).findings}
 
     assert found["overlap"].level == "error"
-    assert found["overlap"].what == "340 of 1,200 dev rows stand in train"
-    assert found["overlap"].evidence.startswith("338 verbatim, 2 but for")
+    assert found["overlap"].what == "340 of 1,200 dev rows appear in train"
+    assert found["overlap"].evidence.startswith("338 verbatim, 2 except for")
     assert found["transfer-overlap"].level == level
     assert found["transfer-overlap"].what == f"1,145 of 1,200 dev rows {verb} in the transfer text"
     assert found["transfer-overlap"].evidence.startswith("999 verbatim")

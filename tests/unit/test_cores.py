@@ -1,4 +1,4 @@
-"""Threads that wait are told to sleep soon, unless the user has said otherwise."""
+"""Waiting threads sleep soon, unless the user has set something else."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The ground the other tests stand on: no network, toy rows that can be learnt, a teacher that loads in silence."""
+"""What the other tests rely on: no network, toy rows that can be learnt, a teacher that loads in silence."""
 
 import csv
 import socket

@@ -10,7 +10,7 @@ from limbeck.progress import Reporter, SilentReporter, TerminalReporter, counted
 
 
 class Clock:
-    """A time that passes only when told to."""
+    """A clock that advances only on request."""
 
     now = 0.0
 
@@ -58,7 +58,7 @@ def test_a_log_gets_a_line_every_ten_seconds_and_one_at_the_end(log: io.StringIO
     ]
 
 
-def test_a_note_stands_behind_the_rate(log: io.StringIO, clock: Clock) -> None:
+def test_a_note_is_shown_after_the_rate(log: io.StringIO, clock: Clock) -> None:
     with reporter_to(log).bar("training", total=20, unit="steps") as bar:
         clock.now = 10.0
         bar.advance(10, note="loss 0.31")

@@ -44,7 +44,7 @@ class FormatTooOld(ArtifactError):
     """A folder was written by an earlier version of Limbeck."""
 
     def __init__(self, *, folder: Path, kind: str, found: int, known: int, advice: str) -> None:
-        super().__init__(f"'{folder}' is a {kind} in format {found}; this Limbeck reads format {known}\n{advice}")
+        super().__init__(f"'{folder}' is a {kind} in format {found}; this Limbeck reads format {known}", advice=advice)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import mmap
 import os
 import struct
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,11 +84,9 @@ class Matrix:
     def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """(places, width): these rows, in this order."""
         found = np.empty((len(places), self.width), dtype=self.dtype)
-        chunks = np.searchsorted(self._ends, places, side="right")
-        for number, view in enumerate(self._views):
-            inside = np.flatnonzero(chunks == number)
-            if len(inside):
-                found[inside] = view[places[inside] - (self._ends[number] - len(view))]
+        for number, inside in _by_chunk(places, self._ends):
+            view = self._views[number]
+            found[inside] = view[places[inside] - (self._ends[number] - len(view))]
         return found
 
     def read_all(self) -> npt.NDArray[Any]:
@@ -113,12 +111,21 @@ def take_rows(table: pa.Table, positions: Sequence[int] | npt.NDArray[np.integer
     if len(batches) <= 1:
         return table.take(pa.array(places))
     ends = np.cumsum([batch.num_rows for batch in batches])
+    pieces, back = [table.slice(0, 0)], np.empty(len(places), dtype=np.int64)
+    done = 0
+    for number, inside in _by_chunk(places, ends):
+        own = places[inside] - (ends[number] - batches[number].num_rows)
+        pieces.append(pa.Table.from_batches([batches[number].take(pa.array(own))]))
+        back[inside] = np.arange(done, done + len(inside))
+        done += len(inside)
+    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back))
+
+
+def _by_chunk(
+    places: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]
+) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Chunks that have rows at these places, each with the positions in `places` of its own."""
     chunks = np.searchsorted(ends, places, side="right")
     order = np.argsort(chunks, kind="stable")
-    pieces = [table.slice(0, 0)]
-    for number in np.unique(chunks):
-        inside = places[chunks == number] - (ends[number] - batches[number].num_rows)
-        pieces.append(pa.Table.from_batches([batches[number].take(pa.array(inside))]))
-    back = np.empty(len(places), dtype=np.int64)
-    back[order] = np.arange(len(places))
-    return pa.concat_tables(pieces).combine_chunks().take(pa.array(back))
+    numbers, starts = np.unique(chunks[order], return_index=True)
+    yield from zip(numbers.tolist(), np.split(order, starts[1:]), strict=True) if len(places) else ()

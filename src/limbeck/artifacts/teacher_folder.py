@@ -10,6 +10,7 @@ from limbeck.artifacts.model_folder import GRAPH
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
+MEAN = "mean_encoder"  # the model_type of limbeck.models.mean_encoder
 NOT_IN_FINGERPRINT = ("history.json", "teacher.json")  # files that its answers do not depend on
 ANSWERS = "answers.arrow"  # of a file teacher: content key → logits, see limbeck.artifacts.answers
 

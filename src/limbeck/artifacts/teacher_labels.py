@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
-from limbeck.artifacts.mapped import MappedTable, Matrix, list_column, map_table
+from limbeck.artifacts.mapped import MappedTable, Matrix, list_column, map_table, take_rows
 from limbeck.errors import LabelsDoNotCover
 
 LABELS, FEATURES, FACTS, ASKING = "labels.arrow", "features.arrow", "labels.json", "asking.json"
+IDS_AT_A_TIME = 1 << 16  # looked up, or read from the file, at a time
+MOST_SCANS = 8  # of the whole file for one id: for a few long runs of rows that is cheaper than an index
 Ids: TypeAlias = Sequence[str] | pa.Array | pa.ChunkedArray
 
 
@@ -68,10 +70,7 @@ class TeacherLabels:
         return self._read(self._logits, ids)
 
     def features_for(self, ids: Ids) -> npt.NDArray[np.float16]:
-        """(rows, width): features in the order of `ids`; only those rows are read. Raises as `for_rows` does.
-
-        Every call looks the ids up among all ids: ask for many at a time.
-        """
+        """(rows, width): features in the order of `ids`, and only those are read. Raises as `for_rows` does."""
         return self._read(self._features, ids)
 
     def _read(self, column: "_ById", ids: Ids) -> npt.NDArray[Any]:
@@ -89,32 +88,95 @@ class _ById:
         self._file = file
         self._ids = file.table["id"]
         self._numbers = Matrix(file.table[column], dtype=dtype)
+        self._last_start = self._last_end = self._scans = 0
+
+    @cached_property
+    def _index(self) -> "IdIndex":
+        return IdIndex(self._file.table.select(["id"]))
 
     def places(self, ids: Ids) -> npt.NDArray[np.int64]:
-        """Row of the file for each id, -1 if it has no such row."""
-        wanted = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, pa.string())
+        """Row of the file for each id, -1 where it has none."""
+        names = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, pa.string())
+        wanted = names if isinstance(names, pa.ChunkedArray) else pa.chunked_array([names])
         places = self._consecutive(wanted)
         if places is None:
-            found = pc.index_in(wanted, value_set=self._ids)
-            places = np.asarray(pc.fill_null(found, -1).to_numpy(), dtype=np.int64)
+            places = self._index.places(wanted)
         self._file.release()
         return places
 
-    def _consecutive(self, wanted: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
-        """Positions of ids that are consecutive in the file, as they usually are; None if they are not."""
+    def _consecutive(self, wanted: pa.ChunkedArray) -> npt.NDArray[np.int64] | None:
+        """Places of ids that are in the file one after the other, in this order, as they most often are; else None."""
         if not len(wanted):
             return np.zeros(0, dtype=np.int64)
-        start = pc.index(self._ids, wanted[0]).as_py()
-        chunks = wanted if isinstance(wanted, pa.ChunkedArray) else pa.chunked_array([wanted])
-        if start < 0 or not self._ids.slice(start, len(wanted)).equals(chunks):
+        start = self._start(wanted[0])
+        if start < 0 or not self._ids.slice(start, len(wanted)).equals(wanted):
             return None
+        self._last_start, self._last_end = start, start + len(wanted)
         return np.arange(start, start + len(wanted), dtype=np.int64)
+
+    def _start(self, first: pa.Scalar) -> int:
+        """Row of this id, -1 for none. Who asks for block after block goes on where the last one ended."""
+        for start in (self._last_end, self._last_start):
+            if start < len(self._ids) and self._ids[start] == first:
+                return start
+        if "_index" not in self.__dict__ and self._scans < MOST_SCANS:
+            self._scans += 1
+            return int(pc.index(self._ids, first).as_py())
+        return int(self._index.places(pa.chunked_array([pa.array([first.as_py()], pa.string())]))[0])
 
     def at(self, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """(places, width)."""
         found = self._numbers.at(places)
         self._file.release()
         return found
+
+
+class IdIndex:
+    """Finds rows by their ids: hashes in order, in twelve bytes a row; the ids themselves stay in the file.
+
+    Arrow's own lookup builds a table of all ids at every call.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        hashes = _hashes(table["id"])
+        order = np.argsort(hashes, kind="stable")
+        self._hashes = hashes[order]
+        self._rows = order.astype(np.int32 if len(order) < np.iinfo(np.int32).max else np.int64)
+
+    def places(self, ids: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+        """Row of the table for each id, the first where it has several; -1 where it has none."""
+        found = np.full(len(ids), -1, dtype=np.int64)
+        for start in range(0, len(ids), IDS_AT_A_TIME):
+            part = ids.slice(start, IDS_AT_A_TIME)
+            found[start : start + len(part)] = self._places(part)
+        return found
+
+    def _places(self, ids: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+        found = np.full(len(ids), -1, dtype=np.int64)
+        wanted, hashes = pa.table({"id": ids}), _hashes(ids)
+        at = np.searchsorted(self._hashes, hashes)
+        unfound = np.arange(len(ids))
+        while len(unfound):  # a second time only where different ids have the same hash
+            unfound = unfound[at[unfound] < len(self._hashes)]
+            unfound = unfound[self._hashes[at[unfound]] == hashes[unfound]]
+            rows = self._rows[at[unfound]].astype(np.int64)
+            is_same = pc.equal(
+                take_rows(self._table, rows)["id"].combine_chunks(), take_rows(wanted, unfound)["id"].combine_chunks()
+            ).to_numpy(zero_copy_only=False)
+            found[unfound[is_same]] = rows[is_same]
+            unfound = unfound[~is_same]
+            at[unfound] += 1
+        return found
+
+
+def _hashes(ids: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """(ids): a number for each, the same for equal ids within this process."""
+    hashes = np.empty(len(ids), dtype=np.int64)
+    for start in range(0, len(ids), IDS_AT_A_TIME):
+        names = ids.slice(start, IDS_AT_A_TIME).to_pylist()
+        hashes[start : start + len(names)] = [hash(name) for name in names]
+    return hashes
 
 
 class LabelsWriter:

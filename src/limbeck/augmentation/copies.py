@@ -1,4 +1,4 @@
-"""Making the copies of a row: for each word one draw says which method changes it; then methods on whole texts."""
+"""Makes the copies of a row: one random draw per word decides which method changes it; then methods on texts follow."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -11,21 +11,21 @@ from time import perf_counter
 from typing import Literal, NamedTuple
 
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation.method import Dice, PairMethod, Prepared, SourceText, TextMethod, WordMethod, pick
+from limbeck.augmentation.method import PairMethod, Prepared, Rng, SourceText, TextMethod, WordMethod, pick
 from limbeck.augmentation.words import CutText, cut_words
 
 
 @dataclass
 class Tally:
-    """Of all copies that were asked for, whatever became of them; lists are by method."""
+    """Counts over all copies that were asked for, kept or not; lists are by method."""
 
     copies_changed: list[int]  # copies in which the method changed something
     words_changed: list[int]
-    seconds: list[float]  # that the method itself took
-    all_seconds: float = 0.0  # that the processes were at work, methods and all else
+    seconds: list[float]  # spent in the method itself
+    all_seconds: float = 0.0  # spent by the processes, in methods and everything else
     asked: int = 0
     unchanged: int = 0  # copies that equal their source
-    words: int = 0  # of the texts that could be changed; of a pair in which one text was chosen, of that one
+    words: int = 0  # in the texts that could be changed; of a pair, only in the chosen text or texts
 
     @classmethod
     def of(cls, methods: Sequence[Prepared]) -> "Tally":
@@ -34,7 +34,7 @@ class Tally:
         return cls([0] * count, [0] * count, [0.0] * count)
 
     def add(self, changes: Sequence[int]) -> None:
-        """One copy more, with so many words changed by each method."""
+        """Add one copy; `changes` are the words changed by each method."""
         self.asked += 1
         for number, words in enumerate(changes):
             if words:
@@ -42,7 +42,7 @@ class Tally:
                 self.words_changed[number] += words
 
     def join(self, other: "Tally") -> None:
-        """Take in the numbers of another process."""
+        """Add the counts of another process."""
         self.all_seconds += other.all_seconds
         self.asked += other.asked
         self.unchanged += other.unchanged
@@ -61,8 +61,8 @@ class Copy(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Workshop:
-    """All that a process needs to make copies; methods stand in the order of the recipe."""
+class CopyMaker:
+    """Everything that a process needs to make copies; methods are in the order of the recipe."""
 
     methods: tuple[Prepared, ...]
     language: str
@@ -86,37 +86,37 @@ class Workshop:
 
     @cached_property
     def ends(self) -> list[float]:
-        """Where on the way from 0 to 1 the share of each method on words ends."""
+        """The cumulative fractions of the methods on words."""
         return list(accumulate(method.fraction for _, method in self.word_methods))
 
     def copies_of(self, row_id: str, texts: Sequence[str], tally: Tally, *, copies: int) -> Iterator[Copy]:
-        """So many copies of one row, changed or not.
+        """`copies` copies of one row, changed or not.
 
-        The dice of each are seeded by the recipe's seed, the row's id and the copy's number alone: copies do not depend
-        on which process makes them, nor on the rows before.
+        The random numbers of each are seeded by the recipe's seed, the row's id and the copy's number only: copies do
+        not depend on the process that makes them or on other rows.
         """
         sources = [SourceText(content_key(text), cut_words(text, language=self.language)) for text in texts]
-        dice = Random()
+        rng = Random()
         for number in range(copies):
             name = f"{self.seed}:{row_id}:{number}".encode("utf-8", "surrogatepass")
-            dice.seed(int.from_bytes(blake2b(name, digest_size=8).digest(), "little"))
+            rng.seed(int.from_bytes(blake2b(name, digest_size=8).digest(), "little"))
             changes = [0] * len(self.methods)
-            sides = self._new_pair(sources, texts, dice, changes, tally)
+            sides = self._new_pair(sources, texts, rng, changes, tally)
             if sides is None:
                 sides = list(texts)
-                for side in self._chosen_sides(len(texts), dice):
+                for side in self._chosen_sides(len(texts), rng):
                     tally.words += len(sources[side].cut.words)
-                    sides[side] = self._changed(sources[side], dice, changes, tally).text
+                    sides[side] = self._changed(sources[side], rng, changes, tally).text
             tally.add(changes)
             yield Copy(sides, changes)
 
     def _new_pair(
-        self, sources: Sequence[SourceText], texts: Sequence[str], dice: Dice, changes: list[int], tally: Tally
+        self, sources: Sequence[SourceText], texts: Sequence[str], rng: Rng, changes: list[int], tally: Tally
     ) -> list[str] | None:
-        """One text of the pair, drawn, with another partner; None where no method makes one."""
+        """One text of the pair, chosen at random, with a new partner; None if no method makes one."""
         for number, method in self.pair_methods:
-            stays, started = pick(dice, 2), perf_counter()
-            partner = method.partner(sources[stays], dice)
+            stays, started = pick(rng, 2), perf_counter()
+            partner = method.partner(sources[stays], rng)
             tally.seconds[number] += perf_counter() - started
             if partner is not None:
                 changes[number] = len(sources[1 - stays].cut.words) or 1
@@ -124,24 +124,24 @@ class Workshop:
                 return [texts[0], partner] if stays == 0 else [partner, texts[1]]
         return None
 
-    def _chosen_sides(self, count: int, dice: Dice) -> Sequence[int]:
-        """Of a pair the first, the second or both, a third of the time each."""
+    def _chosen_sides(self, count: int, rng: Rng) -> Sequence[int]:
+        """The first text of a pair, the second or both, with a probability of a third each."""
         if count == 1 or self.sides == "both":
             return range(count)
-        return ((0,), (1,), (0, 1))[pick(dice, 3)]
+        return ((0,), (1,), (0, 1))[pick(rng, 3)]
 
-    def _changed(self, source: SourceText, dice: Dice, changes: list[int], tally: Tally) -> CutText:
-        cut = self._with_other_words(source, dice, changes, tally)
+    def _changed(self, source: SourceText, rng: Rng, changes: list[int], tally: Tally) -> CutText:
+        cut = self._with_other_words(source, rng, changes, tally)
         for number, method in self.text_methods:
             before, started = cut, perf_counter()
-            cut = method.change(cut, dice)
+            cut = method.change(cut, rng)
             tally.seconds[number] += perf_counter() - started
             if cut is not before:
                 changes[number] += _difference(before, cut)
         return cut
 
-    def _with_other_words(self, source: SourceText, dice: Dice, changes: list[int], tally: Tally) -> CutText:
-        words, ends, draw = source.cut.words, self.ends, dice.random
+    def _with_other_words(self, source: SourceText, rng: Rng, changes: list[int], tally: Tally) -> CutText:
+        words, ends, draw = source.cut.words, self.ends, rng.random
         if not ends:
             return source.cut
         chosen = [(position, drawn) for position in range(len(words)) if (drawn := draw()) < ends[-1]]
@@ -150,12 +150,12 @@ class Workshop:
         for position, drawn in chosen:
             number, method = self.word_methods[bisect_right(ends, drawn)]
             started = perf_counter()
-            word = method.change(source, position, dice)
+            word = method.change(source, position, rng)
             tally.seconds[number] += perf_counter() - started
             if word is not None and word != words[position]:
                 changed[position], changed_by[position] = word, number
         if words and len(changed) == len(words) and not any(changed.values()):
-            position = pick(dice, len(words))  # one word stays where all would be deleted
+            position = pick(rng, len(words))  # one word stays if all would be deleted
             del changed[position], changed_by[position]
         for number in changed_by.values():
             changes[number] += 1
@@ -163,7 +163,7 @@ class Workshop:
 
 
 def _difference(before: CutText, after: CutText) -> int:
-    """Words that are gone, or else words that stand in another place."""
+    """The number of words removed or, if there are none, of words that differ at their position."""
     if len(before.words) != len(after.words):
         return len(before.words) - len(after.words)
     return sum(one != other for one, other in zip(before.words, after.words, strict=True))

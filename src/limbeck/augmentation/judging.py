@@ -1,4 +1,4 @@
-"""Which copies stay: none that stands in the corpus, none twice, and no more than asked for."""
+"""Decides which copies are kept: none that appears in the corpus, no duplicates, and no more than asked for."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -15,25 +15,25 @@ Verdicts = npt.NDArray[np.int8]
 
 
 class CopyVerdict(IntEnum):
-    """What becomes of a copy."""
+    """Whether a copy is kept, or why it is dropped."""
 
     KEPT = 0
     IN_DEV_OR_TEST = 1
     IN_TRAIN = 2
-    DUPLICATE = 3  # of a copy before it
+    DUPLICATE = 3  # of an earlier copy
     NOT_DRAWN = 4
     IN_TRANSFER = 5
 
 
 def judge(keys: Keys, *, corpus: Corpus, rows: int | None, seed: int, transfer: Rows | None = None) -> Verdicts:
-    """A verdict for each copy by its folded key, (copies, 2); `rows` is how many may stay, `transfer` the text that was
-    copied besides train."""
+    """A verdict for each copy by its folded key, (copies, 2); at most `rows` copies are kept, `transfer` is the text
+    that was copied in addition to train."""
     held_out = _keys_of(split for name, split in corpus.splits.items() if name != "train")
     train = _keys_of([corpus.splits["train"]])
     gathered = _keys_of([] if transfer is None else [transfer])
     first = _first_with_key(np.concatenate([held_out, train, gathered, keys]))
     before = len(held_out) + len(train) + len(gathered)
-    leaders = first[before:]  # for each copy the first row or copy that says the same, maybe itself
+    leaders = first[before:]  # for each copy the first row or copy with the same key, possibly itself
     verdicts = np.full(len(keys), CopyVerdict.DUPLICATE, dtype=np.int8)
     verdicts[leaders == np.arange(before, len(first))] = CopyVerdict.KEPT
     verdicts[leaders < before] = CopyVerdict.IN_TRANSFER
@@ -56,7 +56,7 @@ def _keys_of(splits: Iterable[Rows]) -> Keys:
 
 def _first_with_key(keys: Keys) -> npt.NDArray[np.int64]:
     """For each key the position where it occurs first."""
-    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys stay in their order
+    order = np.lexsort((keys[:, 1], keys[:, 0]))  # stable: equal keys keep their order
     ordered = keys[order]
     is_new = np.ones(len(keys), dtype=np.bool_)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
@@ -66,7 +66,7 @@ def _first_with_key(keys: Keys) -> npt.NDArray[np.int64]:
 
 
 def _draw_order(keys: Keys, *, seed: int) -> npt.NDArray[np.int64]:
-    """The order in which copies are drawn: by hashes that depend on seed and content alone."""
+    """The order in which copies are drawn: by hashes that depend only on seed and content."""
     mixer = np.frombuffer(folded_key(str(seed)), dtype=np.uint64)
     mixed = keys ^ mixer
     return np.asarray(np.lexsort((mixed[:, 1], mixed[:, 0])))

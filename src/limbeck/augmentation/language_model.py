@@ -1,4 +1,4 @@
-"""Loading a masked language model; one that has never learned to fill in masks is refused."""
+"""Loads a masked language model; a checkpoint without a trained masked-language-model head is refused."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ WHAT = "language model"
 
 
 class LanguageModelUnfit(TeacherError):
-    """A checkpoint that is to fill in masked words has never learned to, or cannot be used for it."""
+    """The checkpoint for masked words was not trained to predict them, or cannot be used for it."""
 
     def __init__(self, *, checkpoint: str, reason: str) -> None:
         super().__init__(
@@ -33,7 +33,7 @@ class LanguageModelUnfit(TeacherError):
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A model with its tokenizer, and how it is to be asked."""
+    """A model with its tokenizer, and the settings to run it with."""
 
     model: Any  # of transformers, with a head for masked language modelling
     tokenizer: Any
@@ -43,16 +43,16 @@ class LanguageModel:
 
     @property
     def device(self) -> torch.device:
-        """Where its weights are."""
+        """The device of its weights."""
         device: torch.device = next(iter(self.model.parameters())).device
         return device
 
 
 def load_language_model(folder: Path, *, name: str, max_length: int) -> LanguageModel:
-    """From a Hugging Face folder that the recipe calls so; on the GPU if there is one.
+    """Loads a Hugging Face folder, which the recipe calls `name`; to the GPU if there is one.
 
-    Raises LanguageModelUnfit for a checkpoint without a trained head, since what it said would be random, and
-    TokenizerTooLarge for one whose tokenizer is not its model's.
+    Raises LanguageModelUnfit for a checkpoint without a trained head, since its predictions would be random, and
+    TokenizerTooLarge for one whose tokenizer does not belong to its model.
     """
     quiet_transformers()
     with damage_as_user_errors(folder, what=WHAT):
@@ -78,19 +78,19 @@ def load_language_model(folder: Path, *, name: str, max_length: int) -> Language
 
 def _refuse_tokenizer(tokenizer: Any, *, name: str) -> None:
     if not tokenizer.is_fast:
-        reason = "its tokenizer has no fast form, which alone knows what letters a token is made of"
+        reason = "its tokenizer has no fast form, which is needed to know the characters of a token"
         raise LanguageModelUnfit(checkpoint=name, reason=reason)
     if tokenizer.mask_token_id is None:
         raise LanguageModelUnfit(checkpoint=name, reason="its tokenizer has no mask token")
 
 
 def _refuse_random_weights(model: Any, *, missing: Collection[str], folder: Path, name: str) -> None:
-    """Transformers starts what it does not find at random. What the head shares with the body is not missed."""
+    """Transformers initialises missing weights at random. Those that the head shares with the body are not missing."""
     lost = [weight for weight, _ in model.named_parameters() if weight in missing]
     of_body = [weight for weight in lost if weight.startswith(f"{model.base_model_prefix}.")]
     if of_body:
         reason = f"{len(of_body)} weights of its config are not in its files: {some(of_body)}"
         raise CheckpointDamaged(path=folder, reason=reason, what=WHAT)
     if lost:
-        reason = f"its files have no trained head, so its words would be random; missing: {some(lost)}"
+        reason = f"its files have no trained head, so its predictions would be random; missing: {some(lost)}"
         raise LanguageModelUnfit(checkpoint=name, reason=reason)

@@ -1,4 +1,4 @@
-"""Masked language model: a word becomes what a model would put in its place (TinyBERT, Jiao et al. 2020)."""
+"""Masked language model: a word is replaced by one that the model predicts there (TinyBERT, Jiao et al. 2020)."""
 
 from array import array
 from bisect import bisect_left
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from limbeck.artifacts.rows import Rows, content_key
-from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
+from limbeck.augmentation.method import PreparationContext, Rng, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.piece_words import kind_of, written_like
 from limbeck.augmentation.prediction_store import TextPredictions, answers_to_texts
 from limbeck.augmentation.word_vectors import NearestWords, nearest_words
@@ -19,14 +19,14 @@ from limbeck.text.jieba_words import jieba_dictionary
 
 
 class Column(NamedTuple):
-    """What a model would put in place of one character, and how strongly."""
+    """The characters that a model predicts at one position, and their logits."""
 
     characters: Sequence[str]
     logits: Sequence[float]
 
 
 class HanWords:
-    """The words of a dictionary, in which beginnings of words stand with a count of 0, and words that were seen."""
+    """The words of a dictionary, in which prefixes of words have the count 0, and words that were seen."""
 
     def __init__(self, dictionary: Mapping[str, int], seen: Iterable[str]) -> None:
         self._dictionary = dictionary
@@ -42,7 +42,7 @@ class HanWords:
     def combined(self, columns: Sequence[Column], *, most: int) -> list[str]:
         """Words with one character of each column, those with the highest sum of logits first.
 
-        The sum differs from that of the log-probabilities by the same number for all of them.
+        The sum differs from that of the log-probabilities by a constant.
         """
         starts = {"": 0.0}
         for column in columns:
@@ -58,17 +58,17 @@ class HanWords:
 
 @dataclass
 class Candidates:
-    """For words of texts the words that may take their place, packed: some hundred bytes a text."""
+    """For words of texts the words that may replace them, packed: some hundred bytes per text."""
 
-    texts: dict[bytes, int] = field(default_factory=dict)  # by content key: which text this is
+    texts: dict[bytes, int] = field(default_factory=dict)  # the number of a text by its content key
     text_starts: "array[int]" = field(default_factory=lambda: array("q", [0]))  # in `words`
     words: "array[int]" = field(default_factory=lambda: array("i"))  # positions in their texts
     word_starts: "array[int]" = field(default_factory=lambda: array("q", [0]))  # in `found`
-    found: "array[int]" = field(default_factory=lambda: array("i"))  # places in `pool`, the most probable first
+    found: "array[int]" = field(default_factory=lambda: array("i"))  # positions in `pool`, the most probable first
     pool: list[str] = field(default_factory=list)
 
     def of(self, key: bytes, position: int) -> "array[int] | None":
-        """None for a word that the model was not asked about."""
+        """The candidates for a word, as positions in `pool`; None for a word that the model was not asked about."""
         text = self.texts.get(key)
         if text is None:
             return None
@@ -80,20 +80,20 @@ class Candidates:
 
 
 class Packer:
-    """Makes candidates of answers, at most so many a word; `known` are the words that Han characters may make up."""
+    """Packs answers into candidates, at most `most` per word; `known` are the words that Han characters may form."""
 
     def __init__(self, known: HanWords, *, most: int) -> None:
         self.packed = Candidates()
         self._known, self._most = known, most
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
 
     def add(self, key: bytes, words: Sequence[str], answer: TextPredictions) -> None:
-        """What the model said about the words of a text."""
+        """Add the model's predictions for the words of a text."""
         packed = self.packed
         packed.texts[key] = len(packed.texts)
         for position, found in self._candidates(words, answer):
             packed.words.append(position)
-            packed.found.extend([self._place(word) for word in found])
+            packed.found.extend([self._position(word) for word in found])
             packed.word_starts.append(len(packed.found))
         packed.text_starts.append(len(packed.words))
 
@@ -108,19 +108,21 @@ class Packer:
                 found = self._known.combined(columns, most=self._most + 1)
                 yield position, [other for other in found if other != word][: self._most]
 
-    def _place(self, word: str) -> int:
-        place = self._places.setdefault(word, len(self._places))
-        if place == len(self.packed.pool):
+    def _position(self, word: str) -> int:
+        position = self._positions.setdefault(word, len(self._positions))
+        if position == len(self.packed.pool):
             self.packed.pool.append(word)
-        return place
+        return position
 
 
 @dataclass(frozen=True)
 class FillInWords(WordMethod):
-    """One of the most probable words, each as likely. For words that are several pieces to the model, a neighbour among
-    word vectors, if there are any; words that neither knows anything for stay as they are.
+    """Replaces a word by one of the most probable words, each equally likely.
 
-    As in TinyBERT, function words, numbers and marks stay. Words are written in the case of the word they replace.
+    A word that is several pieces to the model is replaced by a neighbour among word vectors, if they are given; other
+    words stay.
+
+    As in TinyBERT, function words, numbers and marks stay. The new word has the case of the word it replaces.
     """
 
     fraction: float
@@ -128,32 +130,32 @@ class FillInWords(WordMethod):
     neighbours: NearestWords | None
     kind: str = "masked_lm"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        """A word that the model or the vectors would put here."""
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        """A word from the model or the vectors."""
         found = self.candidates.of(source.key, position)
         if found:
-            return self.candidates.pool[found[pick(dice, len(found))]]
+            return self.candidates.pool[found[pick(rng, len(found))]]
         if found is not None or self.neighbours is None:
             return None
-        near = self.neighbours.change(source, position, dice)
+        near = self.neighbours.change(source, position, rng)
         return None if near is None else written_like(source.cut.words[position], near)
 
 
-def masked_lm(section: MaskedLm, rows: Rows, bench: Bench) -> FillInWords:
-    """Ask the model about every word of the rows, as far as the store does not know already."""
+def masked_lm(section: MaskedLm, rows: Rows, context: PreparationContext) -> FillInWords:
+    """Ask the model about every word of the rows that is not in the store yet."""
     texts = {content_key(text): text for text in texts_of(rows)}
-    packer = Packer(_known_words(texts, bench), most=section.candidates)
+    packer = Packer(_known_words(texts, context), most=section.candidates)
     unasked: set[str] = set()
-    for key, answer in answers_to_texts(texts, section, bench):
-        words = cut_words(texts[key], language=bench.language).words
+    for key, answer in answers_to_texts(texts, section, context):
+        words = cut_words(texts[key], language=context.language).words
         packer.add(key, words, answer)
         asked = set(answer.words)
         unasked.update(word for position, word in enumerate(words) if position not in asked)
-    of_several_pieces = sorted(word for word in unasked if kind_of(word, language=bench.language) == "word")
-    return FillInWords(section.fraction, packer.packed, _neighbours(section, of_several_pieces, bench))
+    of_several_pieces = sorted(word for word in unasked if kind_of(word, language=context.language) == "word")
+    return FillInWords(section.fraction, packer.packed, _neighbours(section, of_several_pieces, context))
 
 
-def _neighbours(section: MaskedLm, words: list[str], bench: Bench) -> NearestWords | None:
+def _neighbours(section: MaskedLm, words: list[str], context: PreparationContext) -> NearestWords | None:
     if section.word_vectors is None:
         return None
     return nearest_words(
@@ -161,15 +163,15 @@ def _neighbours(section: MaskedLm, words: list[str], bench: Bench) -> NearestWor
         words,
         fraction=section.fraction,
         most=section.candidates,
-        reporter=bench.reporter,
+        reporter=context.reporter,
     )
 
 
-def _known_words(texts: Mapping[bytes, str], bench: Bench) -> HanWords:
-    """What may stand for a Chinese word: jieba's dictionary, and the words of the rows."""
-    if bench.language != "zh":
+def _known_words(texts: Mapping[bytes, str], context: PreparationContext) -> HanWords:
+    """The words that may replace a Chinese word: jieba's dictionary, and the words of the rows."""
+    if context.language != "zh":
         return HanWords({}, ())
     seen: set[str] = set()
     for text in texts.values():
-        seen.update(word for word in cut_words(text, language=bench.language).words if is_han(word))
+        seen.update(word for word in cut_words(text, language=context.language).words if is_han(word))
     return HanWords(jieba_dictionary(), seen)

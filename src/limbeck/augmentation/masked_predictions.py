@@ -1,4 +1,4 @@
-"""What a language model would put in place of each word: all words of many texts, in a few large batches."""
+"""A language model's predictions for each word: all words of many texts, in a few large batches."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,82 +16,82 @@ from limbeck.training.batches import token_budget_batches
 from limbeck.training.device import sent
 from limbeck.training.modes import evaluating
 
-Places = npt.NDArray[np.int64]
+Integers = npt.NDArray[np.int64]
 
 
 class MaskedRows(NamedTuple):
-    """Rows of one length, and where their masks are."""
+    """Padded rows, and the positions of their masks."""
 
-    inputs: dict[str, Places]  # (rows, tokens): input_ids and what else the model reads
-    rows: Places  # (masks)
-    columns: Places  # (masks)
+    inputs: dict[str, Integers]  # (rows, tokens): input_ids and the model's other inputs
+    rows: Integers  # (masks)
+    columns: Integers  # (masks)
 
 
 class TextFrame(NamedTuple):
-    """What stands around a text, and how much of it there is room for."""
+    """The special tokens around a text, and the most pieces of a text that fit between them."""
 
     before: list[int]
     after: list[int]
     mask: int
     padding: int
     has_types: bool
-    room: int
+    most_pieces: int
 
     @classmethod
     def of(cls, tokenizer: Any, *, max_length: int) -> "TextFrame":
         """The special tokens that this tokenizer puts around a text."""
         row = tokenizer("a", return_special_tokens_mask=True)
-        of_text = [place for place, is_special in enumerate(row["special_tokens_mask"]) if not is_special]
+        of_text = [at for at, is_special in enumerate(row["special_tokens_mask"]) if not is_special]
         before, after = row["input_ids"][: of_text[0]], row["input_ids"][of_text[-1] + 1 :]
         has_types = "token_type_ids" in row
-        room = max_length - len(before) - len(after)
-        return cls(before, after, tokenizer.mask_token_id, tokenizer.pad_token_id or 0, has_types, room)
+        most_pieces = max_length - len(before) - len(after)
+        return cls(before, after, tokenizer.mask_token_id, tokenizer.pad_token_id or 0, has_types, most_pieces)
 
     def length(self, pieces: int) -> int:
-        """Of the row that a text of so many pieces makes."""
-        return len(self.before) + min(pieces, self.room) + len(self.after)
+        """The length of the row for a text with this number of pieces."""
+        return len(self.before) + min(pieces, self.most_pieces) + len(self.after)
 
     def masked(self, texts: Sequence[Sequence[int]], blanks: Sequence[tuple[int, Blank]]) -> MaskedRows:
-        """A row for each blank of a text, which is given by its number among the texts.
+        """A row for each blank, which comes with the number of its text.
 
-        Of a text that is too long, a window with the blank in its middle.
+        A text that is too long is reduced to a window with the blank in its middle.
         """
         longest = max(self.length(len(texts[number])) for number, _ in blanks)
         ids = np.full((len(blanks), longest), self.padding, dtype=np.int64)
-        is_there = np.zeros_like(ids)
+        attention_mask = np.zeros_like(ids)
         rows, columns = [], []
         for row, (number, blank) in enumerate(blanks):
             start = self._window(len(texts[number]), blank)
-            line = [*self.before, *texts[number][start : start + self.room], *self.after]
-            ids[row, : len(line)], is_there[row, : len(line)] = line, 1
+            line = [*self.before, *texts[number][start : start + self.most_pieces], *self.after]
+            ids[row, : len(line)], attention_mask[row, : len(line)] = line, 1
             rows += [row] * (blank.end - blank.first)
-            columns += [len(self.before) + place - start for place in range(blank.first, blank.end)]
+            columns += [len(self.before) + at - start for at in range(blank.first, blank.end)]
         ids[rows, columns] = self.mask
-        inputs = {"input_ids": ids, "attention_mask": is_there}
+        inputs = {"input_ids": ids, "attention_mask": attention_mask}
         if self.has_types:
             inputs["token_type_ids"] = np.zeros_like(ids)
         return MaskedRows(inputs, np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64))
 
     def _window(self, length: int, blank: Blank) -> int:
         middle = (blank.first + blank.end) // 2
-        return max(0, min(middle - self.room // 2, length - self.room))
+        return max(0, min(middle - self.most_pieces // 2, length - self.most_pieces))
 
 
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # as a teacher is asked
-LOGITS_PER_BATCH = 1 << 28  # a gigabyte: every mask has one for each piece of the vocabulary
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # the same as for a teacher
+LOGITS_PER_BATCH = 1 << 28  # one gigabyte: each mask has a logit for every piece of the vocabulary
 KINDS = ("word", "han")
 
 
 class MaskedTexts(NamedTuple):
-    """Texts as pieces and as words, and which of these are to be masked."""
+    """Texts as pieces and as words, and the words to be masked."""
 
     pieces: list[list[int]]
     words: list[list[str]]
-    blanks: list[tuple[int, Blank]]  # with the number of the text, text after text
+    blanks: list[tuple[int, Blank]]  # with the number of the text, in the order of the texts
 
 
 class Top(NamedTuple):
-    """(masked pieces, most) the most probable pieces and their logits, -inf where there are no more."""
+    """(masked pieces, most) the most probable pieces and their logits, -inf if there are no more."""
 
     pieces: npt.NDArray[np.int32]
     logits: npt.NDArray[np.float32]
@@ -100,25 +100,27 @@ class Top(NamedTuple):
 def answers_about(
     texts: Sequence[str], model: LanguageModel, *, language: str, most: int, tokens_per_batch: int | None = None
 ) -> list[TextPredictions]:
-    """For every word that the model can be asked about, the `most` probable others; for Han words characters, place by
-    place. All pieces of the word are masked at once, and nothing else. An answer does not depend on other texts, but
-    for what rounding makes of the size of a batch."""
+    """For every word that the model can be asked about, the `most` probable other words.
+
+    For Han words these are the characters of each position. All pieces of the word are masked together, and nothing
+    else. An answer does not depend on other texts, except for rounding that depends on the size of a batch.
+    """
     lines = _lines(texts, model, language=language)
-    # Words that differ in case are one, so more than so many are asked for.
+    # Words that differ only in case are merged, so more than `most` are needed.
     count = min(2 * most + 2, model.model.config.vocab_size)
     top = _most_probable(lines, model, count=count, tokens_per_batch=tokens_per_batch)
-    masks = [(number, blank, place) for number, blank in lines.blanks for place in range(blank.first, blank.end)]
+    masks = [(number, blank, at) for number, blank in lines.blanks for at in range(blank.first, blank.end)]
     answers = [TextPredictions([], [], []) for _ in texts]
-    for (number, blank, place), pieces, logits in zip(masks, top.pieces, top.logits, strict=True):
-        answer, word, there = answers[number], lines.words[number][blank.word], logits > -np.inf
+    for (number, blank, at), pieces, logits in zip(masks, top.pieces, top.logits, strict=True):
+        answer, word, is_valid = answers[number], lines.words[number][blank.word], logits > -np.inf
         answer.words.append(blank.word)
         if blank.kind == "han":
-            kept = most + (len(word) == 1)  # the word itself may be among them, and is left out later
-            found = [str(model.vocabulary.characters[piece]) for piece in pieces[there][:kept]]
-            answer.logits.append(logits[there][:kept].tolist())
+            kept = most + (len(word) == 1)  # the word itself may be among them, and is dropped later
+            found = [str(model.vocabulary.characters[piece]) for piece in pieces[is_valid][:kept]]
+            answer.logits.append(logits[is_valid][:kept].tolist())
         else:
-            itself = (word.lower(), model.vocabulary.words[lines.pieces[number][place]])
-            forms = dict.fromkeys(str(model.vocabulary.words[piece]) for piece in pieces[there])
+            itself = (word.lower(), model.vocabulary.words[lines.pieces[number][at]])
+            forms = dict.fromkeys(str(model.vocabulary.words[piece]) for piece in pieces[is_valid])
             found = [form for form in forms if form not in itself][:most]
             answer.logits.append([])
         answer.found.append(" ".join(found))
@@ -126,7 +128,7 @@ def answers_about(
 
 
 def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> MaskedTexts:
-    # Byte-level pieces take in the space before a word; the first word of a text gets one, to be a word like others.
+    # Byte-level pieces include the space before a word; the first word of a text gets one, to be like the others.
     space = " " if model.vocabulary.mark == BYTES_START else ""
     found = model.tokenizer(
         [space + text for text in texts], add_special_tokens=False, return_offsets_mapping=True, verbose=False
@@ -144,7 +146,7 @@ def _lines(texts: Sequence[str], model: LanguageModel, *, language: str) -> Mask
 
 
 def _most_probable(lines: MaskedTexts, model: LanguageModel, *, count: int, tokens_per_batch: int | None) -> Top:
-    """Of every masked piece, blank after blank; what is found stays on the device until all is there."""
+    """For every masked piece, in the order of the blanks; results stay on the device until all are complete."""
     device, size = model.device, model.model.config.vocab_size
     frame = TextFrame.of(model.tokenizer, max_length=model.max_length)
     masks = np.array([blank.end - blank.first for _, blank in lines.blanks], dtype=np.int64)
@@ -157,32 +159,32 @@ def _most_probable(lines: MaskedTexts, model: LanguageModel, *, count: int, toke
     allowed = _allowed(model)
     with evaluating(model.model):
         for batch in token_budget_batches(costs, tokens_per_batch=budget):
-            blanks = [lines.blanks[place] for place in batch]
+            blanks = [lines.blanks[at] for at in batch]
             kinds = np.repeat([KINDS.index(blank.kind) for _, blank in blanks], masks[batch])
             found = _logits(model, frame.masked(lines.pieces, blanks))
             found.masked_fill_(~allowed[_tensor(kinds, device)], -torch.inf)
             best = found.topk(count, dim=1)
-            places = np.concatenate([np.arange(starts[place], starts[place] + masks[place]) for place in batch])
-            here = _tensor(places, device)
-            pieces[here], logits[here] = best.indices.int(), best.values
+            positions = np.concatenate([np.arange(starts[at], starts[at] + masks[at]) for at in batch])
+            of_batch = _tensor(positions, device)
+            pieces[of_batch], logits[of_batch] = best.indices.int(), best.values
     return Top(pieces.cpu().numpy(), logits.cpu().numpy())
 
 
 def _allowed(model: LanguageModel) -> Tensor:
-    """(kinds, vocabulary): the pieces that may stand for a word of a kind."""
+    """(kinds, vocabulary): the pieces that may replace a word of a kind."""
     named = (model.vocabulary.words, model.vocabulary.characters)
     return torch.tensor([[name is not None for name in names] for names in named], device=model.device)
 
 
 def _logits(model: LanguageModel, masked: MaskedRows) -> Tensor:
-    """(masks, vocabulary). Only the states of masks go on from the body to the head, whatever kind of head it is:
-    for all tokens, logits would take a thousand times the memory."""
+    """(masks, vocabulary). Only the hidden states of masks are passed from the body to the head, whatever kind of head
+    it is: logits of all tokens would take a thousand times the memory."""
     device = model.device
     rows, columns = _tensor(masked.rows, device), _tensor(masked.columns, device)
 
     def only_masks(_module: Any, _inputs: Any, output: Any) -> Any:
         output.last_hidden_state = output.last_hidden_state[rows, columns, None].float()
-        # The head in full precision: in bf16 many words would be equally probable. The end of autocast undoes it.
+        # The head runs in full precision: in bf16 many words would be equally probable. The end of autocast resets it.
         torch.set_autocast_enabled(device.type, False)
         return output
 

@@ -1,43 +1,43 @@
-"""Methods that change words by themselves: masking, deletion, n-grams, swaps."""
+"""Methods that need nothing but the text: masking, deletion, n-grams, swaps."""
 
 from dataclasses import dataclass
 
-from limbeck.augmentation.method import Dice, SourceText, TextMethod, WordMethod, pick
+from limbeck.augmentation.method import Rng, SourceText, TextMethod, WordMethod, pick
 from limbeck.augmentation.words import DELETED, CutText
 from limbeck.text.student_tokenizer import MASK
 
 
 @dataclass(frozen=True)
 class MaskWords(WordMethod):
-    """The mask is written "[MASK]": the student's tokenizer takes it for its mask, the teacher's for its own."""
+    """Replaces words by "[MASK]", which both the student's and the teacher's tokenizer read as their mask."""
 
     fraction: float
     kind: str = "masking"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
         """The mask, whatever the word is."""
-        del source, position, dice
+        del source, position, rng
         return MASK
 
 
 @dataclass(frozen=True)
 class DeleteWords(WordMethod):
-    """Words go, and the gap beside each with it. That one word always stays is seen to where the draw is made."""
+    """Deletes words, each with a gap next to it. `copies.py` makes sure that one word always stays."""
 
     fraction: float
     kind: str = "delete"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
         """Nothing, whatever the word is."""
-        del source, position, dice
+        del source, position, rng
         return DELETED
 
 
 @dataclass(frozen=True)
 class KeepNgram(TextMethod):
-    """With `probability`, n words in a row stay; n is drawn from shortest … longest, each as likely.
+    """With `probability`, keeps n words in a row; n is drawn uniformly from shortest … longest.
 
-    A text of fewer than n words stays whole.
+    A text of at most n words does not change.
     """
 
     probability: float
@@ -45,36 +45,36 @@ class KeepNgram(TextMethod):
     longest: int
     kind: str = "ngram"
 
-    def change(self, cut: CutText, dice: Dice) -> CutText:
-        """The n-gram, or the text as it was."""
-        if dice.random() >= self.probability:
+    def change(self, cut: CutText, rng: Rng) -> CutText:
+        """The n-gram, or the unchanged text."""
+        if rng.random() >= self.probability:
             return cut
-        count = self.shortest + pick(dice, self.longest - self.shortest + 1)
+        count = self.shortest + pick(rng, self.longest - self.shortest + 1)
         if count >= len(cut.words):
             return cut
-        return cut.window(pick(dice, len(cut.words) - count + 1), count)
+        return cut.window(pick(rng, len(cut.words) - count + 1), count)
 
 
 @dataclass(frozen=True)
 class SwapWords(TextMethod):
-    """`fraction` swaps for each word: of a text of 25 words at 0.1, two or three, each as often.
+    """Swaps words, `fraction` swaps per word: in a text of 25 words at 0.1 two or three, each with probability ½.
 
-    Marks, and what stands between the words, stay where they are: a mark has no space before it, a word has.
+    Marks and gaps stay in their positions: a word has a space before it, a mark has not.
     """
 
     fraction: float
     kind: str = "swap"
 
-    def change(self, cut: CutText, dice: Dice) -> CutText:
-        """The text with words in other places."""
-        count = int(self.fraction * len(cut.words) + dice.random())
-        places = [place for place, word in enumerate(cut.words) if word[0].isalnum() or word[-1].isalnum()]
-        if count == 0 or len(places) < 2:
+    def change(self, cut: CutText, rng: Rng) -> CutText:
+        """The text with words swapped."""
+        count = int(self.fraction * len(cut.words) + rng.random())
+        positions = [at for at, word in enumerate(cut.words) if word[0].isalnum() or word[-1].isalnum()]
+        if count == 0 or len(positions) < 2:
             return cut
         words = list(cut.words)
         for _ in range(count):
-            first = pick(dice, len(places))
-            second = (first + 1 + pick(dice, len(places) - 1)) % len(places)
-            one, other = places[first], places[second]
+            first = pick(rng, len(positions))
+            second = (first + 1 + pick(rng, len(positions) - 1)) % len(positions)
+            one, other = positions[first], positions[second]
             words[one], words[other] = words[other], words[one]
         return CutText(words, cut.gaps)

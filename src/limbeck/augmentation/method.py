@@ -1,4 +1,4 @@
-"""What a method of augmentation is: something that changes single words, or something that changes a whole text."""
+"""The interfaces of augmentation methods: on single words, on texts, and on pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,29 +12,29 @@ from limbeck.artifacts.rows import ROWS_PER_SLICE, Rows
 from limbeck.augmentation.words import CutText
 from limbeck.progress import Reporter
 
-# Only `random()` is used of it: of all its functions this one gives the same numbers in every version of Python.
-Dice: TypeAlias = Random
+# Only its `random()` is used: that function gives the same numbers in every version of Python.
+Rng: TypeAlias = Random
 
 
-def pick(dice: Dice, count: int) -> int:
-    """A number from 0 to count - 1, each as likely."""
-    return int(dice.random() * count)
+def pick(rng: Rng, count: int) -> int:
+    """A number from 0 to count - 1, each equally likely."""
+    return int(rng.random() * count)
 
 
 class SourceText(NamedTuple):
-    """One text that copies are made of."""
+    """A text that copies are made of."""
 
-    key: bytes  # content key of the text, under which a method may have prepared something for it
+    key: bytes  # content key of the text, by which a method finds what it has prepared for it
     cut: CutText
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What a method may use while it prepares itself for the rows."""
+class PreparationContext:
+    """What a method may use while it prepares for the rows."""
 
     language: str  # of the corpus: "en" or "zh"
     processes: int
-    store: Path  # a folder for what is worth keeping from run to run
+    store: Path  # a folder for results that are reused by later runs
     reporter: Reporter
 
 
@@ -45,39 +45,39 @@ def texts_of(rows: Rows) -> Iterator[str]:
 
 
 class WordMethod(ABC):
-    """Changes words one by one. All methods on words share one draw a word: no word is changed by two of them.
+    """Changes words one by one. All methods on words share one random draw per word: no word is changed by two of them.
 
-    A method is made by a function of its own file that sees all rows, `method(section, rows, bench)`; what comes out
-    is sent to every process that makes copies, so it must be picklable, and small beside the rows. Its module
-    must import nothing heavy: that would be loaded by every process.
+    A method is made by a function in its own file that sees all rows, `method(section, rows, context)`. The result is
+    sent to every process that makes copies, so it must be picklable, and small compared with the rows. Its module must
+    import nothing heavy, because every process would load it.
     """
 
     kind: str
     fraction: float
 
     @abstractmethod
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        """What the word at this position becomes: another word, DELETED, or None to leave it as it is."""
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        """The new word for this position: another word, DELETED, or None to keep it."""
 
 
 class TextMethod(ABC):
-    """Changes a whole text, after the methods on words had their turn."""
+    """Changes a complete text, after the methods on words."""
 
     kind: str
 
     @abstractmethod
-    def change(self, cut: CutText, dice: Dice) -> CutText:
-        """The text as it becomes; the same object where it stays as it is."""
+    def change(self, cut: CutText, rng: Rng) -> CutText:
+        """The changed text; the same object if it does not change."""
 
 
 class PairMethod(ABC):
-    """Makes a new pair of a text and another one, in place of all changes to words and texts."""
+    """Combines a text with a new second one, instead of all changes to words and texts."""
 
     kind: str
 
     @abstractmethod
-    def partner(self, source: SourceText, dice: Dice) -> str | None:
-        """Another text to stand beside this one; None where there is none, or where the dice fell otherwise."""
+    def partner(self, source: SourceText, rng: Rng) -> str | None:
+        """Another text to pair with this one; None if there is no such text, or if none was drawn."""
 
 
 Prepared: TypeAlias = WordMethod | TextMethod | PairMethod

@@ -15,7 +15,7 @@ Part: TypeAlias = Literal["train", "transfer"]
 
 
 class Copied(NamedTuple):
-    """Some of them, and how many copies are tried of each."""
+    """Rows, and how many copies are made of each."""
 
     rows: Rows
     copies: int
@@ -23,13 +23,13 @@ class Copied(NamedTuple):
 
 @dataclass(frozen=True)
 class Originals:
-    """All of them, the training rows first."""
+    """All rows that are copied, the training rows first."""
 
     parts: Mapping[Part, Copied]
 
     @classmethod
     def of(cls, section: Augmentation, *, train: Rows, transfer: Rows | None) -> "Originals":
-        """Those that the recipe wants copies of; `transfer` are the rows that were gathered, if any were."""
+        """The rows that the recipe wants copies of; `transfer` are the gathered rows, if any."""
         parts: dict[Part, Copied] = {}
         if section.copies:
             parts["train"] = Copied(train, section.copies)
@@ -39,21 +39,21 @@ class Originals:
 
     @cached_property
     def rows(self) -> Rows:
-        """One after the other."""
+        """The rows of all parts, in order."""
         return joined([part.rows for part in self.parts.values()])
 
     @property
     def asked(self) -> int:
-        """Copies that are to be tried."""
+        """The number of copies to make."""
         return sum(len(part.rows) * part.copies for part in self.parts.values())
 
     @property
     def characters(self) -> int:
-        """Of all these copies, about."""
+        """The approximate number of characters of all these copies."""
         return sum(int(part.rows.characters.sum()) * part.copies for part in self.parts.values())
 
     def of_part(self, part: Part, sources: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-        """Which of these sources, places among all rows, belong to a part."""
+        """Which of these sources, given as positions among all rows, belong to a part."""
         names = list(self.parts)
         start = sum(len(self.parts[name].rows) for name in names[: names.index(part)])
         return np.asarray((sources >= start) & (sources < start + len(self.parts[part].rows)))

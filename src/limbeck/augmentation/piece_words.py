@@ -1,4 +1,4 @@
-"""What the pieces of a language model's vocabulary are: whole words, ideographs, or parts; and where words stand."""
+"""Which pieces of a language model's vocabulary are whole words or ideographs, and where words are in a text."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -8,8 +8,8 @@ from limbeck.text.student_tokenizer import MASK
 
 WordKind: TypeAlias = Literal["word", "han"]  # of letters; or of ideographs, in a Chinese corpus
 
-MOST_CHARACTERS = 4  # of a Chinese word: what characters a model proposes one by one makes hardly ever a longer word
-# TinyBERT leaves function words alone: of them it hangs who does what, and the model mostly gives the same ones back.
+MOST_CHARACTERS = 4  # of a Chinese word: characters that are predicted one by one rarely form a longer word
+# Like TinyBERT, function words stay: the meaning depends on them, and the model mostly predicts the same ones.
 FUNCTION_WORDS_TEXT = """
 a an the this that these those such i me my mine myself we us our ours ourselves you your yours yourself yourselves
 he him his himself she her hers herself it its itself they them their theirs themselves who whom whose which what
@@ -28,9 +28,9 @@ PARTICLES = frozenset(PARTICLES_TEXT.split())
 
 
 def kind_of(word: str, *, language: str) -> WordKind | None:
-    """None for what always stays: marks, numbers, function words, long Chinese words."""
+    """The kind of a word; None for those that always stay: marks, numbers, function words, long Chinese words."""
     if is_han(word):
-        # Elsewhere than in a Chinese corpus ideographs are not cut into words: each may be part of one.
+        # Ideographs are segmented only in a Chinese corpus; elsewhere each may be part of a word.
         is_asked = language == "zh" and len(word) <= MOST_CHARACTERS and word not in PARTICLES
         return "han" if is_asked else None
     plain = word.lower().replace("’", "'")
@@ -39,18 +39,18 @@ def kind_of(word: str, *, language: str) -> WordKind | None:
 
 
 def written_like(word: str, other: str) -> str:
-    """The other, which is in lower case, in the case of the word: as title, in capitals, or as it is."""
+    """`other`, which is in lower case, in the case of `word`: capitalised, in capitals, or unchanged."""
     if len(word) > 1 and word.isupper():
         return other.upper()
     return other[0].upper() + other[1:] if word[0].isupper() else other
 
 
-CONTINUES = "##"  # begins a WordPiece piece that goes on with a word
-BYTES_START, STARTS = "Ġ", "▁"  # begin the pieces of byte-level BPE and of SentencePiece that a word starts with
+CONTINUES = "##"  # prefix of a WordPiece piece that continues a word
+BYTES_START, STARTS = "Ġ", "▁"  # prefixes of byte-level BPE and SentencePiece pieces that start a word
 
 
 class Blank(NamedTuple):
-    """A word to be masked, and the places of its pieces in the text: one of a word, one a character of a Han word."""
+    """A word to be masked, and the range of its pieces: one piece, or for a Han word one per character."""
 
     word: int
     first: int
@@ -59,15 +59,16 @@ class Blank(NamedTuple):
 
 
 class PieceWords(NamedTuple):
-    """By number of the piece: the whole word, in lower case, or the ideograph that it is."""
+    """By id of the piece: the whole word in lower case, or the ideograph, that it is."""
 
-    mark: str  # by which starts or parts of words are known
+    mark: str  # the prefix that marks starts or continuations of words
     words: list[str | None]
     characters: list[str | None]
 
 
 def vocabulary_of(tokenizer: Any, *, size: int) -> PieceWords:
-    """Words have two letters or more, and nothing but letters; special pieces are neither words nor ideographs."""
+    """The words and ideographs among the pieces. A word has at least two characters, all letters; special pieces are
+    neither."""
     pieces: dict[str, int] = tokenizer.get_vocab()
     counts = {mark: sum(piece.startswith(mark) for piece in pieces) for mark in (CONTINUES, BYTES_START, STARTS)}
     mark = max(counts, key=lambda mark: counts[mark])
@@ -100,9 +101,9 @@ def blanks_in(
     language: str,
     unknown: int | None,
 ) -> list[Blank]:
-    """The words that the model can be asked about. `offsets` say which characters of the text a piece covers.
+    """The words that the model can be asked about. `offsets` are the characters of the text that each piece covers.
 
-    A word of letters must be one piece that the model knows; a Han word one piece for each of its characters.
+    A word of letters must be one known piece; a Han word must be one piece per character.
     """
     spans = [(_first_letter(text, start, end), end) for start, end in offsets]
     blanks, first, at = [], 0, 0
@@ -118,13 +119,13 @@ def blanks_in(
         if kind == "word" and spans[first:end] == [(start, at)] and word.isalpha() and len(word) > 1:
             if pieces[first] != unknown:
                 blanks.append(Blank(number, first, end, kind))
-        elif kind == "han" and spans[first:end] == [(place, place + 1) for place in range(start, at)]:
+        elif kind == "han" and spans[first:end] == [(character, character + 1) for character in range(start, at)]:
             blanks.append(Blank(number, first, end, kind))
     return blanks
 
 
 def _first_letter(text: str, start: int, end: int) -> int:
-    """Where a piece begins without the white space that some tokenizers put into it."""
+    """Where a piece begins, without the leading white space that some tokenizers include."""
     while start < end and text[start].isspace():
         start += 1
     return start

@@ -1,4 +1,4 @@
-"""Rows in portions to the processes that copy them, and their copies back as Arrow batches."""
+"""Splits rows into portions for the processes that copy them, and returns the copies as Arrow batches."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from limbeck.artifacts.mapped import list_column
 from limbeck.artifacts.rows import content_key
-from limbeck.augmentation.copies import Copy, Tally, Workshop
+from limbeck.augmentation.copies import Copy, CopyMaker, Tally
 from limbeck.augmentation.originals import Originals
 from limbeck.text.folding import folded
 
@@ -18,7 +18,7 @@ SIDES = ("text", "pair")
 
 
 class Portion(NamedTuple):
-    """Some rows: where the first of them stands among all that are copied, copies of each, ids, and texts by side."""
+    """Some rows: the position of the first among all that are copied, copies of each, ids, and texts by side."""
 
     start: int
     copies: int
@@ -27,7 +27,7 @@ class Portion(NamedTuple):
 
 
 def portions_of(originals: Originals) -> Iterator[Portion]:
-    """All rows, some at a time."""
+    """All rows, in portions."""
     start = 0
     for rows, copies in originals.parts.values():
         for part in rows.slices(ROWS_AT_ONCE):
@@ -35,40 +35,40 @@ def portions_of(originals: Originals) -> Iterator[Portion]:
             start += len(part)
 
 
-def schema_of(workshop: Workshop, *, sides: int) -> pa.Schema:
-    """The columns of copies: the source's place among all rows that are copied, texts, folded key, words changed by
+def schema_of(copy_maker: CopyMaker, *, sides: int) -> pa.Schema:
+    """The columns of copies: the source's position among all rows that are copied, texts, folded key, words changed by
     each method."""
     texts = [(name, pa.large_string()) for name in SIDES[:sides]]
-    numbers = [("key", pa.list_(pa.uint64(), 2)), ("changes", pa.list_(pa.int32(), len(workshop.methods)))]
+    numbers = [("key", pa.list_(pa.uint64(), 2)), ("changes", pa.list_(pa.int32(), len(copy_maker.methods)))]
     return pa.schema([("source", pa.int32()), *texts, *numbers])
 
 
-def copy_portion(workshop: Workshop, portion: Portion) -> tuple[pa.RecordBatch, Tally]:
-    """The copies that differ from their source, row after row, and the numbers of all copies."""
-    tally, started = Tally.of(workshop.methods), perf_counter()
+def copy_portion(copy_maker: CopyMaker, portion: Portion) -> tuple[pa.RecordBatch, Tally]:
+    """The copies that differ from their source, in the order of the rows, and the counts of all copies."""
+    tally, started = Tally.of(copy_maker.methods), perf_counter()
     sources: list[int] = []
     copies: list[Copy] = []
-    for place, (row_id, *texts) in enumerate(zip(portion.ids, *portion.sides, strict=True), start=portion.start):
-        for copy in workshop.copies_of(row_id, texts, tally, copies=portion.copies):
+    for position, (row_id, *texts) in enumerate(zip(portion.ids, *portion.sides, strict=True), start=portion.start):
+        for copy in copy_maker.copies_of(row_id, texts, tally, copies=portion.copies):
             if copy.sides == texts:
                 tally.unchanged += 1
             else:
-                sources.append(place)
+                sources.append(position)
                 copies.append(copy)
-    batch = _batch(workshop, sources, copies, sides=len(portion.sides))
+    batch = _batch(copy_maker, sources, copies, sides=len(portion.sides))
     tally.all_seconds = perf_counter() - started
     return batch, tally
 
 
-def _batch(workshop: Workshop, sources: list[int], copies: list[Copy], *, sides: int) -> pa.RecordBatch:
-    schema = schema_of(workshop, sides=sides)
+def _batch(copy_maker: CopyMaker, sources: list[int], copies: list[Copy], *, sides: int) -> pa.RecordBatch:
+    schema = schema_of(copy_maker, sides=sides)
     keys = np.frombuffer(b"".join(folded_key(*copy.sides) for copy in copies), dtype=np.uint64).reshape(-1, 2)
-    changes = np.array([copy.changes for copy in copies], dtype=np.int32).reshape(-1, len(workshop.methods))
+    changes = np.array([copy.changes for copy in copies], dtype=np.int32).reshape(-1, len(copy_maker.methods))
     texts = [pa.array([copy.sides[side] for copy in copies], pa.large_string()) for side in range(sides)]
     columns = [pa.array(sources, pa.int32()), *texts, list_column(keys), list_column(changes)]
     return pa.record_batch(columns, schema=schema)
 
 
 def folded_key(text: str, pair: str | None = None) -> bytes:
-    """The hash under which texts that differ only in case, white space or width are the same."""
+    """A hash that is the same for texts that differ only in case, white space or width."""
     return content_key(folded(text), None if pair is None else folded(pair))

@@ -1,4 +1,4 @@
-"""Swapping within a part of speech: a word becomes another with the same tag (Tang et al. 2019)."""
+"""Swapping within a part of speech: a word is replaced by another with the same tag (Tang et al. 2019)."""
 
 from array import array
 from bisect import bisect_right
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from limbeck.artifacts.rows import KEY_BYTES, Rows, content_key
-from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
+from limbeck.augmentation.method import PreparationContext, Rng, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.prediction_store import keep, stored_batches
 from limbeck.augmentation.processes import spread, worthwhile
 from limbeck.augmentation.tagging import Tagger, tag_texts, tagger_id
@@ -20,8 +20,8 @@ from limbeck.augmentation.words import cut_words
 from limbeck.recipe.augmentation import PosSwap
 
 
-class Drawer(NamedTuple):
-    """The words of one tag, and how often these and those before them occur."""
+class TagWords(NamedTuple):
+    """The words of one tag, and their cumulative counts."""
 
     words: list[str]
     ends: list[int]
@@ -29,65 +29,65 @@ class Drawer(NamedTuple):
 
 @dataclass(frozen=True)
 class Tags:
-    """The numbers of the tags of all words of many texts, packed: every process gets them, ten times as soon."""
+    """The tag numbers of all words of many texts, packed: that makes sending them to processes ten times as fast."""
 
-    texts: Mapping[bytes, int]  # by content key: which text this is
+    texts: Mapping[bytes, int]  # the number of a text by its content key
     starts: "array[int]"  # of each text in `numbers`, and the end of the last one
     numbers: "array[int]"
 
     @classmethod
     def of(cls, named: Mapping[bytes, str], numbers: Mapping[str, int]) -> "Tags":
-        """From the tags by name, with a space between them."""
+        """From the names of the tags, separated by spaces."""
         starts, packed = array("q", [0]), array("H")
         for tags in named.values():
             packed.extend([numbers[tag] for tag in tags.split()])
             starts.append(len(packed))
-        return cls({key: place for place, key in enumerate(named)}, starts, packed)
+        return cls({key: number for number, key in enumerate(named)}, starts, packed)
 
     def of_text(self, key: bytes) -> "array[int]":
         """One number for each word."""
-        place = self.texts[key]
-        return self.numbers[self.starts[place] : self.starts[place + 1]]
+        text = self.texts[key]
+        return self.numbers[self.starts[text] : self.starts[text + 1]]
 
     def of_word(self, key: bytes, position: int) -> int | None:
-        """The number of one word's tag; None for a text that is not among these."""
-        place = self.texts.get(key)
-        return None if place is None else self.numbers[self.starts[place] + position]
+        """The number of one word's tag; None for an unknown text."""
+        text = self.texts.get(key)
+        return None if text is None else self.numbers[self.starts[text] + position]
 
 
 @dataclass(frozen=True)
 class SwapWithinTag(WordMethod):
-    """Words are drawn as often as they occur with the tag in the rows; the word itself may be drawn, and then stays."""
+    """Words are drawn in proportion to their count with this tag in the rows; a word may be replaced by itself."""
 
     fraction: float
     tags: Tags
-    drawers: list[Drawer]  # by number of the tag
+    words_of_tag: list[TagWords]  # by number of the tag
     kind: str = "pos_swap"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        """A word of the same tag; None for a text that was not there when the words were tagged."""
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        """A word with the same tag; None for a text that was not tagged."""
         tag = self.tags.of_word(source.key, position)
         if tag is None:
             return None
-        words, ends = self.drawers[tag]
-        return words[bisect_right(ends, pick(dice, ends[-1]))]
+        words, ends = self.words_of_tag[tag]
+        return words[bisect_right(ends, pick(rng, ends[-1]))]
 
 
-def pos_swap(section: PosSwap, rows: Rows, bench: Bench) -> SwapWithinTag:
+def pos_swap(section: PosSwap, rows: Rows, context: PreparationContext) -> SwapWithinTag:
     """Tag all texts of the rows, and count the words of each tag."""
     texts = {content_key(text): text for text in texts_of(rows)}
-    named = tags_of_texts(texts, _tagger(section, bench.language), bench)
+    named = tags_of_texts(texts, _tagger(section, context.language), context)
     numbers = {
         tag: number for number, tag in enumerate(sorted({tag for tags in named.values() for tag in tags.split()}))
     }
     counts: list[Counter[str]] = [Counter() for _ in numbers]
     tags = Tags.of(named, numbers)
     for text in texts_of(rows):
-        words = cut_words(text, language=bench.language).words
+        words = cut_words(text, language=context.language).words
         for word, number in zip(words, tags.of_text(content_key(text)), strict=True):
             counts[number][word] += 1
-    drawers = [Drawer(list(count), list(accumulate(count.values()))) for count in counts]
-    return SwapWithinTag(section.fraction, tags, drawers)
+    words_of_tag = [TagWords(list(count), list(accumulate(count.values()))) for count in counts]
+    return SwapWithinTag(section.fraction, tags, words_of_tag)
 
 
 def _tagger(section: PosSwap, language: str) -> Tagger:
@@ -98,22 +98,22 @@ def _tagger(section: PosSwap, language: str) -> Tagger:
 
 SCHEMA = pa.schema([("key", pa.binary(KEY_BYTES)), ("tags", pa.large_string())])
 TEXTS_AT_ONCE = 256  # one task
-TASKS_PER_FILE = 64  # a run that is killed tags at most so many again
-CHARACTERS_PER_SECOND = 150_000  # tagged by one process; about
+TASKS_PER_FILE = 64  # the most tasks that a killed run has to repeat
+CHARACTERS_PER_SECOND = 150_000  # tagged by one process, approximately
 
 
-def tags_of_texts(texts: Mapping[bytes, str], tagger: Tagger, bench: Bench) -> dict[bytes, str]:
-    """For each text, by content key, the tags of its words; from the store as far as it has them."""
-    folder = bench.store / tagger_id(tagger, language=bench.language)
+def tags_of_texts(texts: Mapping[bytes, str], tagger: Tagger, context: PreparationContext) -> dict[bytes, str]:
+    """For each text, by content key, the tags of its words; from the store if it has them."""
+    folder = context.store / tagger_id(tagger, language=context.language)
     tags = dict(_stored(folder, texts))
     missing = [text for key, text in texts.items() if key not in tags]
     if not missing:
         return tags
-    processes = worthwhile(bench.processes, seconds=sum(map(len, missing)) / CHARACTERS_PER_SECOND)
+    processes = worthwhile(context.processes, seconds=sum(map(len, missing)) / CHARACTERS_PER_SECOND)
     tasks = [missing[start : start + TEXTS_AT_ONCE] for start in range(0, len(missing), TEXTS_AT_ONCE)]
     found: dict[bytes, str] = {}
-    with bench.reporter.bar("tagging parts of speech", total=len(missing), unit="texts") as bar:
-        results = spread(tag_texts, tasks, equipment=(tagger, bench.language), processes=processes)
+    with context.reporter.bar("tagging parts of speech", total=len(missing), unit="texts") as bar:
+        results = spread(tag_texts, tasks, shared=(tagger, context.language), processes=processes)
         for number, (task, result) in enumerate(zip(tasks, results, strict=True), start=1):
             found.update(zip(map(content_key, task), result, strict=True))
             bar.advance(len(task))
@@ -125,7 +125,7 @@ def tags_of_texts(texts: Mapping[bytes, str], tagger: Tagger, bench: Bench) -> d
 
 
 def _stored(folder: Path, wanted: Mapping[bytes, str]) -> Iterator[tuple[bytes, str]]:
-    """What the store holds of the wanted texts."""
+    """The tags of those wanted texts that are in the store."""
     for batch in stored_batches(folder):
         keys, tags = (batch.column(name).to_pylist() for name in SCHEMA.names)
         yield from ((key, found) for key, found in zip(keys, tags, strict=True) if key in wanted)

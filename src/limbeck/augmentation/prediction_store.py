@@ -1,8 +1,8 @@
-"""What a language model says about the words of texts, kept on disk by content: no text is asked about twice.
+"""A language model's predictions for the words of texts, kept on disk by content: no text is asked about twice.
 
-One folder for each model and way of asking. A row is a text: its content key, and for each masked piece the number of
-the word, the words or characters that the model would put there, the most probable first and with a space between them,
-and for characters their logits.
+There is one folder for each model and its settings. A row is a text: its content key, and for each masked piece the
+number of the word, the predicted words or characters, the most probable first and separated by spaces, and for
+characters their logits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from limbeck.artifacts.manifest import DIGEST_BYTES, checkpoint_fingerprint, fil
 from limbeck.artifacts.mapped import map_table
 from limbeck.artifacts.rows import KEY_BYTES
 from limbeck.augmentation import words
-from limbeck.augmentation.method import Bench
+from limbeck.augmentation.method import PreparationContext
 from limbeck.recipe.augmentation import MaskedLm
 
-TEXTS_AT_ONCE = {"cpu": 256, "cuda": 4096}  # asked about in one go, and kept in one file
-FORMAT = 1  # raise it when the model is asked in another way
+TEXTS_AT_ONCE = {"cpu": 256, "cuda": 4096}  # asked about together, and kept in one file
+FORMAT = 1  # increase it when the way of asking the model changes
 SCHEMA = pa.schema(
     [
         ("key", pa.binary(KEY_BYTES)),
@@ -35,7 +35,7 @@ SCHEMA = pa.schema(
 
 
 class TextPredictions(NamedTuple):
-    """About one text; the lists are by masked piece."""
+    """The predictions for one text; the lists are by masked piece."""
 
     words: list[int]
     found: list[str]
@@ -43,23 +43,23 @@ class TextPredictions(NamedTuple):
 
 
 def answers_to_texts(
-    texts: Mapping[bytes, str], section: MaskedLm, bench: Bench
+    texts: Mapping[bytes, str], section: MaskedLm, context: PreparationContext
 ) -> Iterator[tuple[bytes, TextPredictions]]:
-    """For each text, by content key, what the model says; from the store as far as it has it, each text once."""
+    """For each text, by content key, the model's predictions; from the store if it has them, each text once."""
     from limbeck.models.checkpoint import find_checkpoint
 
     checkpoint = find_checkpoint(section.checkpoint, what="language model")
-    folder = bench.store / f"masked_lm-{_way_of_asking(checkpoint, section, language=bench.language)}"
+    folder = context.store / f"masked_lm-{_settings_hash(checkpoint, section, language=context.language)}"
     missing = dict(texts)
     for key, answer in _stored(folder):
         if missing.pop(key, None) is not None:
             yield key, answer
     if missing:
-        yield from _asked(missing, checkpoint, section, bench, folder=folder)
+        yield from _asked(missing, checkpoint, section, context, folder=folder)
 
 
-def _way_of_asking(checkpoint: Path, section: MaskedLm, *, language: str) -> str:
-    """A hash of all that answers depend on besides the text."""
+def _settings_hash(checkpoint: Path, section: MaskedLm, *, language: str) -> str:
+    """A hash of everything that predictions depend on except the text."""
     cutter = f"jieba {version('jieba')}" if language == "zh" else ""
     numbers = f"{section.max_length} {section.candidates} {words.FORMAT} {FORMAT}"
     return fingerprint_of(f"{checkpoint_fingerprint(str(checkpoint))} {language} {cutter} {numbers}")
@@ -72,17 +72,17 @@ def _stored(folder: Path) -> Iterator[tuple[bytes, TextPredictions]]:
 
 
 def _asked(
-    texts: Mapping[bytes, str], checkpoint: Path, section: MaskedLm, bench: Bench, *, folder: Path
+    texts: Mapping[bytes, str], checkpoint: Path, section: MaskedLm, context: PreparationContext, *, folder: Path
 ) -> Iterator[tuple[bytes, TextPredictions]]:
-    """Portion by portion, each of which is kept as soon as it is there."""
+    """Asks in portions; each is stored as soon as it is complete."""
     from limbeck.augmentation.language_model import load_language_model
     from limbeck.augmentation.masked_predictions import answers_about
 
     model = load_language_model(checkpoint, name=section.checkpoint, max_length=section.max_length)
     waiting = iter(texts.items())
-    with bench.reporter.bar("asking the language model", total=len(texts), unit="texts") as bar:
+    with context.reporter.bar("asking the language model", total=len(texts), unit="texts") as bar:
         while portion := dict(islice(waiting, TEXTS_AT_ONCE.get(model.device.type, TEXTS_AT_ONCE["cpu"]))):
-            answers = answers_about(list(portion.values()), model, language=bench.language, most=section.candidates)
+            answers = answers_about(list(portion.values()), model, language=context.language, most=section.candidates)
             columns = [list(portion), *(list(column) for column in zip(*answers, strict=True))]
             keep(folder, pa.table(columns, schema=SCHEMA))
             bar.advance(len(portion))
@@ -90,7 +90,7 @@ def _asked(
 
 
 def stored_batches(folder: Path) -> Iterator[pa.RecordBatch]:
-    """What the folder holds; a damaged file counts as not there."""
+    """The contents of the folder; damaged files are skipped."""
     for path in sorted(folder.glob("*.arrow")):
         try:
             table = map_table(path).table if file_digest(path) == path.stem else None
@@ -108,7 +108,7 @@ def keep(folder: Path, table: pa.Table) -> None:
         writer.write_table(table)
     content = sink.getvalue()
     name = blake2b(content, digest_size=DIGEST_BYTES).hexdigest()
-    scratch = folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same file just now
+    scratch = folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same file at the same time
     try:
         scratch.write_bytes(content)
         scratch.rename(folder / f"{name}.arrow")

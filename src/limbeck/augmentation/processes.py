@@ -1,4 +1,4 @@
-"""Spreading work over processes: results in the order of the tasks, whatever the number of processes."""
+"""Distributes tasks over processes; results come in the order of the tasks, whatever the number of processes."""
 
 import multiprocessing
 import os
@@ -15,18 +15,18 @@ from typing import Any, TypeVar
 
 from limbeck.errors import LimbeckError
 
-Equipment = TypeVar("Equipment")
+Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-SECONDS_WORTH_PROCESSES = 4.0  # work that one process does in less than this is not shared: starting takes seconds too
-TASKS_AHEAD = 3  # for each process; bounds the tasks and results that are in memory
+SECONDS_WORTH_PROCESSES = 4.0  # shorter jobs run in one process: starting processes takes seconds too
+TASKS_AHEAD = 3  # for each process; limits the tasks and results in memory
 
-_ready: tuple[Callable[[Any, Any], Any], Any]  # in a process that works for another: its work and its equipment
+_job: tuple[Callable[[Any, Any], Any], Any]  # in a worker process: the function, and the object that its calls share
 
 
 class ProcessLost(LimbeckError):
-    """The system ended one of the processes that shared a piece of work."""
+    """The system ended one of the worker processes."""
 
     def __init__(self, *, processes: int) -> None:
         super().__init__(
@@ -41,59 +41,59 @@ def available_cores() -> int:
 
 
 def worthwhile(processes: int, *, seconds: float) -> int:
-    """How many of the processes to use for work that would take one of them so long."""
+    """How many of the processes to use for a job that would take one process this many seconds."""
     return processes if seconds >= SECONDS_WORTH_PROCESSES else 1
 
 
 def spread(
-    work: Callable[[Equipment, Task], Result], tasks: Iterable[Task], *, equipment: Equipment, processes: int
+    function: Callable[[Shared, Task], Result], tasks: Iterable[Task], *, shared: Shared, processes: int
 ) -> Iterator[Result]:
-    """`work(equipment, task)` for every task. Every process gets the equipment once; all of it must be picklable.
+    """`function(shared, task)` for every task. Every process gets `shared` once; everything must be picklable.
 
-    The processes are fresh interpreters, and end with this one however it ends.
+    The processes are new interpreters, and end when this process ends, however it ends.
     """
     if processes == 1:
-        yield from (work(equipment, task) for task in tasks)
+        yield from (function(shared, task) for task in tasks)
         return
-    context = multiprocessing.get_context("spawn")  # a fork would copy torch's threads in a state of their own
-    pool = ProcessPoolExecutor(processes, context, initializer=_get_ready, initargs=(work, equipment))
-    under_way: deque[Future[Result]] = deque()
+    context = multiprocessing.get_context("spawn")  # a fork would copy torch's threads in an undefined state
+    pool = ProcessPoolExecutor(processes, context, initializer=_start_worker, initargs=(function, shared))
+    pending: deque[Future[Result]] = deque()
     try:
         for task in tasks:
-            with _main_kept_out():
-                under_way.append(pool.submit(_work_on, task))
-            if len(under_way) >= TASKS_AHEAD * processes:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            with _without_main():
+                pending.append(pool.submit(_run_task, task))
+            if len(pending) >= TASKS_AHEAD * processes:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     except BrokenProcessPool:
         raise ProcessLost(processes=processes) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _get_ready(work: Callable[[Any, Any], Any], equipment: Any) -> None:
-    global _ready
-    _ready = work, equipment
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who gave out the work
+def _start_worker(function: Callable[[Any, Any], Any], shared: Any) -> None:
+    global _job
+    _job = function, shared
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _work_on(task: Any) -> Any:
-    work, equipment = _ready
-    return work(equipment, task)
+def _run_task(task: Any) -> Any:
+    function, shared = _job
+    return function(shared, task)
 
 
 def _end_with_parent() -> None:
-    """A pool's process that waits for a task would wait for ever if its parent was killed."""
+    """Without this, a worker that waits for a task would wait forever if its parent was killed."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)
 
 
 @contextmanager
-def _main_kept_out() -> Iterator[None]:
-    """New processes would run the caller's script once more if it has no `if __name__ == "__main__"`."""
+def _without_main() -> Iterator[None]:
+    """Keeps new processes from running the caller's script again if it has no `if __name__ == "__main__"`."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

@@ -1,4 +1,4 @@
-"""The numbers of augmentation: of all copies, and of those that each method changed."""
+"""The numbers of quality.json: for all copies, and for those that each method changed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.copies import CopyMaker, Tally
 from limbeck.augmentation.judging import CopyVerdict, Verdicts
 from limbeck.augmentation.originals import Originals, Part
 
@@ -14,7 +14,7 @@ REPEATS = (CopyVerdict.DUPLICATE, CopyVerdict.IN_TRAIN, CopyVerdict.IN_TRANSFER,
 
 
 def quality_of(
-    workshop: Workshop,
+    copy_maker: CopyMaker,
     tally: Tally,
     verdicts: Verdicts,
     *,
@@ -24,10 +24,10 @@ def quality_of(
     preparing: Sequence[float],
     seconds: float,
 ) -> dict[str, Any]:
-    """What stands in quality.json. `sources` (copies) and `changes` (copies, methods) are of the changed copies;
-    `preparing` are the seconds that each method needed to get ready, `seconds` those of everything together.
+    """The contents of quality.json. `sources` (copies) and `changes` (copies, methods) describe the changed copies;
+    `preparing` are the seconds that each method needed to prepare, `seconds` is the total time.
 
-    The seconds of a method are those that one process would need if it were the only method.
+    The seconds reported for a method are those that one process would need if it were the only method.
     """
     is_kept, rows = verdicts == CopyVerdict.KEPT, len(originals.rows)
     shared_seconds = tally.all_seconds - sum(tally.seconds)
@@ -43,7 +43,7 @@ def quality_of(
             **_words(tally, tally.words_changed[number]),
             **_speed(tally, preparing[number] + tally.seconds[number] + shared_seconds),
         }
-        for number, method in enumerate(workshop.methods)
+        for number, method in enumerate(copy_maker.methods)
     ]
     return {
         "copies": originals.parts["train"].copies if "train" in originals.parts else 0,
@@ -65,7 +65,7 @@ def quality_of(
 
 
 def _of_part(part: Part, originals: Originals, kept: npt.NDArray[np.int32]) -> dict[str, int]:
-    """The numbers of one part alone; `kept` are the sources of all copies that stay."""
+    """The numbers of one part; `kept` are the sources of all copies that are kept."""
     rows, copies = originals.parts[part]
     own = kept[originals.of_part(part, kept)]
     return {

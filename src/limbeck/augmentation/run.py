@@ -1,4 +1,4 @@
-"""Room 3: make copies of training rows and transfer text, drop what repeats, and write down what was done."""
+"""The stage `augment`: make changed copies of training rows and transfer text, drop repeats, save the rest."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -16,11 +16,11 @@ from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.mapped import Matrix, map_table
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.transfer_text import SOURCES, TransferText, save_transfer_text
-from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.copies import CopyMaker, Tally
 from limbeck.augmentation.judging import CopyVerdict, Verdicts, judge
 from limbeck.augmentation.masked_lm import masked_lm
 from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
-from limbeck.augmentation.method import Bench, Prepared
+from limbeck.augmentation.method import PreparationContext, Prepared
 from limbeck.augmentation.originals import Originals
 from limbeck.augmentation.pairing import pairing
 from limbeck.augmentation.portions import SIDES, copy_portion, portions_of, schema_of
@@ -44,11 +44,11 @@ from limbeck.recipe.augmentation import (
     WordVectors,
 )
 
-CHARACTERS_PER_SECOND = 3_000_000  # of copies, made by one process; about
+CHARACTERS_PER_SECOND = 3_000_000  # of copies, made by one process, approximately
 
 
 class NothingAugmented(DataError):
-    """No copy of a training row is left once those that repeat a row or a copy are dropped."""
+    """No copy is left after those that repeat a row or another copy are dropped."""
 
     def __init__(self, *, methods: Sequence[str], counts: Mapping[str, int]) -> None:
         self.counts = dict(counts)
@@ -69,63 +69,63 @@ def augment(
     reporter: Reporter,
     transfer: TransferText | None = None,
 ) -> TransferText:
-    """Make copies of the training rows, and of transfer text where the section says so. They stand in the order of
-    their sources, the training rows first, under ids "augmented-<n>".
+    """Make copies of the training rows, and of transfer text if the section asks for it. They are in the order of their
+    sources, the training rows first, with ids "augmented-<n>".
 
-    The same section and texts give the same copies in any number of processes. `store` keeps the tags of words and the
-    answers of language models from run to run.
+    The same section and texts give the same copies with any number of processes. `store` keeps the tags of words and
+    the answers of language models for later runs.
     """
     with written_atomically(out, kind="transfer", key=key) as scratch:
         started = perf_counter()
-        bench = Bench(corpus.language, section.processes or available_cores(), store, reporter)
+        context = PreparationContext(corpus.language, section.processes or available_cores(), store, reporter)
         gathered = transfer.rows if transfer is not None and section.transfer_copies else None
         originals = Originals.of(section, train=corpus.splits["train"], transfer=gathered)
-        workshop, preparing = equipped(section, originals.rows, bench)
+        copy_maker, preparing = prepare_methods(section, originals.rows, context)
         copies = scratch / WORK / "copies.arrow"
-        tally = _make_copies(workshop, originals, copies, bench)
-        made = Made.load(copies)
-        verdicts = judge(made.keys, corpus=corpus, rows=section.rows, seed=section.seed, transfer=gathered)
+        tally = _make_copies(copy_maker, originals, copies, context)
+        changed = ChangedCopies.load(copies)
+        verdicts = judge(changed.keys, corpus=corpus, rows=section.rows, seed=section.seed, transfer=gathered)
         quality = quality_of(
-            workshop,
+            copy_maker,
             tally,
             verdicts,
             originals=originals,
-            sources=made.sources,
-            changes=made.changes,
+            sources=changed.sources,
+            changes=changed.changes,
             preparing=preparing,
             seconds=perf_counter() - started,
         )
         if not quality["kept"]:
             raise NothingAugmented(methods=[method.kind for method in section.methods], counts=_counts(quality))
-        rows = write_kept(made.table, verdicts, originals.rows, scratch)
+        rows = write_kept(changed.table, verdicts, originals.rows, scratch)
         save_transfer_text(scratch, rows=rows, quality=quality)
-    _tell(quality, reporter)
+    _report(quality, reporter)
     return TransferText(out)
 
 
-def equipped(section: Augmentation, rows: Rows, bench: Bench) -> tuple[Workshop, list[float]]:
-    """The methods ready for the rows, and the seconds that each of them took."""
-    load_words(bench.language)
+def prepare_methods(section: Augmentation, rows: Rows, context: PreparationContext) -> tuple[CopyMaker, list[float]]:
+    """The methods, prepared for the rows, and the seconds that each preparation took."""
+    load_words(context.language)
     methods, seconds = [], []
     for method in section.methods:
         started = perf_counter()
-        methods.append(prepared(method, rows, bench))
+        methods.append(prepared(method, rows, context))
         seconds.append(perf_counter() - started)
-    workshop = Workshop(tuple(methods), bench.language, section.seed, section.sides)
-    return workshop, seconds
+    copy_maker = CopyMaker(tuple(methods), context.language, section.seed, section.sides)
+    return copy_maker, seconds
 
 
-def _make_copies(workshop: Workshop, originals: Originals, path: Path, bench: Bench) -> Tally:
-    """Write all changed copies to a file, portion by portion."""
-    tally = Tally.of(workshop.methods)
-    processes = worthwhile(bench.processes, seconds=originals.characters / CHARACTERS_PER_SECOND)
-    schema = schema_of(workshop, sides=2 if originals.rows.is_pair else 1)
+def _make_copies(copy_maker: CopyMaker, originals: Originals, path: Path, context: PreparationContext) -> Tally:
+    """Write all changed copies to a file, in portions."""
+    tally = Tally.of(copy_maker.methods)
+    processes = worthwhile(context.processes, seconds=originals.characters / CHARACTERS_PER_SECOND)
+    schema = schema_of(copy_maker, sides=2 if originals.rows.is_pair else 1)
     with (
-        bench.reporter.bar("making copies", total=originals.asked, unit="rows") as bar,
+        context.reporter.bar("making copies", total=originals.asked, unit="rows") as bar,
         pa.OSFile(str(path), "wb") as sink,
         pa.ipc.new_file(sink, schema) as writer,
     ):
-        for batch, part in spread(copy_portion, portions_of(originals), equipment=workshop, processes=processes):
+        for batch, part in spread(copy_portion, portions_of(originals), shared=copy_maker, processes=processes):
             writer.write_batch(batch)
             tally.join(part)
             bar.advance(part.asked)
@@ -137,7 +137,7 @@ def _counts(quality: dict[str, Any]) -> dict[str, int]:
     return {name: quality[name] for name in names if name in quality}
 
 
-def _tell(quality: dict[str, Any], reporter: Reporter) -> None:
+def _report(quality: dict[str, Any], reporter: Reporter) -> None:
     kinds = " + ".join(method["kind"] for method in quality["methods"])
     drawn = f", drawn from {quality['kept'] + quality['not_drawn']:,}" if quality["not_drawn"] else ""
     rows, gathered, already = "training rows", "", ""
@@ -151,23 +151,23 @@ def _tell(quality: dict[str, Any], reporter: Reporter) -> None:
     )
 
 
-class Made(NamedTuple):
-    """The changed copies, on disk but for their numbers."""
+class ChangedCopies(NamedTuple):
+    """The copies that differ from their source; texts stay on disk, numbers are in memory."""
 
     table: pa.Table
-    sources: npt.NDArray[np.int32]  # (copies): places among all rows that are copied
+    sources: npt.NDArray[np.int32]  # (copies): positions among all rows that are copied
     keys: npt.NDArray[np.uint64]  # (copies, 2)
     changes: npt.NDArray[np.int32]  # (copies, methods)
 
     @classmethod
-    def load(cls, path: Path) -> "Made":
+    def load(cls, path: Path) -> "ChangedCopies":
         table = map_table(path).table
         keys, changes = Matrix(table["key"], dtype=np.uint64), Matrix(table["changes"], dtype=np.int32)
         return cls(table, table["source"].to_numpy(), keys.read_all(), changes.read_all())
 
 
 def write_kept(copies: pa.Table, verdicts: Verdicts, originals: Rows, scratch: Path) -> Rows:
-    """The copies that stay, as rows in a file of the work folder, and beside the artifact's rows where each is from:
+    """The kept copies, as rows in a file of the work folder; the source of each goes to a file of the artifact.
     `originals` are all rows that are copied."""
     path, sides = scratch / WORK / "kept.arrow", [name for name in SIDES if name in copies.column_names]
     ids = originals.table["id"].combine_chunks()
@@ -188,7 +188,7 @@ def write_kept(copies: pa.Table, verdicts: Verdicts, originals: Rows, scratch: P
 
 
 class _Table:
-    """An Arrow file that is written piece by piece; the first piece says what columns it has."""
+    """An Arrow file that is written in parts; the first part determines its columns."""
 
     def __init__(self, path: Path, closing: ExitStack) -> None:
         self._path, self._closing = path, closing
@@ -201,23 +201,23 @@ class _Table:
         self._writer.write_table(table)
 
 
-def prepared(method: Method, rows: Rows, bench: Bench) -> Prepared:
-    """The method, ready to change the texts of these rows."""
+def prepared(method: Method, rows: Rows, context: PreparationContext) -> Prepared:
+    """The method, prepared to change the texts of these rows."""
     match method:
         case PosSwap():
-            return pos_swap(method, rows, bench)
+            return pos_swap(method, rows, context)
         case WordVectors():
-            return word_vectors(method, rows, bench)
+            return word_vectors(method, rows, context)
         case MaskedLm():
-            return masked_lm(method, rows, bench)
+            return masked_lm(method, rows, context)
         case Pairing():
-            return pairing(method, rows, bench)
+            return pairing(method, rows, context)
         case _:
-            return _ready_as_it_is(method)
+            return _without_preparation(method)
 
 
-def _ready_as_it_is(method: Masking | Delete | Ngram | Swap) -> Prepared:
-    """The methods that need to know nothing of the rows."""
+def _without_preparation(method: Masking | Delete | Ngram | Swap) -> Prepared:
+    """The methods that do not depend on the rows."""
     match method:
         case Masking():
             return MaskWords(method.fraction)

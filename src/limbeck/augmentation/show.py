@@ -1,4 +1,4 @@
-"""Copies to look at: a file's texts before and after, changed words in colour."""
+"""Prints example copies: a file's texts before and after, with changed words in colour."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.copies import Tally, Workshop
-from limbeck.augmentation.method import Bench
-from limbeck.augmentation.run import equipped
+from limbeck.augmentation.copies import CopyMaker, Tally
+from limbeck.augmentation.method import PreparationContext
+from limbeck.augmentation.run import prepare_methods
 from limbeck.augmentation.words import CutText, cut_words
 from limbeck.errors import RecipeInvalid
 from limbeck.progress import Reporter
@@ -27,9 +27,9 @@ from limbeck.tables.raw_table import find_column_as_text
 from limbeck.tables.table import open_table, table_records
 from limbeck.text.language import detect_language
 
-ROWS_LOOKED_AT = 2_000  # part of speech and word vectors go by these
-ROWS_FOR_ONE = 4  # of a language model, which is asked about every word of them: for each row to show
-TRIES = 20  # copies made of a row until one differs from it
+ROWS_READ = 2_000  # parts of speech and word vectors are prepared for these
+ROWS_PER_EXAMPLE = 4  # with a language model, which is slow because it is asked about every word
+TRIES = 20  # copies of a row that are made until one differs from it
 OLD, NEW = "red strike", "bold green"
 
 
@@ -45,14 +45,14 @@ def show_copies(
     console: Console,
     reporter: Reporter,
 ) -> None:
-    """Print so many rows of a file, each with a copy. A method is "kind" or "kind:key=value,key=value"."""
+    """Print `show` rows of a file, each with a copy. A method is "kind" or "kind:key=value,key=value"."""
     section = methods_asked(methods, seed=seed)
-    most = ROWS_FOR_ONE * show if any(method.kind == "masked_lm" for method in section.methods) else ROWS_LOOKED_AT
+    most = ROWS_PER_EXAMPLE * show if any(method.kind == "masked_lm" for method in section.methods) else ROWS_READ
     rows = _rows(path, text=text, pair=pair, header=header, most=most)
     language = detect_language(rows.texts)
     with tempfile.TemporaryDirectory() as store:
-        workshop, _ = equipped(section, rows, Bench(language, 1, Path(store), reporter))
-    for before, after in islice(_examples(workshop, rows), show):
+        copy_maker, _ = prepare_methods(section, rows, PreparationContext(language, 1, Path(store), reporter))
+    for before, after in islice(_examples(copy_maker, rows), show):
         for old, new in zip(before, after, strict=True):
             for line in before_after(old, new):
                 console.print(line, soft_wrap=True)
@@ -60,7 +60,7 @@ def show_copies(
 
 
 def methods_asked(methods: Sequence[str], *, seed: int) -> Augmentation:
-    """The section that the options of the command line mean. Raises RecipeInvalid where they mean none."""
+    """The section for the options of the command line. Raises RecipeInvalid if they are not valid."""
     kinds, options = zip(*(method.partition(":")[::2] for method in methods), strict=True)
     raw: dict[str, Any] = {"methods": [{"kind": kind} for kind in kinds], "seed": seed}
     changes = [
@@ -78,39 +78,41 @@ def methods_asked(methods: Sequence[str], *, seed: int) -> Augmentation:
 
 
 def before_after(before: str, after: str) -> tuple[Text, Text]:
-    """Both texts, with the words that went in one colour and the words that came in another.
+    """Both texts, with removed words in one colour and added words in another.
 
-    Of Chinese, characters are compared: cut anew, a changed text may fall into other words.
+    In Chinese, characters are compared: segmented again, a changed text may have other word boundaries.
     """
     old, new = cut_words(before, language="en"), cut_words(after, language="en")
-    went, came = Text(), Text()
-    went.append("- ", style="dim")
-    came.append("+ ", style="dim")
+    removed, added = Text(), Text()
+    removed.append("- ", style="dim")
+    added.append("+ ", style="dim")
     differences = SequenceMatcher(None, old.words, new.words, autojunk=False).get_opcodes()
     for kind, start, end, new_start, new_end in differences:
-        _append(went, old, start, end, style="" if kind == "equal" else OLD)
-        _append(came, new, new_start, new_end, style="" if kind == "equal" else NEW)
-    return went, came
+        _append(removed, old, start, end, style="" if kind == "equal" else OLD)
+        _append(added, new, new_start, new_end, style="" if kind == "equal" else NEW)
+    return removed, added
 
 
 def _append(line: Text, cut: CutText, start: int, end: int, *, style: str) -> None:
-    """Words with the gaps before them; a gap has no colour, so that a struck word is struck alone."""
+    """Words with the gaps before them; gaps have no style, so that only words are struck through."""
     for gap, word in zip(cut.gaps[start:end], cut.words[start:end], strict=True):
         line.append(gap)
         line.append(word, style=style)
 
 
-def _examples(workshop: Workshop, rows: Rows) -> Iterator[tuple[list[str], list[str]]]:
-    """For each row that some copy differs from: the row and the first such copy."""
-    tally = Tally.of(workshop.methods)
+def _examples(copy_maker: CopyMaker, rows: Rows) -> Iterator[tuple[list[str], list[str]]]:
+    """For each row with a copy that differs from it: the row and the first such copy."""
+    tally = Tally.of(copy_maker.methods)
     for row_id, *texts in zip(rows.ids, rows.texts, *([] if rows.pairs is None else [rows.pairs]), strict=True):
-        changed = (copy.sides for copy in workshop.copies_of(row_id, texts, tally, copies=TRIES) if copy.sides != texts)
+        changed = (
+            copy.sides for copy in copy_maker.copies_of(row_id, texts, tally, copies=TRIES) if copy.sides != texts
+        )
         if first := next(changed, None):
             yield texts, first
 
 
 def _rows(path: Path, *, text: str | None, pair: str | None, header: bool, most: int) -> Rows:
-    """The first rows of the file; its text is the column that was named, the only one, or the one called "text"."""
+    """The first rows of the file; the text is the named column, the only one, or the one called "text"."""
     form = TableForm(header=header, txt_holds="lines", by_options=True)
     table = open_table(path, form=form)
     wanted: dict[str, Column] = {"text": 0}

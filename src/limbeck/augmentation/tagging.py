@@ -1,4 +1,4 @@
-"""Parts of speech: HanTa for English, jieba for Chinese; both packages carry their models."""
+"""Part-of-speech tagging: HanTa for English, jieba for Chinese; both packages include their models."""
 
 import re
 import warnings
@@ -15,17 +15,17 @@ from limbeck.text.jieba_words import jieba_tags
 Tagger: TypeAlias = Literal["hanta", "jieba"]
 PACKAGES: dict[Tagger, str] = {"hanta": "HanTa", "jieba": "jieba"}
 EXTRAS = {"HanTa": "augment", "jieba": "zh"}
-WORDS_AT_ONCE = 128  # HanTa gives up on sentences whose probability underflows
-MOST_LETTERS = 40  # of a word that HanTa is asked about: its time grows with the square
+WORDS_AT_ONCE = 128  # HanTa fails on sentences whose probability underflows
+MOST_LETTERS = 40  # of a word for HanTa: its time grows with the square of the length
 WORDS_REMEMBERED = 20_000  # some kilobytes each
 CONTRACTION = re.compile(r"(.+?)(n't|'(?:s|m|d|ll|re|ve))", re.IGNORECASE)
 TREEBANK = {"-lrb-": "(", "-rrb-": ")", "-lsb-": "[", "-rsb-": "]", "-lcb-": "{", "-rcb-": "}"}
 
 
 def tagger_id(tagger: Tagger, *, language: str) -> str:
-    """The name under which tags are kept: what they depend on besides the text.
+    """The name under which tags are stored: everything that they depend on except the text.
 
-    Raises DependencyMissing where the tagger's package is not installed.
+    Raises DependencyMissing if the tagger's package is not installed.
     """
     cutter = f"-jieba{_version('jieba')}" if language == "zh" and tagger != "jieba" else ""
     return f"{tagger}{_version(PACKAGES[tagger])}{cutter}-{language}-{FORMAT}"
@@ -44,9 +44,9 @@ def open_tagger(tagger: Tagger) -> Callable[[Sequence[str]], list[str]]:
     return _hanta_tags() if tagger == "hanta" else _jieba_tags()
 
 
-def tag_texts(equipment: tuple[Tagger, str], texts: Sequence[str]) -> list[str]:
-    """For each text the tags of its words, with a space between them; the equipment is tagger and language."""
-    tagger, language = equipment
+def tag_texts(tagger_and_language: tuple[Tagger, str], texts: Sequence[str]) -> list[str]:
+    """For each text the tags of its words, separated by spaces."""
+    tagger, language = tagger_and_language
     tags_of = open_tagger(tagger)
     return [" ".join(tags_of(cut_words(text, language=language).words)) for text in texts]
 
@@ -56,7 +56,7 @@ def _hanta_tags() -> Callable[[Sequence[str]], list[str]]:
     tagger = _hanta()
 
     def tags_of(words: Sequence[str]) -> list[str]:
-        """In context, sentence by sentence. A contraction is asked about as its two words: don't is VDB+XX0."""
+        """In context, sentence by sentence. A contraction is tagged as its two words: don't is VDB+XX0."""
         parts = [_parts(word) for word in words]
         flat = [part for both in parts for part in both]
         found: list[str] = []
@@ -75,10 +75,10 @@ def _parts(word: str) -> tuple[str, ...]:
 
 
 def _hanta() -> Any:
-    """HanTa's tagger for English, with a memory: most of its time goes into words that it saw before.
+    """HanTa's tagger for English, with a cache: most of its time is spent on words that it has seen before.
 
-    Its model is a pickle inside the package, and named by its whole path: HanTa would first look in the current
-    folder for one.
+    Its model is a pickle inside the package. It is given by its full path, because HanTa would look in the current
+    folder first.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -86,19 +86,19 @@ def _hanta() -> Any:
 
     base: Any = HanTa.HanoverTagger.HanoverTagger
 
-    class Remembering(base):  # type: ignore[misc]
+    class CachingTagger(base):  # type: ignore[misc]
         @lru_cache(WORDS_REMEMBERED)  # noqa: B019 - there is one tagger, and it lives as long as its process
         def analyze_forward(self, word: str) -> Any:
             return super().analyze_forward(word)
 
-    return Remembering(str(Path(HanTa.__file__).with_name("morphmodel_en.pgz")))
+    return CachingTagger(str(Path(HanTa.__file__).with_name("morphmodel_en.pgz")))
 
 
 @cache
 def _jieba_tags() -> Callable[[Sequence[str]], list[str]]:
-    """Word by word: jieba goes by its dictionary and looks at the words around only for characters it has no word of.
+    """Word by word: jieba uses its dictionary, and looks at neighbouring words only for characters it has no word for.
 
-    On ChnSentiCorp 95 % of the words get the tag that they get in their sentence.
+    On ChnSentiCorp, 95 % of the words get the same tag as in their sentence.
     """
     split = jieba_tags()
 
@@ -110,7 +110,7 @@ def _jieba_tags() -> Callable[[Sequence[str]], list[str]]:
 
 
 def _plain_tag(word: str) -> str:
-    """What jieba calls numbers, letters and marks in a sentence; a digit or a letter alone it would take for a mark."""
+    """jieba's tags for numbers, letters and marks in a sentence; it would tag a single digit or letter as a mark."""
     if any(map(str.isdigit, word)):
         return "m"
     return "eng" if any(map(str.isalpha, word)) else "x"

@@ -1,4 +1,4 @@
-"""Word vectors: a word becomes one of its nearest neighbours."""
+"""Word vectors: a word is replaced by one of its nearest neighbours."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,57 +8,57 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.method import Bench, Dice, SourceText, WordMethod, pick, texts_of
+from limbeck.augmentation.method import PreparationContext, Rng, SourceText, WordMethod, pick, texts_of
 from limbeck.augmentation.words import cut_words
 from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import WordVectors
 from limbeck.text.word_vectors import first_words, read_word_vectors
 
-FREQUENT_WORDS = 50_000  # of the file, that may be neighbours besides the words of train
-WORDS_AT_ONCE = 256  # compared with all others in one go: about 60 MB of similarities
+FREQUENT_WORDS = 50_000  # words of the file that may be neighbours, in addition to the words of train
+WORDS_AT_ONCE = 256  # compared with all others at once: about 60 MB of similarities
 
 
 @dataclass(frozen=True)
 class NearestWords(WordMethod):
-    """A neighbour by cosine, each as likely. Words that the file does not know stay as they are."""
+    """A neighbour by cosine similarity, each equally likely. Words that are not in the file stay."""
 
     fraction: float
-    places: Mapping[str, int]  # row of a word in `neighbours`
-    neighbours: npt.NDArray[np.int32]  # (words, neighbours): places in `pool`, the nearest first
+    row_of: Mapping[str, int]  # row of a word in `neighbours`
+    neighbours: npt.NDArray[np.int32]  # (words, neighbours): positions in `pool`, the nearest first
     pool: list[str]
     kind: str = "word_vectors"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
         """One of the neighbours."""
-        place = self.places.get(source.cut.words[position])
-        if place is None:
+        row = self.row_of.get(source.cut.words[position])
+        if row is None:
             return None
-        near = self.neighbours[place]
-        return self.pool[int(near[pick(dice, len(near))])]
+        near = self.neighbours[row]
+        return self.pool[int(near[pick(rng, len(near))])]
 
 
-def word_vectors(section: WordVectors, rows: Rows, bench: Bench) -> NearestWords:
-    """Find the neighbours of every word of the rows that the file knows.
+def word_vectors(section: WordVectors, rows: Rows, context: PreparationContext) -> NearestWords:
+    """Find the neighbours of every word of the rows that is in the file.
 
-    They come from the words of the rows and from the file's most frequent ones, each as the file spells it.
+    Neighbours are words of the rows and the file's most frequent words, in the file's spelling.
     """
-    own = dict.fromkeys(_words(rows, language=bench.language))
+    own = dict.fromkeys(_words(rows, language=context.language))
     return nearest_words(
-        Path(section.path), list(own), fraction=section.fraction, most=section.neighbours, reporter=bench.reporter
+        Path(section.path), list(own), fraction=section.fraction, most=section.neighbours, reporter=context.reporter
     )
 
 
 def nearest_words(path: Path, own: list[str], *, fraction: float, most: int, reporter: Reporter) -> NearestWords:
-    """The neighbours of these words, no two of which are the same."""
+    """The neighbours of these words, which must be distinct."""
     pool, vectors = _pool(path, own)
-    where = {word: place for place, word in enumerate(pool)}
-    known = {word: place for word in own if (place := where.get(word, where.get(word.lower()))) is not None}
+    position_of = {word: at for at, word in enumerate(pool)}
+    known = {word: at for word in own if (at := position_of.get(word, position_of.get(word.lower()))) is not None}
     asked = np.array(list(known.values()), dtype=np.int64)
     count = min(most, len(pool) - 1)
     if count < 1:
         known, asked, count = {}, asked[:0], 1
     neighbours = _nearest(vectors, asked, count=count, reporter=reporter)
-    return NearestWords(fraction, {word: place for place, word in enumerate(known)}, neighbours, pool)
+    return NearestWords(fraction, {word: row for row, word in enumerate(known)}, neighbours, pool)
 
 
 def _words(rows: Rows, *, language: str) -> Iterator[str]:
@@ -71,27 +71,27 @@ def _pool(path: Path, own: list[str]) -> tuple[list[str], npt.NDArray[np.float32
     lowered = [word.lower() for word in own]
     words = list(dict.fromkeys([*own, *lowered, *first_words(path, most=FREQUENT_WORDS)]))
     vectors, found = read_word_vectors(path, words)
-    # A word that the file does not spell so was given the vector of its lower-cased form: that one is enough.
-    where = {word: place for place, word in enumerate(words)}
-    for place, word in enumerate(words):
-        plain = where.get(word.lower(), place)
-        found[place] &= plain == place or not np.array_equal(vectors[place], vectors[plain])
+    # A word that is not in the file got the vector of its lower-cased form, which is in the pool already.
+    position_of = {word: at for at, word in enumerate(words)}
+    for at, word in enumerate(words):
+        lower = position_of.get(word.lower(), at)
+        found[at] &= lower == at or not np.array_equal(vectors[at], vectors[lower])
     lengths = np.linalg.norm(vectors, axis=1)
     found &= lengths > 0
     kept = np.flatnonzero(found)
-    return [words[place] for place in kept], vectors[kept] / lengths[kept, np.newaxis]
+    return [words[at] for at in kept], vectors[kept] / lengths[kept, np.newaxis]
 
 
 def _nearest(
     vectors: npt.NDArray[np.float32], asked: npt.NDArray[np.int64], *, count: int, reporter: Reporter
 ) -> npt.NDArray[np.int32]:
-    """(asked, count): places of the nearest other vectors, the nearest first."""
+    """(asked, count): positions of the nearest other vectors, the nearest first."""
     found = np.empty((len(asked), count), dtype=np.int32)
     with reporter.bar("finding nearest words", total=len(asked), unit="words") as bar:
         for start in range(0, len(asked), WORDS_AT_ONCE):
             block = asked[start : start + WORDS_AT_ONCE]
             similarity = vectors[block] @ vectors.T  # (block, pool)
-            similarity[np.arange(len(block)), block] = -np.inf  # a word is no neighbour of its own
+            similarity[np.arange(len(block)), block] = -np.inf  # a word is not its own neighbour
             nearest = np.argpartition(similarity, -count, axis=1)[:, -count:]
             order = np.argsort(-np.take_along_axis(similarity, nearest, axis=1), axis=1, kind="stable")
             found[start : start + len(block)] = np.take_along_axis(nearest, order, axis=1)

@@ -1,6 +1,6 @@
-"""The command line: one file a command, thin; heavy rooms are imported when a command needs them."""
+"""The command line: one thin file per command; heavy rooms are imported when a command needs them."""
 
-# Importing a file puts its command into the table: this is the order of `limbeck --help`.
+# Importing a file adds its command to the app: this is the order of `limbeck --help`.
 # isort: off
 from limbeck.cli import demo
 from limbeck.cli import init

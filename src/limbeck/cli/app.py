@@ -1,4 +1,4 @@
-"""What every command shares: the table of commands, how mistakes are told, what is missing, the start."""
+"""What all commands share: the app, error messages, missing packages, startup."""
 
 import functools
 import os
@@ -28,15 +28,15 @@ TRAINING = (
 SERVING = ("fastapi", "httptools", "prometheus_client", "uvicorn")
 OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment"}
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
-GO_ON = {"run", "demo"}  # commands that can be stopped and go on from there
+RESUMABLE = {"run", "demo"}  # commands that can be stopped and continued
 
-ENGINE = "What runs the model: native code, onnxruntime, or (auto) the quicker one that can."
+ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
 TransferOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--transfer",
         metavar="FILE",
-        help="Unlabelled text of the same kind, from which the student learns too; may be given several times.",
+        help="Unlabelled text of the same kind, on which the student is also trained. Can be repeated.",
     ),
 ]
 
@@ -56,12 +56,12 @@ def main() -> None:
     """The entry point of the command."""
     try:
         app()
-    except KeyboardInterrupt:  # before the command itself began
+    except KeyboardInterrupt:  # before the command itself has started
         sys.exit(130)
 
 
 def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Print what a user can put right and exit with 2; anything else is a bug and keeps its traceback."""
+    """Print errors that a user can fix and exit with 2; anything else is a bug and keeps its traceback."""
 
     @functools.wraps(command)
     def reported(*args: Parameters.args, **options: Parameters.kwargs) -> None:
@@ -81,10 +81,10 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 raise
             fail(str(missing), code=2)
         except KeyboardInterrupt:
-            kept = ". Everything finished so far is kept; the same command goes on from there" if name in GO_ON else ""
+            kept = ". Everything finished so far is kept; the same command continues there" if name in RESUMABLE else ""
             fail(f"stopped{kept}", code=130)
         except BrokenPipeError:
-            _drop_output()  # the reader has gone (`| head`); there is nobody to tell
+            _drop_output()  # the reader is gone (`| head`)
             raise typer.Exit(0) from None
 
     return reported
@@ -100,7 +100,7 @@ def fail(message: str, *, code: int) -> NoReturn:
 
 
 def _missing_dependency(error: BaseException | None, *, command: str) -> DependencyMissing | None:
-    """Which package of which extra an import failed for; transformers tells it only as the cause of its own error."""
+    """The package, with its extra, that an import failed for; in transformers it is only the cause of another error."""
     while error is not None:
         package = (getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ModuleNotFoundError) and package in EXTRA_OF:
@@ -110,13 +110,13 @@ def _missing_dependency(error: BaseException | None, *, command: str) -> Depende
 
 
 def _drop_output() -> None:
-    """Whatever is still to be written goes nowhere: Python would try once more at its end, and complain."""
-    with suppress(OSError, ValueError):  # not a file of the system, in tests
+    """Discard remaining output: otherwise Python tries to flush it at exit, and complains."""
+    with suppress(OSError, ValueError):  # in tests, stdout is not a real file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def starting() -> AbstractContextManager[object]:
-    """Something to look at while PyTorch and transformers are loaded, which takes seconds."""
+    """Shows a status while PyTorch and transformers are loaded, which takes seconds."""
     share_cores()
     return plain_console(stderr=True).status("starting")
 
@@ -137,8 +137,8 @@ def _options(
 
 
 def refuse_taken(path: Path, *, force: bool) -> None:
-    """A file that is already there is overwritten only if that was said."""
+    """Refuse to overwrite an existing file unless `force` is given."""
     refuse_place(path)
     if path.exists() and not force:
         advice = "Give another name, or overwrite it with --force."
-        raise PathUnusable(path=str(path), reason="it is already there", advice=advice)
+        raise PathUnusable(path=str(path), reason="it already exists", advice=advice)

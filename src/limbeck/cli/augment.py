@@ -16,17 +16,17 @@ from limbeck.cli.app import app, reported
 def augment(
     file: Annotated[Path, typer.Argument(help="A file of texts: csv, tsv, txt, jsonl or parquet, also .gz.")],
     method: Annotated[
-        list[str], typer.Option(metavar="KIND[:KEY=VALUE,…]", help="A method of [augmentation]; may be given again.")
+        list[str], typer.Option(metavar="KIND[:KEY=VALUE,…]", help="A method of [augmentation]. Can be repeated.")
     ],
     show: Annotated[int, typer.Option(min=1, help="Rows to show.")] = 5,
-    text: Annotated[str | None, typer.Option(help="Column of the text; left out: `text`, or the only one.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text. Default: `text`, or the only one.")] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text.")] = None,
     no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns have numbers.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
 ) -> None:
-    """What augmentation does to texts: some rows before and after, the changes in colour."""
+    """Show what augmentation does to texts: some rows before and after, with the changes in colour."""
     from limbeck.augmentation.show import show_copies
     from limbeck.progress import TerminalReporter, plain_console
 

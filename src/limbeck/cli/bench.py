@@ -16,36 +16,39 @@ from limbeck.cli.app import app, reported
 @reported
 def bench(
     models: Annotated[
-        list[Path], typer.Argument(metavar="MODEL…", help="Folders of exported models; of a run: all its models.")
+        list[Path], typer.Argument(metavar="MODEL…", help="Folders of exported models, or of a run: all its models.")
     ],
     teacher: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A Hugging Face folder to measure by, in PyTorch; of a run: its own teacher."),
+        typer.Option(
+            metavar="DIR", help="A Hugging Face folder to compare with, in PyTorch. Default: a run's teacher."
+        ),
     ] = None,
     texts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Texts as `predict` reads them; default: some of our own.")
+        Path | None, typer.Option(metavar="FILE", help="A file of texts, as for `predict`. Default: built-in texts.")
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column of the text; default: `text`, or the only one.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text. Default: `text`, or the only one.")] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
     no_header: Annotated[
-        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns go by number.")
+        bool, typer.Option("--no-header", help="The first line of a csv or tsv file is a row; columns have numbers.")
     ] = False,
     engine: Annotated[
         Literal["auto", "onnx", "native", "all"],
-        typer.Option(help="What runs the models; auto: the quicker one that can, all: each that can, side by side."),
+        typer.Option(help="What runs the models; auto: the faster one that supports them, all: every one that does."),
     ] = "auto",
     threads: Annotated[
-        list[int] | None, typer.Option(min=1, help="May be given again; default: 1, and one for each CPU.")
+        list[int] | None, typer.Option(min=1, help="Threads. Can be repeated. Default: 1, and one per CPU.")
     ] = None,
     batch: Annotated[
-        list[int] | None, typer.Option(min=2, help="Rows a call, besides one; may be given again. Default: 32, 256.")
+        list[int] | None,
+        typer.Option(min=2, help="Rows per call, in addition to 1. Can be repeated. Default: 32, 256."),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.01, help="For each model in each case.")] = 2.0,
+    seconds: Annotated[float, typer.Option(min=0.01, help="Seconds per model and case.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """Time models side by side, from text to label, tokenising included: one text a call, and many.
+    """Time models side by side, from text to label, including tokenization: one text per call, and many.
 
-    They take turns in one run, so that a busy machine slows down all alike. Only a teacher needs PyTorch.
+    The models take turns, so that a busy machine slows down all of them alike. Only a teacher needs PyTorch.
     """
     from limbeck.cores import share_cores
     from limbeck.errors import PathUnusable
@@ -55,8 +58,8 @@ def bench(
     from limbeck.timing.texts import TextFile
 
     if texts is None and (text is not None or pair is not None or no_header):
-        advice = "Name the file with --texts, or leave the columns out."
-        raise PathUnusable(path="--text", reason="columns are named, and no file", advice=advice)
+        advice = "Name the file with --texts, or omit the columns."
+        raise PathUnusable(path="--text", reason="columns are given without a file", advice=advice)
     share_cores()
     result = measured(
         models,

@@ -20,21 +20,22 @@ from limbeck.report.tables import Format
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Two or more run folders or report.json files.")],
     form: Annotated[
-        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+        Format | None,
+        typer.Option("--format", help="Print the tables in this format; CSV and JSON have plain numbers."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Also write a page with the picture of accuracy against time of all runs.")
+        Path | None, typer.Option(help="Also write a page with a plot of accuracy against time for all runs.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a page that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing page.")] = False,
 ) -> None:
-    """Several runs side by side: one table of all models, and how much better each student is than each other."""
+    """Compare runs side by side: one table of all models, and the differences between students."""
     if html is not None:
         refuse_taken(html, force=force)
     show_comparison(runs, form=form, html=html)
 
 
 def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | None) -> None:
-    """Several runs on the terminal or in another form, and as a page. What keeps them from comparing is always said."""
+    """Print several runs as tables, and write a page. Reasons why they are not comparable are always printed."""
     from limbeck.report.tables.comparison import comparison_page, print_comparison, written_comparison
     from limbeck.report.tables.runs import obstacles, read_runs
 

@@ -1,4 +1,4 @@
-"""`limbeck demo`: the whole story, offline."""
+"""`limbeck demo`: a complete run, offline."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ from limbeck.progress import plain_console
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the demo's data and its run.")] = Path("runs"),
 ) -> None:
-    """The whole story offline, in minutes, on a laptop CPU: movie reviews, teacher, student, report."""
+    """A complete run on movie reviews, offline, in minutes on a laptop CPU: teacher, student, report."""
     with starting():
         from limbeck.demo import run_demo
 

@@ -1,4 +1,4 @@
-"""`limbeck doctor`: what is wrong or suspicious, before the time is spent."""
+"""`limbeck doctor`: finds what is wrong or suspicious in a recipe or a run."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,15 +26,15 @@ def doctor(
     ],
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe first; of a run, of its recipe."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe, or of the run's recipe, first."),
     ] = None,
     no_ask: Annotated[
-        bool, typer.Option("--no-ask", help="Don't open the teacher: what it says is not checked anew.")
+        bool, typer.Option("--no-ask", help="Do not open the teacher; its answers are not checked again.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
 ) -> None:
-    """What is wrong or suspicious about a recipe, before money is spent, or about a run: what was seen, and what to do.
-    Ends with status 1 if there are errors."""
+    """Find what is wrong or suspicious in a recipe, before a run costs money, or in a run: evidence and what to do.
+    Exits with status 1 if there are errors."""
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(target)

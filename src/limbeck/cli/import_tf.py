@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 @reported
 def import_tf(
     checkpoint: Annotated[
-        Path, typer.Argument(metavar="CKPT", help="Prefix of its files, one of them, or its folder.")
+        Path, typer.Argument(metavar="CKPT", help="Prefix of the checkpoint's files, one of them, or their folder.")
     ],
-    out: Annotated[Path, typer.Argument(help="Folder to write; it must not be there yet, or be empty.")],
+    out: Annotated[Path, typer.Argument(help="Folder to write; it must not exist, or be empty.")],
     labels: Annotated[
         str | None, typer.Option(help="Names of the classes in the order of output_weights: negative,positive")
     ] = None,
     lowercase: Annotated[
-        bool | None, typer.Option("--lowercase/--no-lowercase", help="Lower the case; left out: as its files say.")
+        bool | None, typer.Option("--lowercase/--no-lowercase", help="Lowercase texts. Default: as in its files.")
     ] = None,
 ) -> None:
-    """Turn a TensorFlow BERT checkpoint, raw or fine-tuned, into a Hugging Face folder to take as the teacher."""
+    """Convert a TensorFlow BERT checkpoint, raw or fine-tuned, to a Hugging Face folder that can be the teacher."""
     names = None if labels is None else [name.strip() for name in labels.split(",")]
     with starting():
         from limbeck.teacher.import_tf import import_tf as import_checkpoint

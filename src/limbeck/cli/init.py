@@ -1,4 +1,4 @@
-"""`limbeck init`: look at a file and write a recipe for it."""
+"""`limbeck init`: reads a file and writes a recipe for it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,23 +19,23 @@ from limbeck.progress import plain_console
 def init(
     data: Annotated[Path, typer.Argument(help="A file of labelled rows: csv, tsv, txt, jsonl or parquet, also .gz.")],
     out: Annotated[
-        Path | None, typer.Option(help="Where to write the recipe; left out: beside you, NAME.toml.")
+        Path | None, typer.Option(help="Where to write the recipe. Default: NAME.toml in the working directory.")
     ] = None,
     transfer: TransferOption = None,
-    text: Annotated[str | None, typer.Option(help="Column of the text, when the guess is wrong.")] = None,
+    text: Annotated[str | None, typer.Option(help="Column of the text, if the guess is wrong.")] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text.")] = None,
     label: Annotated[str | None, typer.Option(help="Column of the label.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a recipe that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing recipe.")] = False,
 ) -> None:
-    """Look at a file and write a commented recipe for it."""
+    """Read a file and write a commented recipe for it."""
     from limbeck.drafting.run import draft_for, recipe_of
 
     recipe = out or recipe_of(data)
     draft = draft_for(data, recipe=recipe, transfer=transfer or [], text=text, pair=pair, label=label)
     if recipe.exists() and not force:
         advice = "Give another name with --out, or overwrite it with --force."
-        raise PathUnusable(path=str(recipe), reason="it is already there", advice=advice)
+        raise PathUnusable(path=str(recipe), reason="it already exists", advice=advice)
     console = plain_console(soft_wrap=True)
     draft.write()
-    console.print(draft.told)
+    console.print(draft.summary)
     console.print(Text.assemble("\nWrote ", (str(recipe), "bold"), f". Read it, then: limbeck run {in_shell(recipe)}"))

@@ -1,4 +1,4 @@
-"""`limbeck labels`: what the teacher said."""
+"""`limbeck labels`: the teacher's labels."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -18,16 +18,17 @@ from limbeck.progress import plain_console
 def labels(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Ask the teacher again for some rows, and check every shard it is kept in.")
+        bool,
+        typer.Option("--verify", help="Ask the teacher again about some rows, and check every shard of its store."),
     ] = False,
-    sample: Annotated[int, typer.Option(min=1, help="Rows to ask again with --verify.")] = 256,
+    sample: Annotated[int, typer.Option(min=1, help="Rows to ask about with --verify.")] = 256,
     export: Annotated[
         Path | None, typer.Option(help="Write text, split and probabilities: .jsonl, .csv or .parquet.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is already there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """What the teacher said of a run's rows: how sure it is, its classes, and how much was in the label store."""
+    """Show the teacher's labels of a run: how sure it is, its classes, and how many were in the label store."""
     if export is not None:
         refuse_taken(export, force=force)
     with starting() if verify else nullcontext():

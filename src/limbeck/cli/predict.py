@@ -32,17 +32,17 @@ def predict(
     ] = "-",
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"],
-        typer.Option(help="Kind of input; auto goes by the name, else by the first lines."),
+        typer.Option(help="Input format; auto depends on the name, otherwise on the first lines."),
     ] = "auto",
     text: Annotated[
-        str | None, typer.Option(help="Column of the text; default: `text`, the one in training, or the only one.")
+        str | None, typer.Option(help="Column of the text. Default: `text`, the one in training, or the only one.")
     ] = None,
     pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
     header: Annotated[
         bool | None,
         typer.Option(
             "--header/--no-header",
-            help="Whether the first line of a csv or tsv file names the columns; without, they go by number. "
+            help="Whether the first line of a csv or tsv file names the columns; otherwise columns have numbers. "
             "Default: as in training, else yes.",
         ),
     ] = None,
@@ -50,7 +50,7 @@ def predict(
         bool | None,
         typer.Option(
             "--quoting/--no-quoting",
-            help='Whether " encloses cells of csv and tsv. Default: as in training, else in csv alone.',
+            help='Whether " encloses cells of csv and tsv. Default: as in training, else only in csv.',
         ),
     ] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of the input.")] = "utf-8",
@@ -58,15 +58,13 @@ def predict(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. Default: standard output, as the input."
+            help="File to write: .csv, .tsv or .jsonl, also .gz, or .parquet. Default: standard output, input's format."
         ),
     ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads the model may use; default: one for each CPU.")
-    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads the model may use. Default: one per CPU.")] = None,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
 ) -> None:
-    """Stream rows in, rows with label and probabilities out; any length, constant memory, no torch.
+    """Classify a stream of rows: each is written with its label and probabilities. Constant memory, no torch.
 
     Probabilities are calibrated on the dev rows of the run that made the model.
     """
@@ -76,10 +74,10 @@ def predict(
     output = _output(out, as_json=as_json)
     classifier = load(model, threads=threads, engine=engine)
     if file == "-" and sys.stdin.isatty():
-        typer.echo("reading texts from the terminal, one a line; Ctrl-D ends them", err=True)
+        typer.echo("reading texts from the terminal, one per line; end with Ctrl-D", err=True)
     with (
         _sink(out, is_binary=output == "parquet") as sink,
-        _rows_told(is_quiet=out is None and sys.stdout.isatty()) as watch,
+        _row_progress(is_quiet=out is None and sys.stdout.isatty()) as watch,
     ):
         predict_stream(
             classifier,
@@ -98,7 +96,7 @@ def predict(
 
 
 def _as_in_training(model: Path) -> "Trained":
-    """What the recipe of the run that the model is in says about its rows; nothing for a model elsewhere."""
+    """The format of the rows in the recipe of the model's run; empty for a model outside a run."""
     from limbeck.runtime.entries import Trained
 
     try:
@@ -106,31 +104,32 @@ def _as_in_training(model: Path) -> "Trained":
     except (OSError, ValueError, IndexError):
         return Trained()
     corpus = recipe.get("corpus")
-    said = corpus if isinstance(corpus, dict) else {}
-    columns = {role: said[role] for role in ("text", "pair") if type(said.get(role)) in (str, int)}
-    switches = {key: said[key] for key in ("header", "quoting") if isinstance(said.get(key), bool)}
-    return Trained(**columns, **switches)
+    keys = corpus if isinstance(corpus, dict) else {}
+    columns = {role: keys[role] for role in ("text", "pair") if type(keys.get(role)) in (str, int)}
+    switches = {key: keys[key] for key in ("header", "quoting") if isinstance(keys.get(key), bool)}
+    has_tabs = keys.get("format", "auto") in ("auto", "tsv") and ".txt" in Path(str(keys.get("train"))).suffixes
+    return Trained(**columns, **switches, had_tabs=has_tabs)
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
-    """The format to write: what --json says, else what the ending of the file says; they may not say two things."""
+    """The format to write: from --json, otherwise from the file's extension. Raises if they contradict each other."""
     from limbeck.runtime.answers import output_format
 
     named = "same" if out is None else output_format(out)
     if not as_json:
         return named
     if out is not None and named not in ("same", "jsonl"):
-        advice = "Name it .jsonl, or leave --json out."
-        raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, and this is {named}", advice=advice)
+        advice = "Name it .jsonl, or omit --json."
+        raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, but this is {named}", advice=advice)
     return "jsonl"
 
 
 @contextmanager
 def _sink(out: Path | None, *, is_binary: bool) -> Iterator[TextIO | BinaryIO]:
-    """Standard output; or a file, which is there only when all rows are in it, and may be the one that is read."""
+    """Standard output, or a file, which appears only when it is complete, and may be the input file."""
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal is
+            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal's encoding is
         yield sys.stdout
         return
     refuse_place(out)
@@ -153,8 +152,8 @@ def _opened(path: Path, *, is_packed: bool, is_binary: bool) -> TextIO | BinaryI
     return path.open("w", encoding="utf-8", newline="")
 
 
-def _rows_told(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
-    """How many rows are done, on the terminal, unless the rows themselves are printed there."""
+def _row_progress(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:
+    """Shows the number of finished rows on the terminal, unless the rows themselves are printed there."""
     from limbeck.progress import rate_line
 
     return nullcontext(lambda _: None) if is_quiet else rate_line(unit="rows")

@@ -9,7 +9,7 @@ from limbeck.progress import plain_console
 @app.command(epilog="Example: `limbeck recipes` then `limbeck run sst2-small` or `limbeck run sst2-small-tang`")
 @reported
 def recipes() -> None:
-    """The built-in recipes, and the methods that can be put on top of them."""
+    """List the built-in recipes, and the methods that can be combined with them."""
     from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 
     console = plain_console()
@@ -27,4 +27,4 @@ def recipes() -> None:
         methods.add_row(method.name, method.summary)
     console.print(methods)
     console.print()
-    console.print('A method goes on top of any recipe: `limbeck run sst2-spkd`, or `extends = "spkd"` in your own.')
+    console.print('Combine a method with any recipe: `limbeck run sst2-spkd`, or `extends = "spkd"` in your own.')

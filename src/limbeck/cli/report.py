@@ -18,13 +18,14 @@ from limbeck.report.tables import Format, Which, written_report
 @reported
 def report(
     run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
-    table: Annotated[Which, typer.Option(help="Which of the tables.")] = Which.ALL,
+    table: Annotated[Which, typer.Option(help="Which table to print.")] = Which.ALL,
     form: Annotated[
-        Format | None, typer.Option("--format", help="Print the tables in this form; CSV and JSON hold plain numbers.")
+        Format | None,
+        typer.Option("--format", help="Print the tables in this format; CSV and JSON have plain numbers."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="The same as --format markdown.")] = False,
 ) -> None:
-    """The tables of a run: quality, relative change, size and speed, classes; and where its report.html is."""
+    """Print the tables of a run: quality, relative change, size and speed, classes; and where its report.html is."""
     from limbeck.artifacts.run_folder import report_of
 
     chosen = form or (Format.MARKDOWN if markdown else None)
@@ -35,7 +36,7 @@ def report(
 
 
 def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
-    """The tables of a finished run, and, with all of them, where its files are."""
+    """Print the tables of a finished run; for all tables, also where its files are."""
     from limbeck.artifacts.run_folder import report_of
     from limbeck.report.tables import print_report
 

@@ -1,4 +1,4 @@
-"""`limbeck run`: everything, from files to report."""
+"""`limbeck run`: all stages, from files to report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,18 +20,18 @@ def run(
         str,
         typer.Argument(
             metavar="DATA|RECIPE|RUN",
-            help="A file of labelled rows (its recipe is written first, as by `init`), a recipe file, a run folder, "
-            "or the name of a built-in recipe.",
+            help="A file of labelled rows (a recipe for it is written first, as by `init`), a recipe file, a run "
+            "folder, or the name of a built-in recipe.",
         ),
     ],
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key, e.g. student.hidden_size=300.")
     ] = None,
-    until: Annotated[Stage | None, typer.Option(help="Stop behind this stage.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder; left out: runs/NAME.")] = None,
+    until: Annotated[Stage | None, typer.Option(help="Stop after this stage.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME.")] = None,
     transfer: TransferOption = None,
 ) -> None:
-    """Everything, from files to report. Run it again and it goes on where it stopped."""
+    """Run all stages, from files to report. Run it again and it continues where it stopped."""
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [])
@@ -40,7 +40,7 @@ def run(
 
     if draft is not None:
         draft.write()
-        plain_console(stderr=True, soft_wrap=True).print(draft.told)
+        plain_console(stderr=True, soft_wrap=True).print(draft.summary)
         recipe = str(draft.recipe)
     finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
     if until in (None, Stage.EVALUATION):

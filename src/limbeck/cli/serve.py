@@ -1,4 +1,4 @@
-"""`limbeck serve`: a model behind an HTTP port."""
+"""`limbeck serve`: a model over HTTP."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 @reported
 def serve(
     model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8000,
-    threads: Annotated[int, typer.Option(min=1, help="Requests the model works on at once.")] = 1,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 allows other machines.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")] = 8000,
+    threads: Annotated[int, typer.Option(min=1, help="Requests that the model computes at once.")] = 1,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
 ) -> None:
-    """Answer over HTTP, with a page to try the model on; no torch."""
+    """Serve a model over HTTP, with a page to try it out; no torch."""
     from limbeck.serving.run import serve as serve_model
 
     serve_model(model, host=host, port=port, threads=threads, engine=engine, console=plain_console())

@@ -1,4 +1,4 @@
-"""`limbeck transfer`: what the student learned from besides train."""
+"""`limbeck transfer`: the extra text that the student was trained on."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +16,8 @@ def transfer(
     examples: Annotated[int, typer.Option(min=0, help="Rows to show of each part.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
-    """What the student learned from besides train: gathered text and changed copies, what was dropped, and how sure
-    the teacher is of it."""
+    """Show the text that the student was trained on in addition to train: gathered text and changed copies, what was
+    dropped, and how sure the teacher is."""
     from limbeck.report.transfer import show_transfer
 
     show_transfer(run_folder, examples=examples, console=plain_console(), as_json=as_json)

@@ -1,11 +1,11 @@
-"""How even the classes are, and how their labels were told apart: the lines that a person sees about it."""
+"""Class balance: what is reported about it, and the weight of each class in the loss."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from limbeck.errors import DataError, did_you_mean, some
 
-UNEVEN = 10  # times as many rows of the most frequent class as of the rarest
+UNEVEN = 10  # rows of the most frequent class, divided by rows of the rarest
 
 
 class WeightedClassUnknown(DataError):
@@ -22,7 +22,10 @@ class WeightedClassUnknown(DataError):
 
 
 def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, str] | None:
-    """The two, if the rarest of the classes that have rows has less than a tenth of the other's; else None."""
+    """The rarest and the most frequent class, if the rarest has less than a tenth of the other's rows; else None.
+
+    Classes without rows are ignored.
+    """
     present = {name: count for name, count in rows_per_class.items() if count}
     if not present:
         return None
@@ -31,31 +34,33 @@ def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, st
 
 
 def balance_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What there is to say of the training rows of each class, from the facts of the corpus."""
+    """The lines to print about the training rows of each class, from the facts of the corpus."""
     counts, rows = facts["rows_per_label"]["train"], facts["rows"]["train"]
     lines = []
-    if nowhere := [name for name, count in counts.items() if not count]:
-        lines.append(f"  no training row has {_names(nowhere)}; still classes, as they have columns")
+    if without_rows := [name for name, count in counts.items() if not count]:
+        lines.append(f"  no training row has {_names(without_rows)}; still classes, because they have columns")
     if facts["multi_label"]:
-        lines += _set_lines(facts, everywhere=[name for name, count in counts.items() if count == rows])
+        lines += _multi_label_lines(facts, in_every_row=[name for name, count in counts.items() if count == rows])
     if ties := facts["rows_with_equal_values"]:
-        lines.append(f"  in {ties:,} rows several classes share the largest value; the first of them is the label")
+        lines.append(f"  in {ties:,} rows several classes have the same largest value; the first of them is the label")
     if facts["class_weights"] is None and (uneven := rarest_and_most_frequent(counts)):
         lines.append(
             f"  classes are uneven, from {_with_rows(uneven[0], counts)} to {_with_rows(uneven[1], counts)}; "
-            'class_weights = "balanced" in [corpus] makes rare ones count more'
+            'class_weights = "balanced" in [corpus] gives rare ones a larger weight'
         )
     return lines
 
 
-def _set_lines(facts: Mapping[str, Any], *, everywhere: list[str]) -> list[str]:
+def _multi_label_lines(facts: Mapping[str, Any], *, in_every_row: list[str]) -> list[str]:
     lines = []
-    if everywhere:
-        lines.append(f"  every training row has {_names(everywhere)}: there is nothing to tell apart")
+    if in_every_row:
+        lines.append(f"  every training row has {_names(in_every_row)}: there is nothing to learn about it")
     if without := facts["rows_without_label"]["train"]:
         lines.append(f"  {without:,} training rows have no label")
     if capped := facts["class_weights_capped"]:
-        lines.append(f"  the weight of {_names(capped)} is held at {LARGEST_WEIGHT:g}: so few training rows have it")
+        lines.append(
+            f"  the weight of {_names(capped)} is capped at {LARGEST_WEIGHT:g}: very few training rows have it"
+        )
     return lines
 
 
@@ -77,14 +82,14 @@ def weigh_classes(
     rows: int,
     is_multi_label: bool,
 ) -> list[float] | None:
-    """A weight for each class in class order; None: all count the same.
+    """A weight for each class in class order; None: all have the same weight.
 
     "balanced", one label a row:  n / (k · n_c)     n rows, k classes that have rows, n_c rows of class c
-    "balanced", several labels:   (n - n_c) / n_c   what a row with the class counts against one without it
+    "balanced", several labels:   (n - n_c) / n_c   weight of a row with the class, relative to one without it
 
-    The first makes all classes weigh the same in a mean over rows whose weights have the mean 1 (scikit-learn's rule);
-    the second is `pos_weight` of PyTorch's BCEWithLogitsLoss, here at most LARGEST_WEIGHT. A class without rows
-    gets 1, and so does one that every row has.
+    The first gives all classes the same total weight, and rows a mean weight of 1 (scikit-learn's rule); the second is
+    `pos_weight` of PyTorch's BCEWithLogitsLoss, here at most LARGEST_WEIGHT. A class that no row has, or that every row
+    has, gets 1.
     """
     if wanted == "none":
         return None
@@ -103,5 +108,5 @@ def _balanced(count: int, rows: int, classes: int) -> float:
 
 
 def _positive(count: int, rows: int) -> float:
-    """A weight of 0 would make a class that every row has one that nothing is learned about."""
+    """A class that every row has would get weight 0, and nothing would be learned about it; it gets 1."""
     return min(LARGEST_WEIGHT, (rows - count) / count) if 0 < count < rows else 1.0

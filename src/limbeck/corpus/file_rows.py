@@ -1,4 +1,4 @@
-"""The labelled rows of a table, in whatever way the recipe says that its labels are written."""
+"""Reads the labelled rows of a table; the recipe says how its labels are written."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,10 +15,10 @@ from limbeck.tables.table import open_table, plain_text
 def read_file(
     section: CorpusSection, path: Path, *, split: str, watch: Watch = unwatched
 ) -> tuple[LabelledRows, LabelReader]:
-    """All rows of a file of the split `split`, and the reader of their labels, which knows the label columns.
+    """All rows of the file of the split `split`, and the reader of their labels, which knows the label columns.
 
-    A null or a missing value, and a row of another form than the first, are errors with the row's number; so is a
-    file without any row.
+    A null, a missing value, or a row with another structure than the first is an error that gives the row's number.
+    A file without rows is an error too.
     """
     table = open_table(path, form=TableForm.of(section), watch=watch)
     labels = label_positions(section, table)
@@ -30,7 +30,7 @@ def read_file(
 
 
 def label_positions(section: CorpusSection, table: RawTable) -> list[int]:
-    """Where the label column stands, or each of several; raises FileUnreadable where one is named twice."""
+    """The position of the label column, or of each of several; raises FileUnreadable if one is named twice."""
     columns = section.label if isinstance(section.label, list) else [section.label]
     positions = [find_column(table, column, key="label") for column in columns]
     for place, at in enumerate(positions):

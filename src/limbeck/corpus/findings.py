@@ -1,4 +1,4 @@
-"""What was found while reading the corpus: the facts of corpus.json, and the lines a person sees."""
+"""What was found while reading the corpus: the contents of corpus.json, and the lines that are printed."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -16,23 +16,23 @@ from limbeck.text.language import detect_language
 
 @dataclass(frozen=True)
 class SplitOverlap:
-    """How many rows of a held-out split stand in train."""
+    """How many rows of a held-out split appear in train."""
 
     rows: int  # of the split
-    found: int  # of these with the same folded text as a training row
-    verbatim: int  # of these with exactly the same text
+    found: int  # rows with the same folded text as a training row
+    verbatim: int  # rows with exactly the same text as a training row
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """The held-out splits' overlap with train, and the positions of the training rows concerned."""
+    """The overlap of the held-out splits with train, and the positions of the training rows that overlap."""
 
     splits: dict[str, SplitOverlap]
     train_positions: list[int]
 
 
 def find_overlap(train: LabelledRows, held_out: Mapping[str, LabelledRows]) -> Overlap:
-    """Compare dev and test with train; two texts are the same if case, white space and width do not count."""
+    """Compare dev and test with train, ignoring case, white space and width."""
     exact, folded = set(train.exact_keys), set(train.folded_keys)
     splits = {
         name: SplitOverlap(
@@ -48,10 +48,10 @@ def find_overlap(train: LabelledRows, held_out: Mapping[str, LabelledRows]) -> O
 
 @dataclass(frozen=True)
 class Repeats:
-    """What train repeats within itself."""
+    """Repeated texts within train."""
 
     duplicates: int  # rows whose folded text an earlier row has
-    conflicts: int  # folded texts that stand there with two or more labels
+    conflicts: int  # folded texts that appear with two or more labels
 
 
 def find_repeats(train: LabelledRows) -> Repeats:
@@ -68,19 +68,19 @@ WARNING = "  warning:"
 
 @dataclass(frozen=True)
 class Findings:
-    """The splits as they will be used, where dev and test are from, and what they have in common with train."""
+    """The splits as they will be used, where dev and test come from, and their overlap with train."""
 
     splits: Mapping[str, LabelledRows]
     origins: Mapping[str, str]
     overlap: Overlap
-    removed: int  # training rows taken out because they stand in dev or test
+    removed: int  # training rows removed because they appear in dev or test
     repeats: Repeats
 
 
 def facts_of(
     section: CorpusSection, *, source: CorpusSource, classes: Classes, findings: Findings, name: str
 ) -> dict[str, Any]:
-    """What goes into corpus.json."""
+    """The contents of corpus.json."""
     splits = findings.splits
     rows_per_label = {split: _rows_per_label(rows, classes) for split, rows in splits.items()}
     return {
@@ -115,7 +115,7 @@ def facts_of(
 
 
 def _likelier_separator(section: CorpusSection, source: CorpusSource) -> str | None:
-    """What seems to stand between labels in one column of several labels, where it is not what the recipe says."""
+    """What seems to separate the labels in a column of several labels, if it is not the recipe's separator."""
     if not section.multi_label or isinstance(section.label, list):
         return None
     return find_other_separator(source.splits["train"].labels)
@@ -137,38 +137,36 @@ def _rows_per_label(rows: LabelledRows, classes: Classes) -> dict[str, int]:
     return {name: counts[number] for number, name in enumerate(classes.names)}
 
 
-def tell(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> None:
-    """Say it in a few lines; what is suspicious as a warning."""
+def report_findings(facts: Mapping[str, Any], classes: Classes, *, reporter: Reporter) -> None:
+    """Print a summary of the corpus in a few lines; what is suspicious as a warning."""
     sizes = " · ".join(f"{split} {count:,}" for split, count in facts["rows"].items())
     kind = f"{', pairs' if facts['pair'] else ''}{', several labels a row' if facts['multi_label'] else ''}"
     cut = f"; dev {facts['dev_from']}" if facts["dev_from"].startswith("cut") else ""
     reporter.note(f"  {sizes} rows; classes: {some(classes.names, most=6)}; {facts['language']}{kind}{cut}")
     if facts["duplicates_in_train"] or facts["conflicting_texts_in_train"]:
         reporter.note(
-            f"  train repeats itself in {facts['duplicates_in_train']:,} rows; "
+            f"  {facts['duplicates_in_train']:,} rows of train repeat the text of an earlier one; "
             f"{facts['conflicting_texts_in_train']:,} texts appear there with different labels"
         )
-    _tell_overlap(facts["overlap"], reporter)
-    _tell_names(classes, reporter)
+    _report_overlap(facts["overlap"], reporter)
+    _report_names(classes, reporter)
     for line in balance_lines(facts):
         reporter.note(line)
     if separator := facts["likelier_separator"]:
         reporter.note(
-            f"{WARNING} hardly a row has several labels, but '{separator}' would cut them into names that recur; "
+            f"{WARNING} almost no row has several labels, but '{separator}' would split them into recurring names; "
             f'if it separates labels, set label_separator = "{separator}" in [corpus]',
             style="warning",
         )
     if empty := sum(facts["empty_texts"].values()):
         reporter.note(f"{WARNING} {empty:,} rows have an empty text", style="warning")
     if facts["unlabelled_left_out"]:
-        reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label left out")
+        reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label dropped")
     if facts["of_other_labels_left_out"]:
-        reporter.note(
-            f"  {facts['of_other_labels_left_out']:,} rows of other labels than those of only_labels left out"
-        )
+        reporter.note(f"  {facts['of_other_labels_left_out']:,} rows with labels not in only_labels dropped")
 
 
-def _tell_overlap(overlap: Mapping[str, Any], reporter: Reporter) -> None:
+def _report_overlap(overlap: Mapping[str, Any], reporter: Reporter) -> None:
     for split, found in overlap["splits"].items():
         counts = (
             f"{found['found']:,} of {found['rows']:,} {split} rows appear in train ({found['verbatim']:,} verbatim)"
@@ -177,11 +175,11 @@ def _tell_overlap(overlap: Mapping[str, Any], reporter: Reporter) -> None:
             reporter.note(f"  {counts}; {overlap['train_rows_removed']:,} rows removed from train")
         elif found["found"]:
             reporter.note(
-                f'{WARNING} {counts}; overlap = "remove" in [corpus] takes them out of train', style="warning"
+                f'{WARNING} {counts}; overlap = "remove" in [corpus] removes them from train', style="warning"
             )
 
 
-def _tell_names(classes: Classes, reporter: Reporter) -> None:
+def _report_names(classes: Classes, reporter: Reporter) -> None:
     if classes.unused_names:
         unused = some(classes.unused_names)
         reporter.note(f"{WARNING} label_names has {unused}, which no training row has", style="warning")

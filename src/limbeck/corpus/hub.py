@@ -26,13 +26,13 @@ class HubData:
 
     splits: dict[str, list[RowValues]]
     class_names: list[str]
-    unlabelled: int  # rows left out because they carry no label (-1 or null)
+    unlabelled: int  # rows dropped because they have no label (-1 or null)
     ties: int  # see LabelReader
 
 
 def read_hub(section: CorpusSection) -> HubData:
-    """All labelled rows of a data set. A test split without labels (GLUE's are -1) is left out."""
-    assert section.hub is not None, "the caller has looked"
+    """All labelled rows of a data set. A test split without labels (GLUE's are -1) is dropped."""
+    assert section.hub is not None, "the caller has checked this"
     loaded = load_data_set(section.hub)
     splits: dict[str, list[RowValues]] = {}
     unlabelled = ties = 0
@@ -51,7 +51,7 @@ def read_hub(section: CorpusSection) -> HubData:
 
 
 class _HubSplit:
-    """A split of a data set as a table like those of files."""
+    """A split of a data set, read as a table like those of files."""
 
     def __init__(self, section: CorpusSection, split: Any) -> None:
         self._section, self._split = section, split
@@ -65,7 +65,7 @@ class _HubSplit:
         self.reader = LabelReader(section, path=self._table.path, columns=names)
 
     def rows(self) -> Iterator[RowValues]:
-        """The rows that carry a label."""
+        """The rows that have a label."""
         return row_values(self._section, self._table, self._labels, self.reader)
 
     def _cells(self, positions: Sequence[int]) -> Iterator[NumberedCells]:
@@ -84,12 +84,12 @@ class _HubSplit:
 
 
 def _means_no_label(rows: Sequence[RowValues]) -> bool:
-    """Whether every label of a split is -1, or every row of it has an empty set of labels."""
+    """Whether every label of a split is -1, or every row has an empty set of labels."""
     return {row[-1] for row in rows} in ({"-1"}, {()})
 
 
 def _present(loaded: Any, *, name: str) -> dict[str, str]:
-    """Which of its splits become ours."""
+    """The data set's split for each of ours that it has."""
     present = {
         ours: found[0]
         for ours, theirs in SPLIT_NAMES.items()
@@ -102,7 +102,7 @@ def _present(loaded: Any, *, name: str) -> dict[str, str]:
 
 
 def _named(cell: object, class_names: Sequence[str]) -> object:
-    """The cell with names for class numbers; a number below 0 stands for no label."""
+    """The cell with names instead of class numbers; a number below 0 means no label."""
     if class_names and isinstance(cell, list):
         return [name for number in cell if (name := _named(number, class_names)) is not None]
     if class_names and isinstance(cell, int):
@@ -111,6 +111,6 @@ def _named(cell: object, class_names: Sequence[str]) -> object:
 
 
 def _class_names(feature: Any) -> list[str]:
-    """Those of a class label, or of a list of class labels."""
+    """The names of a class label feature, or of a list of class labels."""
     inner = feature[0] if isinstance(feature, list) else getattr(feature, "feature", feature)
     return list(getattr(inner, "names", None) or [])

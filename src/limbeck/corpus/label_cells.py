@@ -1,4 +1,4 @@
-"""What the label cells of a row say: one label, several in one cell, or a value in a column for each class."""
+"""Reads the label cells of a row: one label, several in one cell, or a value in a column for each class."""
 
 import ast
 import json
@@ -17,15 +17,15 @@ from limbeck.tables.table import plain_text
 
 WORDS = {"true": 1.0, "false": 0.0}
 MARK_WORDS = {**WORDS, "yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0}  # with several labels a row
-LEAST_VALUE = 0.5  # of a class that a row has, where a row may have several
+LEAST_VALUE = 0.5  # of a class that a row has, if a row may have several
 LONGEST_SHOWN = 40  # characters of a cell in a message
 
 
 class LabelReader:
-    """Reads the labels of one file's rows in the way that the section says they are written.
+    """Reads the labels of one file's rows, as the section describes them.
 
-    `columns` are the names of the label columns there. `ties` counts the rows in which no single class of several
-    columns had the largest value, so that the first of them was taken.
+    `columns` are the names of the label columns. `ties` counts the rows in which several class columns have the same
+    largest value, so that the first of them was taken.
     """
 
     def __init__(self, section: CorpusSection, *, path: Path, columns: Sequence[str]) -> None:
@@ -34,14 +34,14 @@ class LabelReader:
         self._has_columns, self._is_multi_label = isinstance(section.label, list), section.multi_label
 
     def read(self, cells: Sequence[object], *, number: int) -> Label:
-        """The label of row `number`, or all its labels; raises RowMalformed where the cells do not say it."""
+        """The label of row `number`, or all its labels; raises RowMalformed if the cells cannot be read as labels."""
         if self._has_columns:
             values = [self._value(cell, column, number) for cell, column in zip(cells, self.columns, strict=True)]
             return self._marked(values) if self._is_multi_label else self._largest(values)
         if self._is_multi_label:
             return self._several(cells[0], number)
         if isinstance(cells[0], list):
-            advice = "Say multi_label = true in [corpus] if a row may have several labels, or none."
+            advice = "Set multi_label = true in [corpus] if a row may have several labels, or none."
             raise RowMalformed(path=self._path, row=number, reason="the label is a list", advice=advice)
         return self._one(cells[0], number)
 
@@ -49,13 +49,13 @@ class LabelReader:
         if label := self._text(cell, number).strip():
             return label
         advice = (
-            "Give every row a label, or take rows without one out of the file; "
-            "say multi_label = true in [corpus] if a row may have none, or several."
+            "Give every row a label, or remove the rows without one from the file; "
+            "set multi_label = true in [corpus] if a row may have none, or several."
         )
         raise RowMalformed(path=self._path, row=number, reason="the label is empty", advice=advice)
 
     def _several(self, cell: object, number: int) -> tuple[str, ...]:
-        """A null is a cell without labels, like an empty one; the items of a list are not cut any further."""
+        """A null is a cell without labels, like an empty one; the items of a list are not split any further."""
         if cell is None:
             return ()
         if isinstance(cell, str) and (items := written_list(cell)) is not None:
@@ -63,7 +63,7 @@ class LabelReader:
         if not isinstance(cell, list | tuple):
             return as_label_set(self._text(cell, number).split(self._separator))
         if len(cell) > 2 and all(item in (0, 1) for item in cell):  # labels would not repeat
-            advice = "A list holds the names or numbers of a row's classes; 0 and 1 for each class stand in columns."
+            advice = "A list must hold the names or numbers of a row's classes; put a 0 or 1 for each class in columns."
             raise RowMalformed(path=self._path, row=number, reason="the label is a list of 0 and 1", advice=advice)
         return as_label_set(self._text(item, number) for item in cell)
 
@@ -72,7 +72,7 @@ class LabelReader:
 
     def _marked(self, values: Sequence[float]) -> tuple[str, ...]:
         marked = {column for column, value in zip(self.columns, values, strict=True) if value >= LEAST_VALUE}
-        return tuple(sorted(marked))  # a name of a column is a name of a class as it stands
+        return tuple(sorted(marked))  # a column's name is its class's name, unchanged
 
     def _largest(self, values: Sequence[float]) -> str:
         largest = max(values)
@@ -90,23 +90,23 @@ class LabelReader:
             return finite
         allowed = "true and false, or yes and no" if self._is_multi_label else "true and false"
         advice = f"Columns of classes hold numbers, or {allowed}; correct the row, or name other columns in `label`."
-        reason = f"the label column '{column}' holds {_shown(cell)} and no number"
+        reason = f"the label column '{column}' holds {_shown(cell)}, which is not a number"
         raise RowMalformed(path=self._path, row=number, reason=reason, advice=advice)
 
 
 def _shown(cell: object) -> str:
-    """The cell for a message of one line."""
+    """The cell, shortened for a message."""
     shown = "nothing" if cell is None or cell is ABSENT or cell == "" else repr(cell)
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
 
 
 Items = tuple[object, ...]
-LONGEST_WRITTEN = 10_000  # characters; what is longer is a text
+LONGEST_WRITTEN = 10_000  # characters; a longer cell is a text
 
 
-@lru_cache(maxsize=4096)  # the same few sets of labels come again and again
+@lru_cache(maxsize=4096)  # the same few sets of labels recur
 def written_list(cell: str) -> Items | None:
-    """The items of a JSON list, or of a list as Python prints it; None if the cell is no such list."""
+    """The items of a JSON list, or of a list as Python prints it; None if the cell is not one."""
     text = cell.strip()
     if not (text.startswith("[") and text.endswith("]")) or len(text) > LONGEST_WRITTEN:
         return None
@@ -117,7 +117,7 @@ def written_list(cell: str) -> Items | None:
 
 
 def _printed_by_python(text: str) -> Items | None:
-    """Only what Python prints the same: ['a' 'b'], as numpy prints it, would read as one item."""
+    """Only a list that Python would print the same way: ['a' 'b'], as numpy prints it, would be read as one item."""
     try:
         with warnings.catch_warnings(action="ignore"):  # a backslash that escapes nothing
             items = ast.literal_eval(text)

@@ -1,4 +1,4 @@
-"""Labelled rows on their way from a file into the corpus: columns of equal length, labels still as they were read."""
+"""Labelled rows as read from a file: columns of equal length, labels not yet mapped to classes."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,19 +13,19 @@ from limbeck.artifacts.rows import Rows, content_key, folded_key
 
 @dataclass(frozen=True)
 class Classes:
-    """Names in class order, the class of every raw label, and what of `label_names` did not fit the data."""
+    """Names in class order, the class of every raw label, and where `label_names` does not match the data."""
 
     names: list[str]
     class_of: dict[str, int]
-    unused_names: list[str]  # keys of label_names that no row carries
-    unnamed: list[str]  # raw labels that label_names leaves as they are
+    unused_names: list[str]  # keys of label_names that no row has
+    unnamed: list[str]  # raw labels that label_names does not rename
 
 
 def name_classes(raw: Iterable[str], *, label_names: Mapping[str, str], order: Sequence[str] = ()) -> Classes:
     """The classes of the labels found in train.
 
-    Classes stand in the order of `order` where the source has one (a hub data set's class names), else by number
-    if all labels are whole numbers, else by the alphabet. Raw labels with the same name become one class.
+    Classes are in the order of `order` if the source has one (a hub data set's class names), else by number if all
+    labels are integers, else alphabetical. Raw labels with the same name become one class.
     """
     ordered = _ordered(set(raw), order=order)
     names = list(dict.fromkeys(label_names.get(label, label) for label in ordered))
@@ -57,9 +57,9 @@ RowValues = tuple[str, *tuple[str, ...], Label]  # (text, label) or (text, pair,
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Rows of one split; `labels` are raw until `labels.py` has named them.
+    """Rows of one split with raw labels.
 
-    Each row has a set of labels, which holds just one unless a row may have several.
+    Each row has a set of labels, with exactly one label unless a row may have several.
     """
 
     ids: list[str]
@@ -72,22 +72,22 @@ class LabelledRows:
 
     @cached_property
     def exact_keys(self) -> list[bytes]:
-        """For every row the hash of its texts, letter by letter."""
+        """For every row the hash of its exact texts."""
         return [content_key(text, pair) for text, pair in zip(self.texts, self._pairs(), strict=True)]
 
     @cached_property
     def folded_keys(self) -> list[bytes]:
-        """For every row the hash of its texts without case, white space and width."""
+        """For every row the hash of its texts, ignoring case, white space and width."""
         return [folded_key(text, pair) for text, pair in zip(self.texts, self._pairs(), strict=True)]
 
     @cached_property
     def label_counts(self) -> Counter[str]:
-        """Rows of every label; a row with several counts for each."""
+        """The number of rows with each label; a row with several counts for each."""
         return Counter(chain.from_iterable(self.labels))
 
     @property
     def empty_count(self) -> int:
-        """Rows whose text, or whose second text, is empty."""
+        """The number of rows whose text or second text is empty."""
         return sum(not text or pair == "" for text, pair in zip(self.texts, self._pairs(), strict=True))
 
     def select(self, positions: Iterable[int]) -> "LabelledRows":
@@ -101,7 +101,7 @@ class LabelledRows:
         )
 
     def as_rows(self, classes: Classes, *, is_multi_label: bool) -> Rows:
-        """As rows of an artifact: with class numbers for labels, or with 0 and 1 for every class."""
+        """The rows for an artifact, labelled with class numbers, or with 0 and 1 for every class."""
         numbers = [[classes.class_of[label] for label in labels] for labels in self.labels]
         if not is_multi_label:
             return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=[number for (number,) in numbers])
@@ -117,38 +117,38 @@ class LabelledRows:
 def labelled_rows(values: Iterable[RowValues], *, split: str, is_pair: bool) -> LabelledRows:
     """Rows from (text, label) or (text, pair, label); white space around texts is dropped.
 
-    Ids are the split and the row's place among the rows of its source, from 0, and stay with the row whatever
-    split it ends in.
+    Ids are the split and the row's position among the rows of its source, from 0. A row keeps its id if it moves to
+    another split.
     """
     texts: list[str] = []
     pairs: list[str] = []
     labels: list[LabelSet] = []
-    kept: dict[LabelSet, LabelSet] = {}  # one object for all rows of the same labels
+    kept: dict[LabelSet, LabelSet] = {}  # one object for all rows with the same labels
     for text, *pair, label in values:
         texts.append(text.strip())
         pairs.extend(second.strip() for second in pair)
-        whole = (label,) if isinstance(label, str) else label
-        labels.append(kept.setdefault(whole, whole))
+        label_set = (label,) if isinstance(label, str) else label
+        labels.append(kept.setdefault(label_set, label_set))
     ids = [f"{split}-{index}" for index in range(len(texts))]
     return LabelledRows(ids=ids, texts=texts, pairs=pairs if is_pair else None, labels=labels)
 
 
 def as_label_set(labels: Iterable[str]) -> LabelSet:
-    """The labels, each once, without white space around them; what is then empty is no label."""
+    """The labels, each once, without white space around them; empty ones are dropped."""
     return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
 
 
 SEPARATORS = ("|", ";", ",")
-OTHER_SEPARATORS = (",", ";", "|", "/")  # where it is known that a row may have several labels
-MOST_NAMES = 200  # of the labels of a corpus, or a tenth of its rows
+OTHER_SEPARATORS = (",", ";", "|", "/")  # if it is known that a row may have several labels
+MOST_NAMES = 200  # distinct labels of a corpus; or a tenth of its rows, if that is more
 LONGEST_LABEL = 40  # mean characters of a label
-LEAST_SHARE = 0.01  # of the rows in which the separator stands
+LEAST_SHARE = 0.01  # of the rows contain the separator
 
 
 def find_separator(cells: Sequence[str], *, most: int, separators: Sequence[str] = SEPARATORS) -> str | None:
-    """The separator that cuts the cells into at most `most` names which recur, or None.
+    """The separator that splits the cells into at most `most` recurring names, or None.
 
-    Names recur if there are fewer of them than there are different sets of them, and half of them or more stand in
+    Names recur if there are fewer distinct names than distinct sets of names, and at least half of the names appear in
     two different sets: "food|price", "food", "price" hold names, "yes, always", "no, never" do not.
     """
     times = Counter(cells)
@@ -156,15 +156,15 @@ def find_separator(cells: Sequence[str], *, most: int, separators: Sequence[str]
 
 
 def find_other_separator(labels: Sequence[LabelSet]) -> str | None:
-    """The separator that the cells seem to have, if the recipe's leaves (nearly) every row with one label at most."""
-    uncut = [whole[0] if whole else "" for whole in labels if len(whole) < 2]
+    """The separator that the cells seem to have, if with the recipe's nearly every row has at most one label."""
+    uncut = [label_set[0] if label_set else "" for label_set in labels if len(label_set) < 2]
     if len(labels) - len(uncut) > LEAST_SHARE * len(labels):
         return None
     return find_separator(uncut, most=max(MOST_NAMES, len(labels) // 10), separators=OTHER_SEPARATORS)
 
 
 def are_label_lists(lists: Sequence[tuple[str, ...]], *, most: int) -> bool:
-    """Whether lists of values are labels: few values that recur, and not a 0 or 1 for each class."""
+    """Whether lists of values are labels: few distinct values that recur, and not a 0 or 1 for each class."""
     counts = Counter(chain.from_iterable(lists))
     has_repeats = any(len(set(values)) < len(values) for values in lists)
     if not 2 <= len(counts) <= most or (has_repeats and set(counts) <= {"0", "1"}):
@@ -178,7 +178,7 @@ def _cuts(times: Counter[str], separator: str, *, most: int) -> bool:
     for cell in times:
         sets.add(labels := as_label_set(cell.split(separator)))
         names.update(labels)
-        if len(names) > most:  # soon so in a column of texts
+        if len(names) > most:  # reached early in a column of texts
             return False
     cut = [cell for cell in times if separator in cell]
     if sum(times[cell] for cell in cut) < max(1, LEAST_SHARE * times.total()):
@@ -189,12 +189,12 @@ def _cuts(times: Counter[str], separator: str, *, most: int) -> bool:
 
 
 def _recur(names: Collection[str], sets: Collection[LabelSet]) -> bool:
-    company = Counter(chain.from_iterable(sets))
-    return 2 <= len(names) < len(sets) and 2 * sum(count > 1 for count in company.values()) >= len(names)
+    sets_with = Counter(chain.from_iterable(sets))
+    return 2 <= len(names) < len(sets) and 2 * sum(count > 1 for count in sets_with.values()) >= len(names)
 
 
 def _are_decimals(cut: Iterable[str], names: Iterable[str]) -> bool:
-    """Whether the comma may be a decimal one: 1,5."""
+    """Whether the comma may be a decimal comma: 1,5."""
     return all(name.isdecimal() for name in names) and all(cell.count(",") == 1 for cell in cut)
 
 

@@ -1,4 +1,4 @@
-"""The stage `read_corpus`: read the labelled rows, check them, cut dev and test, compare the splits, save."""
+"""The stage `read_corpus`: read the labelled rows, check them, split off dev and test, compare the splits, save."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
-from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, tell
+from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, report_findings
 from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
 from limbeck.corpus.source import CorpusSource, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
@@ -18,7 +18,7 @@ CUT_SPLITS = ("dev", "test")
 
 
 class LabelsAllEmpty(DataError):
-    """A row may have several labels, and no training row has any."""
+    """No training row of a multi-label corpus has a label."""
 
     def __init__(self, *, path: str, rows: int) -> None:
         super().__init__(
@@ -29,20 +29,20 @@ class LabelsAllEmpty(DataError):
 
 
 class LabelUnknown(DataError):
-    """Rows of dev or test carry labels that no training row has."""
+    """Rows of dev or test have labels that no training row has."""
 
     def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], row: str) -> None:
         self.unknown = tuple(unknown)
         labels = some([repr(name) for name in known], most=12)
         super().__init__(
-            f"{split} has labels that train lacks: {some([repr(name) for name in unknown])}",
+            f"{split} has labels that train does not have: {some([repr(name) for name in unknown])}",
             found=f"train's labels: {labels}; first such row: {row}",
-            advice="Correct the labels, or give training rows for them.",
+            advice="Correct the labels, or add training rows with them.",
         )
 
 
 def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Reporter, name: str) -> Corpus:
-    """Read the labelled rows, see to it that there is a dev split, and say what is suspicious about them."""
+    """Read the labelled rows, make a dev split if there is none, and report what is suspicious about them."""
     with written_atomically(out, kind="corpus", key=key) as scratch:
         source = read_source(section, reporter=reporter)
         classes = _classes(section, source)
@@ -53,7 +53,7 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
             split: rows.as_rows(classes, is_multi_label=section.multi_label) for split, rows in findings.splits.items()
         }
         save_corpus(scratch, splits=splits, facts=facts)
-    tell(facts, classes, reporter=reporter)
+    report_findings(facts, classes, reporter=reporter)
     return Corpus(out)
 
 
@@ -65,7 +65,7 @@ def _prepare(section: CorpusSection, source: CorpusSource) -> Findings:
 
 
 def _classes(section: CorpusSection, source: CorpusSource) -> Classes:
-    """Those of the training rows; a column for a class makes it one, even if no row has it."""
+    """The classes of the training rows; a class that has a column is included even if no row has it."""
     columns = source.class_order if isinstance(section.label, list) else []
     labels = {*source.splits["train"].label_counts, *columns}
     used = section.only_labels or section.label_names.values()
@@ -89,15 +89,15 @@ def _check_labels(section: CorpusSection, source: CorpusSource, classes: Classes
 
 
 def _with_cuts(section: CorpusSection, source: CorpusSource) -> tuple[dict[str, LabelledRows], dict[str, str]]:
-    """The splits with dev, and test if asked for, cut off train where the source has none; and where each is from."""
+    """The splits, with dev, and test if asked for, cut from train if the source has none; and where each comes from."""
     splits = dict(source.splits)
-    whole = len(splits["train"])
+    train_size = len(splits["train"])
     origins = {split: "file" if section.hub is None else "data set" for split in CUT_SPLITS if split in splits}
     for split, fraction in (("dev", section.dev_fraction), ("test", section.test_fraction)):
         if split in splits or fraction == 0:
             continue
         stays, cut = cut_off(
-            splits["train"], count=max(1, round(whole * fraction)), seed=section.split_seed, name=split
+            splits["train"], count=max(1, round(train_size * fraction)), seed=section.split_seed, name=split
         )
         splits[split] = splits["train"].select(cut)
         splits["train"] = splits["train"].select(stays)
@@ -106,13 +106,13 @@ def _with_cuts(section: CorpusSection, source: CorpusSource) -> tuple[dict[str, 
 
 
 def _train_rows(section: CorpusSection, train: LabelledRows, overlap: Overlap) -> tuple[LabelledRows, int]:
-    """The training rows that are used, and how many were removed because they stand in dev or test."""
+    """The training rows that are used, and how many were removed because they appear in dev or test."""
     removed = 0
     if section.overlap == "remove" and overlap.train_positions:
         unwanted = set(overlap.train_positions)
         kept = train.select(at for at in range(len(train)) if at not in unwanted)
         if len(kept.label_counts) < len(train.label_counts):
-            what = "train without the rows that stand in dev or test (a class has none left)"
+            what = "train without the rows that appear in dev or test (a class has no rows left)"
             raise TooFewRows(what=what, rows=len(kept), needed=len(kept) + 1)
         train, removed = kept, len(unwanted)
     if section.max_rows is not None:

@@ -1,4 +1,4 @@
-"""The splits as the recipe's files or data set give them, before anything is cut, chosen or removed."""
+"""Reads the splits from the recipe's files or data set, before anything is cut, chosen or removed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,24 +28,24 @@ class OnlyLabelsUnknown(DataError):
 
 @dataclass(frozen=True)
 class CorpusSource:
-    """What was read, and from where: file names without folders, or the data set's name."""
+    """The rows that were read, and their source: file names without folders, or the data set's name."""
 
     splits: Mapping[str, LabelledRows]
     names: Mapping[str, str]
     class_order: list[str]  # empty unless a hub data set names its classes, or each has a column
     unlabelled: int
-    ties: int  # rows in which no single one of several label columns had the largest value
-    of_other_labels: int = 0  # rows that `only_labels` leaves out
+    ties: int  # rows in which several label columns have the same largest value
+    of_other_labels: int = 0  # rows that `only_labels` drops
 
 
 def read_source(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
-    """Every split that the section names; of its rows those that `only_labels` asks for."""
+    """Every split that the section names, with only the rows that `only_labels` asks for."""
     source = _from_files(section, reporter=reporter) if section.hub is None else _from_hub(section)
     return _only_labels(section, source) if section.only_labels else source
 
 
 def _only_labels(section: CorpusSection, source: CorpusSource) -> CorpusSource:
-    """The rows keep their ids, so they are the same rows with or without the others."""
+    """The rows keep their ids, so dropping others does not change them."""
     wanted = set(section.only_labels)
     names = {label: section.label_names.get(label, label) for label in source.splits["train"].label_counts}
     if missing := [name for name in section.only_labels if name not in names.values()]:
@@ -56,8 +56,8 @@ def _only_labels(section: CorpusSection, source: CorpusSource) -> CorpusSource:
         if not kept:
             raise TooFewRows(what=f"{split} with the labels of only_labels", rows=0, needed=1)
         splits[split] = rows.select(kept)
-    left_out = sum(len(rows) - len(splits[split]) for split, rows in source.splits.items())
-    return replace(source, splits=splits, of_other_labels=left_out)
+    dropped = sum(len(rows) - len(splits[split]) for split, rows in source.splits.items())
+    return replace(source, splits=splits, of_other_labels=dropped)
 
 
 def _from_files(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:

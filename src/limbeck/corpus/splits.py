@@ -1,11 +1,11 @@
-"""Cutting dev and test off train, and choosing a part of train: seeded, every class in proportion.
+"""Cutting dev and test off train, and choosing a subset of train: seeded and stratified by class.
 
-The order in which rows are taken is that of blake2b over the seed and the row's id, so that the same rows are
-chosen on every machine and with every version of every library.
+Rows are taken in the order of blake2b over the seed and the row's id, so that the same rows are chosen on every
+machine and with every version of every library.
 
-Where a row may have several labels, a stratum is a whole set of labels if the part to be taken has a row or more for
-it; rows of rarer sets are taken together by their rarest label. That is iterative stratification in its simplest form
-(Sechidis et al. 2011: the rarest label first), without going back and forth over the rows.
+If a row may have several labels, a stratum is a set of labels, provided that its share of the rows to take is one row
+or more; rows of rarer sets are grouped by their rarest label. That is iterative stratification in its simplest form
+(Sechidis et al. 2011: the rarest label first), in a single pass.
 """
 
 from collections import Counter
@@ -19,23 +19,23 @@ from limbeck.errors import TooFewRows
 def cut_off(rows: LabelledRows, *, count: int, seed: int, name: str) -> tuple[list[int], list[int]]:
     """Positions that stay and about `count` positions that are cut off to the split `name`, both in file order.
 
-    Rows with the same text go to the same side, else the new split would stand in train from the start. Every
-    class keeps a row. Raises TooFewRows where that leaves too little to cut.
+    Rows with the same text stay together, otherwise the new split would overlap with train. Every class keeps at least
+    one row in train. Raises TooFewRows if that leaves too few rows to cut.
     """
     classes = len(rows.label_counts)
-    what = f"train, {count:,} rows to be cut off as {name} and all {classes:,} classes to stay in train"
+    what = f"train, with {count:,} rows cut off as {name} and all {classes:,} classes kept in train"
     most_labels = max(map(len, rows.labels), default=0)
-    fewest = -(-classes // max(1, most_labels))  # rows in which all classes could stand
+    fewest = -(-classes // max(1, most_labels))  # rows needed to hold all classes
     if len(rows) < fewest + count:
         raise TooFewRows(what=what, rows=len(rows), needed=fewest + count)
     cut = _take_groups(rows, _groups_in_order(rows, seed=seed), strata=_strata(rows, wanted=count), wanted=count)
     if not cut:
-        raise TooFewRows(what=f"{what} (equal texts stay together)", rows=len(rows), needed=len(rows) + 1)
+        raise TooFewRows(what=f"{what} (rows with the same text stay together)", rows=len(rows), needed=len(rows) + 1)
     return [at for at in range(len(rows)) if at not in cut], sorted(cut)
 
 
 def choose_rows(rows: LabelledRows, *, count: int, seed: int) -> list[int]:
-    """Positions of `count` rows in file order, every class in proportion and with at least one row."""
+    """Positions of `count` rows in file order, stratified by class, each class with at least one row."""
     if count >= len(rows):
         return list(range(len(rows)))
     ranked = sorted(range(len(rows)), key=lambda at: draw_order(seed, rows.ids[at]))
@@ -55,7 +55,7 @@ def choose_rows(rows: LabelledRows, *, count: int, seed: int) -> list[int]:
 
 
 def _strata(rows: LabelledRows, *, wanted: int) -> list[LabelSet]:
-    """For every row the stratum it is counted in: its set of labels, or only the rarest if the set is rare."""
+    """The stratum of every row: its set of labels, or only the rarest label if the set is rare."""
     counts, set_counts = rows.label_counts, Counter(rows.labels)
 
     def stratum(labels: LabelSet) -> LabelSet:
@@ -67,7 +67,7 @@ def _strata(rows: LabelledRows, *, wanted: int) -> list[LabelSet]:
 
 
 def _one_of_each(rows: LabelledRows, ranked: Iterable[int]) -> list[int]:
-    """Few rows in which every class stands: for each, from the rarest on, the first in the draw unless one has it."""
+    """A small set of rows with every class: for each, rarest first, the first row drawn, unless one taken has it."""
     first: dict[str, int] = {}
     for at in ranked:
         for label in rows.labels[at]:
@@ -86,7 +86,7 @@ def _quotas(
 ) -> dict[LabelSet, int]:
     """Shares of `wanted` in proportion to the counts, rounded by largest remainder.
 
-    Strata that must have more get it from those with the largest shares.
+    Where `at_least` asks for more, it is taken from the strata with the largest shares.
     """
     total = sum(counts.values())
     quotas = {stratum: count * wanted // total for stratum, count in counts.items()}
@@ -116,7 +116,7 @@ def _take_groups(
     cut: set[int] = set()
     for group in groups:
         sizes = Counter(label for at in group for label in rows.labels[at])
-        # A group may overshoot a quota by what it holds beyond the first row; single rows never do.
+        # A group of several rows may exceed its quota; single rows never do.
         fits = missing[strata[group[0]]] >= 1 and all(left[label] > size for label, size in sizes.items())
         if fits:
             left -= sizes

@@ -15,6 +15,7 @@ from limbeck.distillation.vectors import width_of
 from limbeck.errors import LayersUnreadable, StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint
 from limbeck.models.layer_parts import FAMILIES
+from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.models.students import word_student
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, shape_for, student_family
@@ -39,6 +40,17 @@ class TeacherReadsApart(StudentError):
             "a transformer student reads both texts of a pair at once, and its teacher reads each by itself",
             found=f"teacher.checkpoint: {checkpoint}",
             advice='Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with pairs = "apart".',
+        )
+
+
+class TeacherHasOtherHead(StudentError):
+    """A transformer student is to start from a teacher whose head reads the mean of the states."""
+
+    def __init__(self, *, checkpoint: str) -> None:
+        super().__init__(
+            "a transformer student takes over the head of its teacher, and this one's reads the mean of all states",
+            found=f"teacher.checkpoint: {checkpoint}",
+            advice='Set student.kind = "bilstm", or name a checkpoint that was not fine-tuned with head = "mean".',
         )
 
 
@@ -68,6 +80,8 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
         config = _config_of(encoder.checkpoint, with_tokens=student.vocabulary.kind == "teacher")
         if config.model_type == TwinEncoderConfig.model_type:
             raise TeacherReadsApart(checkpoint=encoder.checkpoint)
+        if config.model_type == MeanEncoderConfig.model_type:
+            raise TeacherHasOtherHead(checkpoint=encoder.checkpoint)
         shapes = _layer_shapes(student, config)
         _refuse_unlearned_classes(recipe.distillation, student, config)
         if config.model_type not in FAMILIES and any(

@@ -1,4 +1,4 @@
-"""`limbeck doctor`: checks that say what is wrong with a recipe or a run, how they know, and what to do about it."""
+"""`limbeck doctor`: checks of a recipe or a run. Each finding has the problem, the evidence and what to do."""
 
 from limbeck.doctor.run import doctor
 

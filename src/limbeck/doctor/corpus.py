@@ -1,4 +1,4 @@
-"""The labelled rows: what splits share, texts with several labels, classes of few rows."""
+"""Checks of the labelled rows: overlap between splits, texts with several labels, classes with few rows."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ from limbeck.doctor.finding import Finding, Level
 from limbeck.doctor.known import Known
 from limbeck.errors import some
 
-A_LOT = 0.01  # share of a held-out split that makes its numbers worthless
-CONTRADICTORY = 0.005  # share of all rows whose text stands there with other labels too
-FEWEST_ROWS = 10  # of a class, in train
-LONGEST_QUOTE = 60
+SEVERE_OVERLAP = 0.01  # share of a held-out split from which its numbers are worthless
+MANY_CONTRADICTIONS = 0.005  # share of all rows whose text also appears with other labels
+MIN_ROWS = 10  # per class, in train
+MAX_QUOTE = 60
 
 
 def overlap(known: Known) -> list[Finding]:
-    """Rows of dev and test that stand in train, and rows of test that stand in dev."""
+    """Rows of dev and test that appear in train, and rows of test that appear in dev."""
     facts = known.corpus.facts["overlap"]
     findings = [
         _in_train(split, found, mode=facts["mode"], removed=facts["train_rows_removed"])
@@ -30,36 +30,36 @@ def overlap(known: Known) -> list[Finding]:
 
 def _in_train(split: str, found: Mapping[str, int], *, mode: str, removed: int) -> Finding:
     rows = f"{found['found']:,} of {found['rows']:,} {split} rows"
-    evidence = how_alike(found)
+    evidence = match_counts(found)
     if mode == "remove":
         evidence += f"; {removed:,} training rows were removed"
-        return Finding("overlap", "note", f"{rows} stood in train", evidence, "Nothing to do: they are kept out.")
+        return Finding("overlap", "note", f"{rows} were in train", evidence, "Nothing to do: they were removed.")
     return Finding(
         "overlap",
         level_of_leak(found["found"] / found["rows"]),
-        f"{rows} stand in train",
+        f"{rows} appear in train",
         evidence,
         'Results look better than they are: set overlap = "remove" in [corpus].',
     )
 
 
-def how_alike(found: Mapping[str, int]) -> str:
-    """How many rows are the same to the letter, and how many but for something."""
+def match_counts(found: Mapping[str, int]) -> str:
+    """How many rows match exactly, and how many except for some difference."""
     counts = {
         "verbatim": found["verbatim"],
-        "but for case, width and spaces": found["found"] - found["verbatim"],
-        "more nearly": found.get("near", 0),
+        "except for case, width and spaces": found["found"] - found["verbatim"],
+        "more nearly the same": found.get("near", 0),
     }
     return ", ".join(f"{count:,} {how}" for how, count in counts.items() if count)
 
 
 def level_of_leak(share: float) -> Level:
-    """An error from one row in a hundred on."""
-    return "error" if share >= A_LOT else "warning"
+    """An error from 1 % of the rows on, a warning below."""
+    return "error" if share >= SEVERE_OVERLAP else "warning"
 
 
 def _in_both(corpus: Corpus) -> Iterator[Finding]:
-    """Dev chooses the epoch, so test rows that stand there are no longer unseen."""
+    """Dev chooses the epoch, so test rows that appear there are no longer unseen."""
     if "test" not in corpus.splits:
         return
     dev, test = (list(_keys(corpus.splits[split])) for split in ("dev", "test"))
@@ -68,31 +68,31 @@ def _in_both(corpus: Corpus) -> Iterator[Finding]:
         yield Finding(
             "overlap",
             "warning",
-            f"{shared:,} of {len(test):,} test rows stand in dev",
-            "the same but for case, width and spaces; dev chooses the epoch that test judges",
-            "Take them out of one of the two files.",
+            f"{shared:,} of {len(test):,} test rows appear in dev",
+            "the same except for case, width and spaces; dev chooses the epoch that is evaluated on test",
+            "Remove them from one of the two files.",
         )
 
 
 def contradictions(known: Known) -> list[Finding]:
-    """Texts that stand in the corpus with different labels."""
+    """Texts that appear in the corpus with different labels."""
     corpus = known.corpus
     labels_of: dict[bytes, dict[tuple[int, ...], int]] = defaultdict(lambda: defaultdict(int))
     for rows in corpus.splits.values():
         for key, label in zip(_keys(rows), _labels(rows), strict=True):
             labels_of[key][label] += 1
-    torn = {key: counts for key, counts in labels_of.items() if len(counts) > 1}
-    if not torn:
+    contradictory = {key: counts for key, counts in labels_of.items() if len(counts) > 1}
+    if not contradictory:
         return []
-    rows_torn, rows_in_all = (sum(map(_total, group.values())) for group in (torn, labels_of))
-    share = rows_torn / rows_in_all
+    rows_affected, rows_in_all = (sum(map(_total, group.values())) for group in (contradictory, labels_of))
+    share = rows_affected / rows_in_all
     return [
         Finding(
             "contradictions",
-            "warning" if share >= CONTRADICTORY else "note",
-            f"{len(torn):,} texts stand in the corpus with different labels",
-            f"{rows_torn:,} of {rows_in_all:,} rows ({share:.1%}); {_example(corpus, torn)}",
-            "Decide for one label each, or drop these rows: nothing can learn both, and no model can be right on both.",
+            "warning" if share >= MANY_CONTRADICTIONS else "note",
+            f"{len(contradictory):,} texts appear in the corpus with different labels",
+            f"{rows_affected:,} of {rows_in_all:,} rows ({share:.1%}); {_example(corpus, contradictory)}",
+            "Choose one label for each, or drop these rows: no model can be right on both labels.",
         )
     ]
 
@@ -101,12 +101,12 @@ def _total(counts: Mapping[tuple[int, ...], int]) -> int:
     return sum(counts.values())
 
 
-def _example(corpus: Corpus, torn: Mapping[bytes, Mapping[tuple[int, ...], int]]) -> str:
+def _example(corpus: Corpus, contradictory: Mapping[bytes, Mapping[tuple[int, ...], int]]) -> str:
     """One of the texts, with its labels."""
     for rows in corpus.splits.values():
         for text, key in zip(rows.texts, _keys(rows), strict=True):
-            if key in torn:
-                names = [" + ".join(_names(label, corpus)) or "none" for label in sorted(torn[key])]
+            if key in contradictory:
+                names = [" + ".join(_names(label, corpus)) or "none" for label in sorted(contradictory[key])]
                 return f"such as “{quoted(text)}”: {some(names)}"
     return ""
 
@@ -114,7 +114,7 @@ def _example(corpus: Corpus, torn: Mapping[bytes, Mapping[tuple[int, ...], int]]
 def quoted(text: str) -> str:
     """The beginning of a text, on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + "…"
+    return line if len(line) <= MAX_QUOTE else line[: MAX_QUOTE - 1] + "…"
 
 
 def _names(label: tuple[int, ...], corpus: Corpus) -> list[str]:
@@ -124,20 +124,20 @@ def _names(label: tuple[int, ...], corpus: Corpus) -> list[str]:
 
 
 def balance(known: Known) -> list[Finding]:
-    """Classes with few rows, and classes with many times the rows of others."""
+    """Classes with few rows, classes that are much larger than others, and classes missing from the judged split."""
     corpus = known.corpus
     counts: Mapping[str, int] = corpus.facts["rows_per_label"]["train"]
     return [*_rare(counts), *_uneven(counts, weighted=corpus.class_weights is not None), *_unjudged(known)]
 
 
 def _rare(counts: Mapping[str, int]) -> Iterator[Finding]:
-    if rare := [f"{name} {count:,}" for name, count in counts.items() if count < FEWEST_ROWS]:
+    if rare := [f"{name} {count:,}" for name, count in counts.items() if count < MIN_ROWS]:
         yield Finding(
             "balance",
             "warning",
-            f"{len(rare):,} of {len(counts):,} classes have fewer than {FEWEST_ROWS} training rows",
+            f"{len(rare):,} of {len(counts):,} classes have fewer than {MIN_ROWS} training rows",
             some(rare, most=6),
-            "Label more rows of them, or join them with another class (label_names in [corpus]).",
+            "Label more rows of them, or merge them with another class (label_names in [corpus]).",
         )
 
 
@@ -150,37 +150,37 @@ def _uneven(counts: Mapping[str, int], *, weighted: bool) -> Iterator[Finding]:
         "note" if weighted else "warning",
         f"the largest class has more than {UNEVEN} times the rows of the smallest",
         f"{most} {counts[most]:,}, {rarest} {counts[rarest]:,} training rows",
-        "Nothing to do: class_weights makes up for it."
+        "Nothing to do: class_weights compensates for it."
         if weighted
-        else 'Set class_weights = "balanced" in [corpus], and go by macro F1 rather than by accuracy.',
+        else 'Set class_weights = "balanced" in [corpus], and judge by macro F1 rather than by accuracy.',
     )
 
 
 def _unjudged(known: Known) -> Iterator[Finding]:
-    """Classes that no row of the judged split has."""
+    """Classes without a row in the judged split."""
     corpus, section = known.corpus, known.recipe.corpus
     is_given = section.dev or section.test
     place = corpus.judged_split if is_given else "a dev of your own (corpus.dev)"
-    instead = "leave it out: a part of train is cut off then" if is_given else "label more of them"
+    instead = f"omit {corpus.judged_split}: a part of train is used then" if is_given else "label more of them"
     counts: Mapping[str, int] = corpus.facts["rows_per_label"][corpus.judged_split]
     if missing := [name for name, count in counts.items() if not count]:
         yield Finding(
             "balance",
             "warning",
             f"no {corpus.judged_split} row has {some(missing)}",
-            f"{len(missing):,} of {len(counts):,} classes; the report cannot tell how well they are learned",
+            f"{len(missing):,} of {len(counts):,} classes; the report cannot show how well they are learned",
             f"Put rows of every class into {place}, or {instead}.",
         )
 
 
 def _keys(rows: Rows) -> Iterator[bytes]:
-    """The content key of every row, without case, width and spaces."""
+    """The content key of every row, which ignores case, width and spaces."""
     for part in rows.slices(1 << 14):
         pairs: Any = part.pairs or [None] * len(part)
         yield from (folded_key(text, pair) for text, pair in zip(part.texts, pairs, strict=True))
 
 
 def _labels(rows: Rows) -> Iterator[tuple[int, ...]]:
-    """A label or a set of them as numbers that can be compared."""
+    """The label of every row, or its set of labels, as numbers that can be compared."""
     labels = rows.labels
     return (tuple(label) if labels.ndim == 2 else (label,) for label in labels.tolist())

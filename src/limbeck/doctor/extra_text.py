@@ -1,47 +1,47 @@
-"""Text beside the corpus: held-out rows in it, how far from the corpus it is, and what copies became of train."""
+"""Checks of the extra text: held-out rows in it, how far it is from the corpus, and whether copies are useful."""
 
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limbeck.doctor.corpus import how_alike, level_of_leak
+from limbeck.doctor.corpus import level_of_leak, match_counts
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known
 from limbeck.labeling.choice import UNSURE
 from limbeck.transfer.domain import FAR
 
-LEAST_DOUBT = 0.05  # of what a teacher that knows nothing would show: less of a difference is none
+MIN_EXTRA_ENTROPY = 0.05  # as a share of the maximum entropy: smaller differences are ignored
 FLIPS = 0.2  # share of copies
-MEANT_TO_FLIP = ("pairing",)  # a new pair has a label of its own
-FEW_SOURCES = 0.5  # share of the rows that copies could be of
-UNCHANGED = 0.9  # share of the copies asked for
+NEW_LABEL_METHODS = ("pairing",)  # a new pair has its own label
+FEW_SOURCES = 0.5  # share of the rows that could be copied
+UNCHANGED = 0.9  # share of the copies requested
 
 
 def transfer_overlap(known: Known) -> list[Finding]:
-    """Rows of dev and test that stand in the gathered text."""
+    """Rows of dev and test that appear in the gathered text."""
     found = known.transfer.quality["overlap"]
     splits = {split: counts for split, counts in found["splits"].items() if counts["found"] or counts["near"]}
-    return [_met(split, counts, mode=found["mode"]) for split, counts in splits.items()]
+    return [_overlap_finding(split, counts, mode=found["mode"]) for split, counts in splits.items()]
 
 
-def _met(split: str, counts: Mapping[str, int], *, mode: str) -> Finding:
+def _overlap_finding(split: str, counts: Mapping[str, int], *, mode: str) -> Finding:
     rows = f"{counts['found']:,} of {counts['rows']:,} {split} rows"
-    evidence = how_alike(counts)
+    evidence = match_counts(counts)
     if mode == "remove":
-        what, advice = f"{rows} stood in the transfer text", "Nothing to do: they are kept out."
+        what, advice = f"{rows} were in the transfer text", "Nothing to do: they were removed."
         return Finding("transfer-overlap", "note", what, evidence, advice)
     return Finding(
         "transfer-overlap",
         level_of_leak((counts["found"] + counts["near"]) / counts["rows"]),
-        f"{rows} stand in the transfer text",
+        f"{rows} appear in the transfer text",
         evidence,
         'Results look better than they are: set overlap = "remove" in [transfer].',
     )
 
 
 def domain(known: Known) -> list[Finding]:
-    """Gathered text of other words than the corpus, or of which the teacher is far less sure."""
-    return [*_other_words(known.transfer.quality["domain"]), *_doubt(known)]
+    """Gathered text with other words than the corpus, or on which the teacher is far less sure."""
+    return [*_other_words(known.transfer.quality["domain"]), *_entropy(known)]
 
 
 def _other_words(shares: Mapping[str, float]) -> Iterator[Finding]:
@@ -50,35 +50,35 @@ def _other_words(shares: Mapping[str, float]) -> Iterator[Finding]:
             "domain",
             "warning",
             "the transfer text has other words than the corpus",
-            f"{shares['words_in_train']:.0%} of its running words stand in train; of those of dev "
-            f"{shares['dev_words_in_train']:.0%} do",
-            "Gather text of the same kind: text of another domain teaches little. `limbeck transfer RUN` shows it.",
+            f"{shares['words_in_train']:.0%} of its running words appear in train, against "
+            f"{shares['dev_words_in_train']:.0%} of those of dev",
+            "Gather text of the same kind: text of another domain helps little. `limbeck transfer RUN` shows it.",
         )
 
 
-def _doubt(known: Known) -> Iterator[Finding]:
-    """Judged once the teacher has labelled it, and not before."""
+def _entropy(known: Known) -> Iterator[Finding]:
+    """The teacher's entropy on the text; nothing before the teacher has labelled it."""
     if not known.has("chosen"):
         return
     quality, classes = known.chosen.quality, 2 if known.corpus.is_multi_label else len(known.corpus.labels)
     there, own = quality.get("transfer", {}).get("teacher_entropy"), quality["teacher_entropy"].get("dev")
     if there is None or own is None:
         return
-    if there > UNSURE * own and there - own > LEAST_DOUBT * math.log(classes):
+    if there > UNSURE * own and there - own > MIN_EXTRA_ENTROPY * math.log(classes):
         yield Finding(
             "domain",
             "warning",
-            "the teacher is far less sure of the transfer text than of the corpus",
+            "the teacher is far less sure on the transfer text than on the corpus",
             f"its entropy is {there:.2f} nats there and {own:.2f} on dev",
-            'Gather text of the same kind, or choose among it: choice = "nearest" or least_confidence in [transfer].',
+            'Gather text of the same kind, or select from it: choice = "nearest" or least_confidence in [transfer].',
         )
 
 
 def copies(known: Known) -> list[Finding]:
-    """Copies that are all of one row, that change nothing, or that change the label."""
+    """Copies that all come from a few rows, that change nothing, or that change the label."""
     quality = known.copies.quality
     judged = known.chosen.quality.get("augmented", {}) if known.has("chosen") else {}
-    return [*_sources(quality), *_idle(quality), *_flips(judged)]
+    return [*_sources(quality), *_without_effect(quality), *_flips(judged)]
 
 
 def _sources(quality: Mapping[str, Any]) -> Iterator[Finding]:
@@ -87,9 +87,9 @@ def _sources(quality: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "copies",
             "error" if used == 1 else "warning",
-            f"the copies are of {used:,} {'' if 'of_transfer' in quality else 'training '}row{'s' * (used > 1)} only",
+            f"all copies come from {used:,} {'' if 'of_transfer' in quality else 'training '}row{'s' * (used > 1)}",
             f"{quality['kept']:,} copies; {_sources_of(quality)}",
-            "Give methods that can change more rows (a larger fraction), or take the copies out.",
+            "Use methods that can change more rows (a larger fraction), or remove the copies.",
         )
 
 
@@ -99,40 +99,40 @@ def _sources_of(quality: Mapping[str, Any]) -> str:
     return f"{quality['sources']:,} rows of train and transfer text were to be copied"
 
 
-def _idle(quality: Mapping[str, Any]) -> Iterator[Finding]:
-    """Methods without a single copy that was kept; or hardly any copy at all."""
+def _without_effect(quality: Mapping[str, Any]) -> Iterator[Finding]:
+    """Methods of which no copy was kept, or copies that are nearly all unchanged."""
     if idle := [method["kind"] for method in quality["methods"] if not method["kept"]]:
         yield Finding(
             "copies",
             "warning",
-            f"{', '.join(idle)} made no copy that was kept",
-            f"of {quality['asked']:,} copies asked for; all its words were left alone, or gave what was there before",
-            "Raise its fraction or probability, or take it out. `limbeck augment FILE --method …` shows what it does.",
+            f"no copy made by {', '.join(idle)} was kept",
+            f"{quality['asked']:,} copies were requested; its copies are unchanged or already exist",
+            "Raise its fraction or probability, or remove it. `limbeck augment FILE --method …` shows what it does.",
         )
     elif quality["unchanged"] > UNCHANGED * quality["asked"]:
         yield Finding(
             "copies",
             "warning",
-            f"{quality['unchanged'] / quality['asked']:.0%} of the copies are what they were copied from",
+            f"{quality['unchanged'] / quality['asked']:.0%} of the copies are identical to their source",
             f"{quality['kept']:,} of {quality['asked']:,} were kept",
             "Raise the fractions of the methods in [augmentation].",
         )
 
 
 def _flips(judged: Mapping[str, Any]) -> Iterator[Finding]:
-    """The methods that make the teacher change its mind, or all of them together."""
+    """Methods whose copies often get another label from the teacher than their source, each and in total."""
     flipping = {
         method["kind"]: method["label_flips"]
         for method in judged.get("methods", [])
-        if (method["label_flips"] or 0) > FLIPS and method["kind"] not in MEANT_TO_FLIP
+        if (method["label_flips"] or 0) > FLIPS and method["kind"] not in NEW_LABEL_METHODS
     }
-    makes_new = any(method["kind"] in MEANT_TO_FLIP for method in judged.get("methods", []))
+    makes_new = any(method["kind"] in NEW_LABEL_METHODS for method in judged.get("methods", []))
     if flipping or ((judged.get("label_flips") or 0) > FLIPS and not makes_new):
         by_method = ", ".join(f"{kind} {share:.0%}" for kind, share in flipping.items()) or "no method by itself"
         yield Finding(
             "copies",
             "warning",
-            "many copies have another label than the row they were made from",
+            "many copies have another label than their source",
             f"{judged['label_flips']:.0%} of all copies; {by_method}",
-            "Change fewer words (a smaller fraction) or take that method out: such copies are hardly text of the task.",
+            "Change fewer words (a smaller fraction) or remove that method: such copies hardly fit the task.",
         )

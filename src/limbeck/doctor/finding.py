@@ -1,4 +1,4 @@
-"""What a check finds: what is wrong, how that is known, what to do; and all findings of one examination."""
+"""What a check finds: the problem, the evidence, what to do; and all findings of one examination."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ WORST_FIRST: tuple[Level, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """An error makes the results wrong or the money wasted, a warning makes them worse than need be, and a note is
-    only good to know."""
+    """One problem. An error makes results wrong or wastes money, a warning makes them worse than necessary, and a note
+    is for information."""
 
     check: str
     level: Level
@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Examination:
-    """All that was found in a recipe or a run, the worst first; and which checks could not be made, and why."""
+    """All findings of a recipe or a run, the worst first, and which checks could not be made and why."""
 
     target: str
     kind: Kind
@@ -39,7 +39,7 @@ class Examination:
 
     @property
     def has_errors(self) -> bool:
-        """Whether something is wrong, and not only suspicious."""
+        """Whether there is at least one error."""
         return any(finding.level == "error" for finding in self.findings)
 
     @property
@@ -48,12 +48,12 @@ class Examination:
         return all(finding.level == "note" for finding in self.findings)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, for programs."""
+        """Everything, for programs."""
         return {**asdict(self), "findings": [asdict(finding) for finding in self.findings]}
 
 
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """By level; findings of the same level stay in their order."""
+    """Sorted by level; findings of the same level keep their order."""
     return sorted(findings, key=lambda finding: WORST_FIRST.index(finding.level))
 
 
@@ -66,7 +66,7 @@ PLURAL: dict[Level, str] = {"error": "errors", "warning": "warnings", "note": "n
 
 
 def print_examination(examination: Examination, console: Console) -> None:
-    """A table of the findings, what could not be checked, and the sum of it in one line."""
+    """Print a table of the findings, what could not be checked, and a summary line."""
     if examination.findings:
         table = Table(box=None, show_header=False, padding=(0, 1, 1, 0), pad_edge=False)
         table.add_column(width=1)
@@ -74,7 +74,7 @@ def print_examination(examination: Examination, console: Console) -> None:
         table.add_column(ratio=1, overflow="fold")
         for finding in examination.findings:
             symbol, style = SYMBOLS[finding.level]
-            table.add_row(Text(symbol, style=style), Text(finding.check), _told(finding))
+            table.add_row(Text(symbol, style=style), Text(finding.check), _as_text(finding))
         console.print(table)
         console.print()
     checks_of: dict[str, list[str]] = defaultdict(list)
@@ -82,10 +82,10 @@ def print_examination(examination: Examination, console: Console) -> None:
         checks_of[why].append(check)
     for why, checks in checks_of.items():
         console.print(Text(f"not checked: {', '.join(checks)} ({why})", style="dim"))
-    console.print(_sum(examination))
+    console.print(_summary(examination))
 
 
-def _told(finding: Finding) -> Text:
+def _as_text(finding: Finding) -> Text:
     text = Text(finding.what, style="bold" if finding.level != "note" else "")
     if finding.evidence:
         text.append(f"\n{finding.evidence}", style="not bold")
@@ -96,7 +96,7 @@ def _told(finding: Finding) -> Text:
     return text
 
 
-def _sum(examination: Examination) -> Text:
+def _summary(examination: Examination) -> Text:
     count = f"{len(examination.checked)} check{'' if len(examination.checked) == 1 else 's'}"
     if examination.is_fine:
         return Text(f"{count}, all fine", style="green")

@@ -1,4 +1,4 @@
-"""What is known of a recipe or a run: its recipe, and the artifacts that are there."""
+"""What the checks read: the recipe, and the artifacts of a run as far as they exist."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,53 +22,53 @@ from limbeck.recipe.recipe import Recipe
 
 
 class NotThere(Exception):
-    """A check asked for something that is not there; its text says why."""
+    """A check needs a part that is not available; the text says why."""
 
 
 class Stale(NotThere):
-    """It is there, but was made from something that has been made anew since; its text says what."""
+    """The part exists, but its inputs have been rebuilt since; the text says which."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a teacher said of dev rows."""
+    """A teacher's answers on dev rows."""
 
     name: str
     kind: str  # a row of limbeck.teacher.kinds
-    rows: Rows  # of dev, with a label
+    rows: Rows  # labelled rows of dev
     logits: npt.NDArray[np.float32]  # (rows, classes)
 
 
 @dataclass(frozen=True)
 class AskedTwice:
-    """How far apart the answers of a teacher are when it is asked the same twice, and from those that were kept."""
+    """How much a teacher's answers differ when it is asked twice, and from its stored answers."""
 
     name: str
     rows: int
     between: float  # the largest difference of a logit between the two answers
-    from_kept: float | None  # between the first of them and the kept label; None where none was kept
+    from_kept: float | None  # between the first answer and the stored one; None if none is stored
     tolerance: float
 
 
 @dataclass(frozen=True)
 class Known:
-    """The parts that are there, by name, and why the others are not. Asking for a part that is not there raises
-    NotThere, which ends a check."""
+    """The available parts by name, and why others are not available. Reading a part that is not available raises
+    NotThere, which ends the check."""
 
     recipe: Recipe
     parts: Mapping[str, Any] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
     folder: Path | None = None  # of a run
-    found: tuple[Finding, ...] = ()  # while the parts were looked for
+    found: tuple[Finding, ...] = ()  # while the parts were loaded
 
     def part(self, name: str) -> Any:
         """The part of this name."""
         if self.parts.get(name) is None:
-            raise NotThere(self.absent.get(name, "it is not there yet"))
+            raise NotThere(self.absent.get(name, "it does not exist yet"))
         return self.parts[name]
 
     def has(self, *names: str) -> bool:
-        """Whether all these parts are there."""
+        """Whether all these parts are available."""
         return all(self.parts.get(name) is not None for name in names)
 
     @property
@@ -91,7 +91,7 @@ class Known:
 
     @property
     def chosen(self) -> ChosenRows:
-        """What of both the student learned from, with what the teacher said of it."""
+        """The rows of both that the student was trained on, with numbers from the teacher's labels."""
         chosen: ChosenRows = self.part("chosen")
         return chosen
 
@@ -103,64 +103,64 @@ class Known:
 
     @property
     def asked(self) -> list[Asked]:
-        """What each teacher said of dev rows."""
+        """Each teacher's answers on dev rows."""
         asked: list[Asked] = self.part("asked")
         return asked
 
     @property
     def asked_twice(self) -> list[AskedTwice]:
-        """What came of asking each teacher twice."""
+        """The differences when each teacher is asked twice."""
         asked: list[AskedTwice] = self.part("asked_twice")
         return asked
 
     @property
     def teacher_readings(self) -> list[TeacherReading]:
-        """How each teacher that is an encoder cuts texts into tokens."""
+        """How each teacher that is an encoder tokenizes texts."""
         readings: list[TeacherReading] = self.part("teacher_readings")
         return readings
 
     @property
     def student_reading(self) -> StudentReading:
-        """How the student does."""
+        """How the student tokenizes texts."""
         reading: StudentReading = self.part("student_reading")
         return reading
 
     @property
     def teacher_parameters(self) -> int:
-        """How large the teacher is."""
+        """The number of the teacher's parameters."""
         parameters: int = self.part("teacher_parameters")
         return parameters
 
     @property
     def students(self) -> list[StudentFolder]:
-        """The distilled students, one for each seed."""
+        """The distilled students, one per seed."""
         students: list[StudentFolder] = self.part("students")
         return students
 
     @property
     def models(self) -> dict[str, ModelFolder]:
-        """The models that ship, by name."""
+        """The shipped models by name."""
         models: dict[str, ModelFolder] = self.part("models")
         return models
 
     @property
     def report(self) -> dict[str, Any]:
-        """What stands in report.json."""
+        """The content of report.json."""
         report: dict[str, Any] = self.part("report")
         return report
 
 
 @dataclass
 class Collected:
-    """Parts by name; why others are absent; and what was refused on the way, which is a finding by itself."""
+    """Parts by name, why others are absent, and the errors met while loading them, as findings."""
 
     parts: dict[str, Any] = field(default_factory=dict)
     absent: dict[str, str] = field(default_factory=dict)
-    stale: list[str] = field(default_factory=list)  # of the absent: why those are left out that belong to others
+    stale: list[str] = field(default_factory=list)  # of the absent: the reasons of those whose inputs were rebuilt
     found: list[Finding] = field(default_factory=list)
 
     def add(self, name: str, make: Callable[[], Any], *, check: str = "recipe") -> None:
-        """Make a part. A mistake of the user's that stops it becomes a finding of this check."""
+        """Load a part. A user error that prevents it becomes a finding of this check."""
         try:
             self.parts[name] = make()
         except NotThere as reason:
@@ -169,12 +169,12 @@ class Collected:
         except LimbeckError as error:
             finding = refusal(check, error)
             self.absent[name] = finding.what
-            if finding not in self.found:  # several parts may ask for the same thing
+            if finding not in self.found:  # several parts may need the same thing
                 self.found.append(finding)
 
 
 def refusal(check: str, error: LimbeckError) -> Finding:
-    """An error as a finding, with what was found as its evidence."""
+    """A user error as a finding, with the error's `found` lines as evidence."""
     return Finding(
         check, "error", error.what, " ".join(line.strip() for line in error.found.splitlines()), error.advice
     )

@@ -1,26 +1,26 @@
-"""Why a distilled student may be no better than the same student alone: what speaks for each reason, in order."""
+"""Why a distilled student may be no better than the same student alone: the reasons with evidence, in order."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limbeck.doctor.extra_text import FLIPS, MEANT_TO_FLIP
+from limbeck.doctor.extra_text import FLIPS, NEW_LABEL_METHODS
 from limbeck.doctor.known import Known
 from limbeck.doctor.reading import UNKNOWN_SHARE
 from limbeck.doctor.tokens import sample
-from limbeck.doctor.training import drowned, empty, rising_students
+from limbeck.doctor.training import empty, rising_students, weak_losses
 
-HARDLY_BETTER = 0.01  # a teacher must be that much more accurate than the student alone
-NOTHING_LEFT = 0.99  # accuracy of the student alone
-HOT = 8.0  # a temperature that leaves hardly a difference between classes
+HARDLY_BETTER = 0.01  # a useful teacher is more accurate than the student alone by at least this
+NEAR_PERFECT = 0.99  # accuracy of the student alone
+HOT = 8.0  # above this temperature, classes hardly differ
 
 
 def model_of(report: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """The first model of this role; an empty one where there is none."""
+    """The first model of this role; an empty dict if the report has none."""
     return next((model for model in report["models"] if model["role"] == role), {})
 
 
 def likely_reasons(known: Known) -> list[str]:
-    """The reasons that something speaks for, the likeliest first."""
+    """The reasons that there is evidence for, the likeliest first."""
     found = [
         *_weak_teacher(known.report),
         *_objective(known),
@@ -34,28 +34,28 @@ def likely_reasons(known: Known) -> list[str]:
 
 def _weak_teacher(report: Mapping[str, Any]) -> Iterator[str]:
     baseline, teacher = model_of(report, "baseline"), model_of(report, "teacher").get("accuracy")
-    alone = baseline.get("accuracy_on_teacher_rows", baseline.get("accuracy"))  # on the rows that the teacher knows
-    if alone is not None and alone > NOTHING_LEFT:
-        yield f"the student alone is right on {alone:.1%} of the rows: there is next to nothing left to gain"
+    alone = baseline.get("accuracy_on_teacher_rows", baseline.get("accuracy"))  # on the rows the teacher has labelled
+    if alone is not None and alone > NEAR_PERFECT:
+        yield f"the student alone is right on {alone:.1%} of the rows: there is almost nothing left to gain"
     elif teacher is not None and alone is not None and teacher < alone + HARDLY_BETTER:
-        beside = "worse itself" if teacher < alone else "hardly better itself"
+        compared = "worse itself" if teacher < alone else "hardly better itself"
         accuracies = f"{teacher:.1%} against {alone:.1%} alone"
-        yield f"the teacher is {beside}: {accuracies}; fine-tune it longer, or take a stronger one"
+        yield f"the teacher is {compared}: {accuracies}; fine-tune it longer, or use a stronger one"
 
 
 def _objective(known: Known) -> Iterator[str]:
     for loss in known.recipe.distillation.every_loss:
         temperature = getattr(loss, "temperature", None)
         if isinstance(temperature, int | float) and temperature > HOT:
-            yield f"{loss.kind} has a temperature of {temperature:g}, which leaves hardly a difference between classes"
-    findings = [*(empty(known) if known.has("corpus") else []), *(drowned(known) if known.has("students") else [])]
+            yield f"{loss.kind} has a temperature of {temperature:g}, at which classes hardly differ"
+    findings = [*(empty(known) if known.has("corpus") else []), *(weak_losses(known) if known.has("students") else [])]
     yield from (f"{finding.what}: {finding.evidence}" for finding in findings)
 
 
 def _no_text(known: Known) -> Iterator[str]:
     if known.recipe.transfer is None and known.recipe.augmentation is None:
         rows = f"the {len(known.corpus.splits['train']):,} training rows" if known.has("corpus") else "train"
-        yield f"it learned from {rows} alone; unlabelled text of the same kind ([transfer]) is the strongest lever"
+        yield f"it was trained on {rows} alone; unlabelled text of the same kind ([transfer]) helps most"
 
 
 def _too_short(known: Known) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _unknown_words(known: Known) -> Iterator[str]:
 
 def _flips(known: Known) -> Iterator[str]:
     judged = known.chosen.quality.get("augmented", {}) if known.has("chosen") else {}
-    is_meant = any(method["kind"] in MEANT_TO_FLIP for method in judged.get("methods", []))
+    is_intended = any(method["kind"] in NEW_LABEL_METHODS for method in judged.get("methods", []))
     flips = judged.get("label_flips")
-    if flips is not None and flips > FLIPS and not is_meant:
+    if flips is not None and flips > FLIPS and not is_intended:
         yield f"{flips:.0%} of the changed copies have another label than their source: change fewer words"

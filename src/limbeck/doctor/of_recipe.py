@@ -1,4 +1,4 @@
-"""What is known before a run: the corpus and the transfer text, the student's words, and teachers that are ready."""
+"""What can be examined before a run: corpus, transfer text, the student's words, and teachers that are ready."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -28,14 +28,14 @@ from limbeck.training.tracks import refuse_unknown_trackers
 from limbeck.transfer.run import gather_transfer
 
 NO_KEY = Key(section={}, inputs={})
-# Rows of the transfer text in which the student's words are counted: with all of them it may know some more. Finding
-# the words takes far longer in Chinese, where every character seen is known anyway.
+# Rows of the transfer text in which the student's words are counted; with all of them it may know a few more. Splitting
+# Chinese into words takes far longer, and every character seen is known anyway.
 COUNTED_ROWS = {"en": 200_000, "zh": 20_000}
-NO_RUN = "that takes a run"
+NO_RUN = "it needs a run"
 
 
 def known_of_recipe(loaded: LoadedRecipe, *, scratch: Path, asks: bool = True, reporter: Reporter) -> Known:
-    """Read the corpus and the transfer text into a scratch folder; with `asks`, teachers that are ready are asked.
+    """Read the corpus and the transfer text into a scratch folder. With `asks`, teachers that are ready are asked.
 
     Raises if the corpus cannot be read.
     """
@@ -71,7 +71,7 @@ def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teac
     """The student's tokens, as a run would count them."""
     student = recipe.student
     if not isinstance(student, WordStudent):
-        raise NotThere("a transformer's tokens are made together with its teacher")
+        raise NotThere("a transformer's tokens come from its teacher, in a run")
     steps = gathered.quality["form"]["steps"] if gathered else []
     tokenizer = _tokenizer(student, corpus, _texts(corpus, gathered), steps=steps, teachers=teachers)
     return StudentReading(tokenizer, student.max_length)
@@ -101,7 +101,7 @@ def _tokenizer(
 
 
 def _vocabulary(recipe: Recipe, reading: StudentReading | None, teachers: ReadyTeachers) -> dict[str, Any]:
-    """How many word vectors there would be, and how wide they are."""
+    """The number of word vectors that there would be, and their width."""
     student = recipe.student
     if reading is None or not isinstance(student, WordStudent):
         raise NotThere("the student's tokens are not known yet")

@@ -1,4 +1,4 @@
-"""What is known of a run: every artifact in its folder that is whole and belongs to the others."""
+"""What can be examined in a run: every artifact in its folder that is intact and belongs to the others."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,32 +32,32 @@ from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 CHECK = "manifest"
-IN_THE_MAKING = (".partial", ".old")  # endings of folders that are no artifacts (yet)
+UNFINISHED = (".partial", ".old")  # suffixes of folders that are not (or no longer) artifacts
 
 
 @dataclass
 class Artifacts:
-    """The artifacts of a run by their place in it: the whole ones, and why others cannot be read."""
+    """The artifacts of a run by their place in it: the intact ones, and why others cannot be read."""
 
     folder: Path
-    whole: dict[str, Manifest] = field(default_factory=dict)
+    intact: dict[str, Manifest] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
-    older: list[str] = field(default_factory=list)  # of the broken: those that are only of an older version
+    older: list[str] = field(default_factory=list)  # of the broken: those that are intact but of an older version
     findings: list[Finding] = field(default_factory=list)
 
     def why_not(self, place: str) -> str:
-        """Why there is no whole artifact at this place."""
+        """Why there is no intact artifact at this place."""
         return f"{place} is {self.broken[place]}" if place in self.broken else f"{place} is not made yet"
 
 
 def find_artifacts(folder: Path) -> Artifacts:
-    """Look at every file of every artifact, as its manifest lists them."""
+    """Compare every file of every artifact with its manifest."""
     found = Artifacts(folder)
     for place in _places(folder):
         _look(found, place)
     if found.older:
-        what = f"{_artifacts(len(found.older))} in the form of an older version"
-        advice = f"To have the checks read all of it: limbeck run {in_shell(folder)} makes these anew."
+        what = f"{_artifacts(len(found.older))} in the format of an older version"
+        advice = f"To include them in the checks, rebuild them: limbeck run {in_shell(folder)}"
         found.findings.append(Finding(CHECK, "note", what, some(found.older), advice))
     return found
 
@@ -67,10 +67,10 @@ def _artifacts(count: int) -> str:
 
 
 def _places(folder: Path) -> list[str]:
-    """Folders with a manifest, and those that run.json says were made and that are still there."""
+    """Folders with a manifest, and those that run.json lists and that still exist."""
     paths = {path.parent for path in folder.rglob(MANIFEST)} | {folder / name for name in _stages(folder)}
     places = [path.relative_to(folder) for path in sorted(paths) if path.is_dir() and path != folder]
-    return [place.as_posix() for place in places if not any(Path(part).suffix in IN_THE_MAKING for part in place.parts)]
+    return [place.as_posix() for place in places if not any(Path(part).suffix in UNFINISHED for part in place.parts)]
 
 
 def _stages(folder: Path) -> list[str]:
@@ -82,7 +82,7 @@ def _stages(folder: Path) -> list[str]:
 
 def _look(found: Artifacts, place: str) -> None:
     path = found.folder / place
-    again = f"Run it again: limbeck run {in_shell(found.folder)} makes what is damaged anew, and keeps the rest."
+    again = f"Run it again: limbeck run {in_shell(found.folder)} rebuilds what is damaged, and keeps the rest."
     try:
         manifest = read_manifest(path, kind=_kind(path))
     except ArtifactMissing as error:
@@ -102,11 +102,11 @@ def _look(found: Artifacts, place: str) -> None:
         found.broken[place] = f"damaged: {some(faults)}"
         found.findings.append(Finding(CHECK, "error", f"{place} does not match its manifest", some(faults), again))
     else:
-        found.whole[place] = manifest
+        found.intact[place] = manifest
 
 
 def _kind(path: Path) -> str:
-    """What its manifest calls itself; what is no kind of artifact is refused when it is read."""
+    """The kind in its manifest; an unknown kind becomes "model", which is refused when it is read."""
     try:
         raw: Any = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         return raw["kind"] if raw["kind"] in FORMATS else "model"
@@ -118,7 +118,7 @@ ROWS_ASKED = 32
 
 
 def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[TeacherSource] | None = None) -> Known:
-    """Look at all artifacts. With `asks`, the teacher is opened and asked for a few rows twice."""
+    """Examine all artifacts. With `asks`, the teacher is opened and asked twice about a few rows."""
     recipe = load_recipe(folder, locate=False).recipe  # the files that it was made from may be gone
     artifacts = find_artifacts(folder)
     run, collected = _Run(folder, recipe, artifacts), Collected()
@@ -139,29 +139,29 @@ def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[TeacherSo
         "report": run.report,
     }.items():
         collected.add(name, make, check=CHECK)
-    stale = [_earlier(reason, folder) for reason in dict.fromkeys(collected.stale)]
+    stale = [_stale_finding(reason, folder) for reason in dict.fromkeys(collected.stale)]
     found = (*artifacts.findings, *stale, *collected.found)
     return Known(recipe, collected.parts, collected.absent, folder=folder, found=found)
 
 
-def _earlier(reason: str, folder: Path) -> Finding:
-    evidence = "what it was made from has been made anew since; it is left out here"
-    return Finding(CHECK, "warning", reason, evidence, f"Bring the run to its end: limbeck run {in_shell(folder)}")
+def _stale_finding(reason: str, folder: Path) -> Finding:
+    evidence = "its inputs have been rebuilt since; it is skipped here"
+    return Finding(CHECK, "warning", reason, evidence, f"Complete the run: limbeck run {in_shell(folder)}")
 
 
 @dataclass(frozen=True)
 class _Run:
-    """The parts of a run; each raises NotThere where it is not made, damaged, or belongs to something earlier."""
+    """The parts of a run; each raises NotThere if it is missing, damaged, or built from earlier inputs."""
 
     folder: Path
     recipe: Recipe
     artifacts: Artifacts
 
     def _at(self, place: str, **made_from: str) -> Path:
-        """The folder of a whole artifact that was made from these inputs."""
-        if place not in self.artifacts.whole:
+        """The folder of an intact artifact that was made from these inputs."""
+        if place not in self.artifacts.intact:
             raise NotThere(self.artifacts.why_not(place))
-        inputs: Mapping[str, str] = self.artifacts.whole[place].key.inputs
+        inputs: Mapping[str, str] = self.artifacts.intact[place].key.inputs
         earlier = [name for name, fingerprint in made_from.items() if inputs.get(name, fingerprint) != fingerprint]
         if earlier:
             article = "" if earlier[0] == "labels" else "an "
@@ -186,7 +186,7 @@ class _Run:
         return TeacherFolder(self._at("teacher", corpus=self.corpus().training_fingerprint))
 
     def members(self) -> dict[str, TeacherFolder]:
-        """Those that are asked: of an ensemble all members, else the teacher."""
+        """The teachers that are asked: all members of an ensemble, or the teacher."""
         teacher = self.teacher()
         names = teacher.facts.members
         return {name: TeacherFolder(self._at(f"teachers/{name}")) for name in names} or {teacher.facts.name: teacher}
@@ -200,7 +200,7 @@ class _Run:
     def teacher_readings(self) -> list[TeacherReading]:
         encoders = {name: member for name, member in self.members().items() if member.is_encoder}
         if not encoders:
-            raise NotThere("the teacher is no encoder")
+            raise NotThere("the teacher is not an encoder")
         return [
             TeacherReading.load(
                 member.folder / "tokenizer.json",
@@ -212,7 +212,7 @@ class _Run:
         ]
 
     def labelled(self) -> LabelledRun:
-        """The kept labels. What is damaged is not even opened: Arrow trusts what it maps."""
+        """The stored labels. Damaged files are not opened: Arrow does not check what it maps."""
         for place in ("corpus", "teacher", "labels"):
             self._at(place)
         for place in EXTRA:
@@ -231,10 +231,10 @@ class _Run:
 
     def asked_twice(self, *, asks: bool, sources: Sequence[TeacherSource] | None) -> list[AskedTwice]:
         if not asks:
-            raise NotThere("the teacher was not to be asked")
+            raise NotThere("asking the teacher is switched off")
         labelled, name = self.labelled(), self.teacher().facts.name
         if not any(kind_of(member.facts).traits.answers_new_texts for member in self.members().values()):
-            raise NotThere("the teacher is a file, which always says the same")
+            raise NotThere("the teacher is a file, whose answers do not change")
         rows = sample(labelled.splits["train"], most=ROWS_ASKED)
         asking = _sources(self.folder) if sources is None else sources
         between = max(_difference(source.open(), rows.texts, rows.pairs) for source in asking)
@@ -259,11 +259,11 @@ class _Run:
     def students(self) -> list[StudentFolder]:
         places = [f"students/{self.recipe.student.kind}/{seed}" for seed in self.recipe.distillation.seeds]
         corpus, vocabulary = self.corpus().training_fingerprint, self.vocabulary().fingerprint
-        made = [place for place in places if place in self.artifacts.whole] or places[:1]
+        made = [place for place in places if place in self.artifacts.intact] or places[:1]
         return [StudentFolder(self._at(place, corpus=corpus, vocabulary=vocabulary)) for place in made]
 
     def models(self) -> dict[str, ModelFolder]:
-        places = [place for place in self.artifacts.whole if Path(place).parent == Path("models")]
+        places = [place for place in self.artifacts.intact if Path(place).parent == Path("models")]
         if not places:
             raise NotThere("no model is exported yet")
         return {Path(place).name: ModelFolder(self.folder / place) for place in places}
@@ -272,17 +272,17 @@ class _Run:
         corpus, labels = self.corpus().fingerprint, self.labelled().labels.fingerprint
         place = self._at("report", corpus=corpus, labels=labels)
         if earlier := made_after_report(self.folder):
-            raise Stale(f"report is older than what it is about ({some(earlier)})")
+            raise Stale(f"report is older than its inputs ({some(earlier)})")
         return Report(place).data
 
 
 def _sources(folder: Path) -> list[TeacherSource]:
-    from limbeck.pipeline import teacher_sources  # loads every stage there is
+    from limbeck.pipeline import teacher_sources  # loads every stage
 
     return teacher_sources(folder)
 
 
 def _difference(teacher: Any, texts: Sequence[str], pairs: Sequence[str] | None) -> float:
-    """The largest between the logits of two askings; where a file has no answer, there is none."""
+    """The largest difference of a logit between two answers; rows that a file does not cover count as equal."""
     first, second = (teacher.logits(texts, pairs) for _ in range(2))
     return float(np.nan_to_num(np.abs(first - second)).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""What came of it: a student worse than alone, and why; a gain that may be luck; what int8 costs."""
+"""Checks of the result: a student worse than alone, and why; a gain that may be noise; what int8 costs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ from limbeck.doctor.tokens import sample
 from limbeck.labeling.summary import chosen
 from limbeck.teacher.student_asking import open_student
 
-INT8_LOSS, GRAVE_LOSS = 0.005, 0.02  # of accuracy
+INT8_LOSS, SEVERE_LOSS = 0.005, 0.02  # accuracy
 INT8_AGREEMENT = 0.98
-FEWEST_ROWS = 2  # that a loss must be more than
-SOMEWHAT_MORE = 1.2  # times the rows there are, at least, where these do not do
+MIN_ROWS = 2  # a loss must be more than this many rows
+MIN_GROWTH = 1.2  # if there are too few rows, at least this many times as many are needed
 COMPARED_ROWS = 1_000
 
 
@@ -31,33 +31,33 @@ def gain(known: Known) -> list[Finding]:
         return []
     student, alone = (model_of(known.report, role)["accuracy"] for role in ("student", "baseline"))
     is_clear = high < 0
-    is_more_than_chance = round(-accuracy * known.report["judged_rows"]) > FEWEST_ROWS
+    is_more_than_chance = round(-accuracy * known.report["judged_rows"]) > MIN_ROWS
     return [
         Finding(
             "gain",
             "error" if is_clear else "warning" if is_more_than_chance else "note",
             f"the student is {'worse than' if accuracy < 0 else 'no better than'} the same student alone",
             f"{student:.1%} against {alone:.1%} alone: {_points(accuracy)} points, 95 % interval {_points(low)} to "
-            f"{_points(high)}" + ("; it may be chance" if accuracy < 0 and not is_clear else ""),
-            "Look at the likely reasons, the likeliest first.",
+            f"{_points(high)}" + ("; this may be noise" if accuracy < 0 and not is_clear else ""),
+            "Check the likely reasons, the likeliest first.",
             reasons=tuple(likely_reasons(known)),
         )
     ]
 
 
 def noise(known: Known) -> list[Finding]:
-    """A gain that the judged rows are too few to tell from luck."""
+    """A gain that cannot be distinguished from noise on this number of judged rows."""
     found, rows = _gain(known.report), known.report["judged_rows"]
     accuracy, (low, high) = found["accuracy"], found["ci95"]
     if accuracy <= 0 or low > 0:
         return []
     wider = max((high - low) / 2, accuracy - low)  # below the gain; the interval shrinks as √rows
-    needed = float(f"{max(rows * (wider / accuracy) ** 2, SOMEWHAT_MORE * rows):.2g}")  # two figures
+    needed = float(f"{max(rows * (wider / accuracy) ** 2, MIN_GROWTH * rows):.2g}")  # two figures
     return [
         Finding(
             "noise",
             "warning",
-            "the gain over the student alone may be luck",
+            "the gain over the student alone may be noise",
             f"{_points(accuracy)} points, 95 % interval {_points(low)} to {_points(high)}, on {rows:,} "
             f"{known.report['judged_split']} rows",
             f"About {needed:,.0f} rows would show a gain of this size; more seeds (distillation.seeds) help too.",
@@ -81,18 +81,18 @@ def int8(known: Known) -> list[Finding]:
     report = known.report
     small, large = model_of(report, "export"), model_of(report, "student")
     if not small or not large:
-        raise NotThere("the run has not both an fp32 and an int8 file")
+        raise NotThere("the run does not have both an fp32 and an int8 file")
     lost = large["accuracy"] - small["accuracy"]
-    is_lost = lost > INT8_LOSS and round(lost * report["judged_rows"]) > FEWEST_ROWS
+    is_lost = lost > INT8_LOSS and round(lost * report["judged_rows"]) > MIN_ROWS
     agreement, rows = _agreement(known, small["name"], large["name"])
-    differs = agreement is not None and agreement < INT8_AGREEMENT and round((1 - agreement) * rows) > FEWEST_ROWS
+    differs = agreement is not None and agreement < INT8_AGREEMENT and round((1 - agreement) * rows) > MIN_ROWS
     if not is_lost and not differs:
         return []
     same = "" if agreement is None else f"; the same label on {agreement:.1%} of {rows:,} rows"
     return [
         Finding(
             "int8",
-            "error" if is_lost and lost > GRAVE_LOSS else "warning",
+            "error" if is_lost and lost > SEVERE_LOSS else "warning",
             "the int8 file is not as good as the fp32 one",
             f"{small['accuracy']:.1%} against {large['accuracy']:.1%} on {report['judged_split']}{same}",
             f"Ship {large.get('folder', 'the fp32 file')}, or raise export.int8_agreement so that such a file is "
@@ -102,17 +102,17 @@ def int8(known: Known) -> list[Finding]:
 
 
 def _agreement(known: Known, small: str, large: str) -> tuple[float | None, int]:
-    """The share of judged rows on which the two files that ship give the same label; None where one is not there."""
+    """The share of judged rows on which the two shipped files give the same label; None if one of them is missing."""
     if not known.has("corpus", "models") or not {small, large} <= known.models.keys():
         return None, 0
     corpus = known.corpus
     judged = corpus.splits[corpus.judged_split]
     rows = sample(judged.select(np.flatnonzero(judged.is_labelled)), most=COMPARED_ROWS)
-    one, other = (_said(known.models[name], rows, corpus) for name in (small, large))
+    one, other = (_predicted(known.models[name], rows, corpus) for name in (small, large))
     return float((one == other).all(axis=1).mean()), len(rows)
 
 
-def _said(model: ModelFolder, rows: Rows, corpus: Corpus) -> npt.NDArray[np.bool_]:
-    """(rows, classes): whether the file gives a row this class."""
+def _predicted(model: ModelFolder, rows: Rows, corpus: Corpus) -> npt.NDArray[np.bool_]:
+    """(rows, classes): whether the model predicts this class for the row."""
     logits = open_student(model.folder, labels=corpus.labels).logits(rows.texts, rows.pairs)
     return chosen(logits, multi_label=corpus.is_multi_label)

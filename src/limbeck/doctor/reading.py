@@ -1,4 +1,4 @@
-"""What teacher and student read of the texts: how many are cut, and how many words the student does not know."""
+"""Checks of what teacher and student read: texts that are cut, words unknown to the student, and the student's size."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,8 +11,8 @@ from limbeck.doctor.known import Known
 from limbeck.doctor.tokens import TeacherReading, TextReader, sample
 from limbeck.recipe.student import WordStudent
 
-CUT_SHARE = 0.05  # of the training rows
-UNKNOWN_SHARE = 0.05  # of the running words of dev
+CUT_SHARE = 0.05  # share of the training rows
+UNKNOWN_SHARE = 0.05  # share of the running words of dev
 
 
 def student_length(known: Known) -> list[Finding]:
@@ -42,8 +42,8 @@ def _cut(reading: TextReader, rows: Rows, *, check: str, key: str, instead: str 
             "warning",
             f"{share:.0%} of the training rows are longer than {_who(reading)} reads",
             f"it reads {reading.max_length:,} tokens; rows have {middle:,.0f} (median), {long:,.0f} (95th percentile), "
-            f"by {len(lengths):,} rows",
-            f"Raise {key}{instead}; or cut the texts yourself, where what matters is known.",
+            f"measured on {len(lengths):,} rows",
+            f"Raise {key}{instead}; or shorten the texts yourself, to the parts that matter.",
         )
 
 
@@ -52,7 +52,7 @@ def _who(reading: TextReader) -> str:
 
 
 def unknown_words(known: Known) -> list[Finding]:
-    """Running words of dev that the student's vocabulary does not hold."""
+    """Running words of dev that are not in the student's vocabulary."""
     reading, rows = known.student_reading, sample(known.corpus.splits["dev"])
     share = reading.unknown_share(rows)
     if share <= UNKNOWN_SHARE:
@@ -69,10 +69,10 @@ def unknown_words(known: Known) -> list[Finding]:
 
 
 def _more_tokens(known: Known, tokens: int) -> str:
-    """What can help: a vocabulary that is not full gets no larger by more room."""
+    """What can help: a higher max_size does not help a vocabulary that is not full."""
     student = known.recipe.student
     if student.vocabulary.kind == "teacher":
-        return "They are the teacher's own tokens: take a teacher that knows these words"
+        return "The vocabulary is the teacher's: use a teacher that knows these words"
     is_full = tokens >= student.vocabulary.max_size
     ways = [
         *(["raise student.vocabulary.max_size"] if is_full else []),
@@ -80,17 +80,17 @@ def _more_tokens(known: Known, tokens: int) -> str:
         "add [transfer] text",
     ]
     if student.vocabulary.kind == "words":
-        ways.append('set student.vocabulary.kind = "pieces", with which rare words fall into known parts')
-    told = ", ".join(ways[:-1]) + f", or {ways[-1]}" if ways[1:] else ways[0]
-    return told[0].upper() + told[1:]
+        ways.append('set student.vocabulary.kind = "pieces", which splits rare words into known parts')
+    advice = ", ".join(ways[:-1]) + f", or {ways[-1]}" if ways[1:] else ways[0]
+    return advice[0].upper() + advice[1:]
 
 
-LARGE_CUT = 2  # a limit that took more than half of the tokens is told
+LARGE_CUT = 2  # reported if the limit removed more than half of the tokens
 
 
 def size(known: Known) -> list[Finding]:
-    """A student, or a vocabulary, with more numbers than the whole teacher; and a vocabulary that was cut for it, or to
-    keep within a limit of megabytes."""
+    """A student or word vectors with more numbers than the teacher, or a vocabulary that was cut to prevent that or to
+    keep `max_size_mb`."""
     teacher = known.teacher_parameters
     bigger = list(_bigger_student(known, teacher)) if known.has("students") else []
     return bigger or [*_vocabulary(known.part("vocabulary"), known, teacher)]
@@ -104,7 +104,7 @@ def _bigger_student(known: Known, teacher: int) -> Iterator[Finding]:
             "warning",
             "the student is no smaller than its teacher",
             f"{student:,} parameters, the teacher has {teacher:,}",
-            "Make it smaller (student.vocabulary.max_size, embedding_size, hidden_size, layers), or take a bigger "
+            "Make it smaller (student.vocabulary.max_size, embedding_size, hidden_size, layers), or use a bigger "
             "teacher.",
         )
 
@@ -119,10 +119,10 @@ def _vocabulary(facts: Mapping[str, Any], known: Known, teacher: int) -> Iterato
         yield Finding(
             "size",
             "warning",
-            "the word vectors alone outgrow the teacher",
+            "the word vectors alone are larger than the teacher",
             f"{tokens:,} words × {width:,} = {tokens * width:,} numbers, the teacher has {teacher:,} parameters; a run "
             "would cut the vocabulary down",
-            "Lower student.vocabulary.max_size or student.embedding_size, or take a bigger teacher.",
+            "Lower student.vocabulary.max_size or student.embedding_size, or use a bigger teacher.",
         )
     elif facts.get("budget", section.vocabulary.max_size) < section.vocabulary.max_size and tokens >= facts["budget"]:
         yield Finding(
@@ -130,7 +130,7 @@ def _vocabulary(facts: Mapping[str, Any], known: Known, teacher: int) -> Iterato
             "note",
             "the vocabulary was cut so that the student stays smaller than its teacher",
             f"{tokens:,} tokens instead of at most {section.vocabulary.max_size:,}",
-            "For more words lower student.embedding_size, or take a bigger teacher.",
+            "For more words lower student.embedding_size, or use a bigger teacher.",
         )
 
 
@@ -140,7 +140,7 @@ def _cut_by_limit(facts: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(
             "size",
             "note",
-            "most of the vocabulary was left out to keep within student.max_size_mb",
+            "most of the vocabulary was dropped to keep within student.max_size_mb",
             f"{facts['tokens']:,} of {before:,} tokens are left in {facts['max_size_mb']:g} MB",
             "For more words raise student.max_size_mb, or set student.vector_rank or a smaller student.hidden_size.",
         )

@@ -1,4 +1,4 @@
-"""The teachers of a recipe before a run: where they are, how they read, and what those say that are ready."""
+"""The teachers of a recipe before a run: where they are, how they tokenize, and the answers of those that are ready."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ROWS_ASKED = 128  # of dev
 
 @dataclass(frozen=True)
 class ReadyTeachers:
-    """All teachers of a recipe; each of its properties raises NotThere where no teacher has it."""
+    """All teachers of a recipe; each property raises NotThere if it is not available."""
 
     recipe: Recipe
     corpus: Corpus
@@ -41,15 +41,15 @@ class ReadyTeachers:
 
     @cached_property
     def _folders(self) -> list[tuple[EncoderTeacher, Path]]:
-        """The encoders, and where each is."""
+        """The encoders, each with its folder."""
         encoders = [member for member in self.members if isinstance(member, EncoderTeacher)]
         if not encoders:
-            raise NotThere("the teacher is no encoder")
+            raise NotThere("the teacher is not an encoder")
         return [(encoder, checkpoint_here(encoder.checkpoint)) for encoder in encoders]
 
     @property
     def teacher_readings(self) -> list[TeacherReading]:
-        """How the encoders cut texts into tokens."""
+        """How the encoders tokenize texts."""
         return [
             TeacherReading.load(
                 _tokenizer_in(folder),
@@ -67,7 +67,7 @@ class ReadyTeachers:
 
     @property
     def teacher_parameters(self) -> int:
-        """How many numbers all of them hold together."""
+        """The parameters of all members together."""
         sizes = [kind_of(member).parameters(member, self._look(number)) for number, member in enumerate(self.members)]
         if None in sizes:
             raise NotThere("the size of the teacher is not known")
@@ -78,22 +78,22 @@ class ReadyTeachers:
 
     @cached_property
     def _ready(self) -> list[tuple[AnyMember, ReadyTeacher]]:
-        """Those that are taken as they are. Raises what a run would raise of classes that do not fit."""
+        """The teachers that are used as they are. Raises the same error as a run if classes do not match."""
         if not self.asks:
-            raise NotThere("the teacher was not to be asked")
+            raise NotThere("asking the teacher is switched off")
         if any(kind_of(member).problems(member) for member in self.members):
-            raise NotThere("the teacher cannot be used")  # a finding of its own says why
+            raise NotThere("the teacher cannot be used")  # another finding says why
         looked = [
             (member, kind_of(member).ready(member, self._look(number))) for number, member in enumerate(self.members)
         ]
         ready = [(member, one) for member, one in looked if one is not None]
         if not ready:
-            raise NotThere("the teacher is yet to be fine-tuned")
+            raise NotThere("the teacher is not fine-tuned yet")
         return ready
 
     @cached_property
     def asked(self) -> list[Asked]:
-        """What those that are ready say of some dev rows; a file is asked for all of them."""
+        """The answers of the ready teachers on a sample of dev; of a file, on all of dev."""
         dev = labelled(self.corpus.splits["dev"])
         return [
             _asked(one, member, sample(dev, most=ROWS_ASKED) if member.traits.answers_new_texts else dev)
@@ -102,12 +102,12 @@ class ReadyTeachers:
 
     @property
     def asked_twice(self) -> list[AskedTwice]:
-        """The same once more. A file is read, not asked."""
+        """The ready teachers asked again. Files are not asked: they do not compute."""
         both = zip(self._ready, self.asked, strict=True)
-        computing = [(one, said) for (member, one), said in both if member.traits.answers_new_texts]
+        computing = [(one, asked) for (member, one), asked in both if member.traits.answers_new_texts]
         if not computing:
-            raise NotThere("the teacher is a file, which always says the same")
-        return [_again(one, said) for one, said in computing]
+            raise NotThere("the teacher is a file, whose answers do not change")
+        return [_again(one, asked) for one, asked in computing]
 
 
 def _asked(one: ReadyTeacher, member: AnyMember, rows: Rows) -> Asked:
@@ -123,14 +123,14 @@ def _again(one: ReadyTeacher, before: Asked) -> AskedTwice:
 
 
 def checkpoint_here(checkpoint: str) -> Path:
-    """The folder of a checkpoint; raises NotThere rather than fetch it from the hub."""
+    """The folder of a checkpoint; raises NotThere instead of downloading it from the hub."""
     name = checkpoint.removeprefix("sentence-transformers/")
     if Path(checkpoint).expanduser().is_dir() or name in OFFLINE_PACKAGES or why_no_hub() is not None:
         return find_checkpoint(checkpoint)
     try:
         return Path(snapshot_download(checkpoint, local_files_only=True))
-    except Exception:  # the hub's client raises a dozen kinds, and all mean: not fetched yet
-        raise NotThere(f"the checkpoint {checkpoint} is not fetched from the hub yet") from None
+    except Exception:  # the hub's client raises a dozen kinds, and all mean: not downloaded yet
+        raise NotThere(f"the checkpoint {checkpoint} is not downloaded from the hub yet") from None
 
 
 def _tokenizer_in(folder: Path) -> Path:

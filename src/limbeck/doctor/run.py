@@ -1,4 +1,4 @@
-"""The doctor: every check on a recipe or a run, what it found, and what it could not look at."""
+"""The doctor: runs every check on a recipe or a run, and lists the findings and what could not be checked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "unknown-words": reading.unknown_words,
     "size": reading.size,
     "empty-losses": training.empty,
-    "drowned-losses": training.drowned,
+    "drowned-losses": training.weak_losses,
     "epochs": training.epochs,
     "overfitting": training.overfitting,
     "gain": outcome.gain,
@@ -40,14 +40,14 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "headroom": levers.headroom,
     "int8": outcome.int8,
 }
-WHILE_LOOKING: dict[Kind, list[str]] = {
+WHILE_LOADING: dict[Kind, list[str]] = {
     "recipe": ["recipe"],
     "run": ["manifest"],
-}  # checks that are made while the parts are gathered
+}  # checks that happen while the parts are loaded
 
 
 class BarsOnly(TerminalReporter):
-    """Shows that something is going on; what there is to say, the findings say."""
+    """Shows progress bars, but no lines: the findings have what matters."""
 
     def note(self, text: str, *, style: Style = "") -> None:
         """Drop the line."""
@@ -66,7 +66,7 @@ def doctor(
     called: str | None = None,
     reporter: Reporter | None = None,
 ) -> bool:
-    """Examine a recipe or a run and print what was found, under another name if it is `called` so.
+    """Examine a recipe or a run and print the findings; `called` replaces the target's name in the output.
 
     False if there are errors.
     """
@@ -80,7 +80,7 @@ def doctor(
 
 
 def examine(target: str, *, changes: Sequence[str] = (), asks: bool = True, reporter: Reporter) -> Examination:
-    """Examine the run in this folder, or the recipe of this name; of a run with changes, its changed recipe."""
+    """Examine the run in this folder, or the recipe of this name; for a run with changes, its changed recipe."""
     folder = at_home(Path(target))
     if not changes and _is_run(folder):
         return examined(known_of_run(folder, asks=asks), target=target)
@@ -90,7 +90,7 @@ def examine(target: str, *, changes: Sequence[str] = (), asks: bool = True, repo
 
 
 def examined(known: Known, *, target: str) -> Examination:
-    """Make every check on what is known."""
+    """Run every check."""
     findings, checked, not_checked = list(known.found), [], {}
     for name, check in CHECKS.items():
         try:
@@ -100,16 +100,16 @@ def examined(known: Known, *, target: str) -> Examination:
         else:
             checked.append(name)
     kind: Kind = "recipe" if known.folder is None else "run"
-    return Examination(target, kind, worst_first(findings), [*WHILE_LOOKING[kind], *checked], not_checked)
+    return Examination(target, kind, worst_first(findings), [*WHILE_LOADING[kind], *checked], not_checked)
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether it is one. Raises where a run was meant, and there is none."""
+    """Whether the folder is a run. Raises if the target can only be a run and is not one."""
     if (folder / "run.json").is_file():
         return True
     is_path = folder.suffix == "" and len(folder.parts) > 1
     if folder.is_dir() or (is_path and not folder.exists()):
-        reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
+        reason = "it has no run.json" if folder.is_dir() else "the folder does not exist"
         advice = "Give the folder of a run, runs/NAME, or a recipe: a .toml file or the name of a built-in one."
         raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice=advice)
     return False

@@ -1,4 +1,4 @@
-"""The teacher: classes in another order than the corpus's, answers near chance, answers that change."""
+"""Checks of the teacher: classes in another order than the corpus's, answers near chance, answers that change."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ from limbeck.training.skill import NEAR_CHANCE, skill
 
 Ints = npt.NDArray[np.int64]
 
-MOSTLY = 0.5  # share of a class's rows that get another class's name
-FEWEST_ROWS = 3  # of a class, to tell
+MOSTLY = 0.5  # share of a class's rows that are predicted as another class
+MIN_ROWS = 3  # of a class, to decide
 
 
 def label_order(known: Known) -> list[Finding]:
-    """Classes that change places: the rows of each get the name of the next."""
+    """Classes that are swapped: the rows of each are predicted as the next."""
     return [finding for asked in known.asked for finding in _swaps(asked, known.corpus.labels)]
 
 
@@ -49,48 +49,48 @@ def _given(counts: Ints, number: int, *, of: Sequence[str], given: int) -> str:
 
 
 def confusion(labels: Ints, predicted: Ints, *, classes: int) -> Ints:
-    """(true, predicted): rows."""
+    """(true, predicted): number of rows."""
     return np.bincount(labels * classes + predicted, minlength=classes * classes).reshape(classes, classes)
 
 
 def swapped(counts: Ints) -> list[list[int]]:
-    """Classes that stand for each other in a ring: most rows of each get the name of the next in the list.
+    """Classes that are swapped in a cycle: most rows of each are predicted as the next in the list.
 
-    Where one class is merely taken for another, that other one is not taken for the first, and there is no ring.
+    If one class is merely confused with another, the other is not confused with it, and there is no cycle.
     """
-    _, best = linear_sum_assignment(-counts)  # the one-to-one naming that would make most rows right
+    _, best = linear_sum_assignment(-counts)  # the one-to-one renaming with which most rows are right
     rows = np.maximum(counts.sum(axis=1), 1)
-    rings, seen = [], set()
+    cycles, seen = [], set()
     for first in range(len(counts)):
-        ring, number = [], first
+        cycle, number = [], first
         while number not in seen:
             seen.add(number)
-            ring.append(number)
+            cycle.append(number)
             number = int(best[number])
-        is_clear = all(counts[one].sum() >= FEWEST_ROWS and counts[one, best[one]] > MOSTLY * rows[one] for one in ring)
-        if len(ring) > 1 and is_clear:
-            rings.append(ring)
-    return rings
+        is_clear = all(counts[one].sum() >= MIN_ROWS and counts[one, best[one]] > MOSTLY * rows[one] for one in cycle)
+        if len(cycle) > 1 and is_clear:
+            cycles.append(cycle)
+    return cycles
 
 
 def near_chance(known: Known) -> list[Finding]:
-    """Teachers that do hardly better on dev than guessing."""
+    """Teachers that are hardly better on dev than guessing."""
     found = []
     for asked in known.asked:
         labels = asked.rows.labels
         kappa = skill(asked.logits, labels)
-        has_ring = labels.ndim == 1 and bool(_swaps(asked, known.corpus.labels))  # told by the other check
-        if kappa is None or kappa >= NEAR_CHANCE or has_ring:
+        is_swapped = labels.ndim == 1 and bool(_swaps(asked, known.corpus.labels))  # reported by `label_order`
+        if kappa is None or kappa >= NEAR_CHANCE or is_swapped:
             continue
-        said = KINDS[asked.kind].advice
-        what = f"the teacher {asked.name} does hardly better than guessing"
-        evidence = f"Cohen's kappa {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 all right"
-        found.append(Finding("teacher-chance", "error", what, f"{evidence}; {said.guessing}", said.when_guessing))
+        advice = KINDS[asked.kind].advice
+        what = f"the teacher {asked.name} is hardly better than guessing"
+        evidence = f"Cohen's kappa {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 is perfect"
+        found.append(Finding("teacher-chance", "error", what, f"{evidence}; {advice.guessing}", advice.when_guessing))
     return found
 
 
 def steady(known: Known) -> list[Finding]:
-    """Teachers that say something else when they are asked again."""
+    """Teachers whose answers change when they are asked again."""
     return [finding for asked in known.asked_twice for finding in _unsteady(asked)]
 
 
@@ -100,11 +100,11 @@ def _unsteady(asked: AskedTwice) -> list[Finding]:
             Finding(
                 "teacher-steady",
                 "error",
-                f"the teacher {asked.name} gives other answers each time it is asked",
+                f"the teacher {asked.name} gives different answers each time it is asked",
                 f"logits differ by up to {asked.between:.2g} on {asked.rows:,} rows asked twice "
                 f"({asked.tolerance:g} is allowed)",
-                "Something in it is random, as dropout is outside of eval mode: mend the model, or write its answers "
-                'to a file and give that (kind = "file" in [teacher]).',
+                "Something in it is random, such as dropout outside eval mode: fix the model, or write its answers to "
+                'a file and use that (kind = "file" in [teacher]).',
             )
         ]
     if asked.from_kept is not None and asked.from_kept > asked.tolerance:
@@ -112,7 +112,7 @@ def _unsteady(asked: AskedTwice) -> list[Finding]:
             Finding(
                 "teacher-steady",
                 "error",
-                f"the kept labels are not what the teacher {asked.name} says",
+                f"the stored labels differ from the answers of the teacher {asked.name}",
                 f"logits differ by up to {asked.from_kept:.2g} on {asked.rows:,} rows asked again "
                 f"({asked.tolerance:g} is allowed)",
                 "It was asked in another mode or by another version: delete the run's labels folder and the label "

@@ -1,4 +1,4 @@
-"""How teacher and student cut texts into tokens: how many there are, and how many of them are unknown."""
+"""How teacher and student tokenize texts: the number of tokens, and how many are unknown."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ from limbeck.text.student_tokenizer import UNK, StudentTokenizer
 
 Lengths = npt.NDArray[np.int64]
 
-MOST_ROWS = 2_000  # that are looked at, spread over a split
-COUNTED = 8  # times the longest input: more tokens of a text are not counted
+SAMPLE_ROWS = 2_000  # spread over a split
+COUNTED = 8  # times max_length: tokens of a text beyond that are not counted
 UNKNOWN = (UNK, "<unk>")
 
 
 class TextReader(Protocol):
-    """A model's way of reading."""
+    """How a model tokenizes texts."""
 
     @property
     def name(self) -> str: ...
@@ -31,7 +31,7 @@ class TextReader(Protocol):
     def max_length(self) -> int: ...
 
     def lengths(self, rows: Rows) -> Lengths:
-        """(rows): the tokens of each, as if there were no longest input; of very long ones, some."""
+        """(rows): the number of tokens without truncation; for very long texts, a lower bound."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class TeacherReading:
 
     @classmethod
     def load(cls, path: Path, *, name: str, max_length: int, long_texts: str) -> "TeacherReading":
-        """From the tokenizer.json of a Hugging Face folder. Raises CheckpointDamaged if it is none."""
+        """From the tokenizer.json of a Hugging Face folder. Raises CheckpointDamaged if it cannot be read."""
         try:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises nothing more precise
@@ -69,11 +69,11 @@ class StudentReading:
     name: str = "student"
 
     def lengths(self, rows: Rows) -> Lengths:
-        """(rows): where two texts are read apart, those of the longer one."""
+        """(rows): where two texts are read separately, the tokens of the longer one."""
         return StudentReader(self.tokenizer, self.max_length * COUNTED).read(rows.texts, rows.pairs).lengths
 
     def unknown_share(self, rows: Rows) -> float:
-        """The share of running tokens that are unknown, special tokens left out of neither."""
+        """The share of running tokens that are unknown; special tokens are included in both counts."""
         unknown = next((self.tokenizer.vocabulary.index(name) for name in UNKNOWN if name in self.tokens), None)
         read = StudentReader(self.tokenizer, self.max_length).read(rows.texts, rows.pairs)
         columns = [column for name, column in read.columns.items() if name in read.masks]
@@ -82,18 +82,18 @@ class StudentReading:
 
     @property
     def tokens(self) -> list[str]:
-        """All that it knows."""
+        """All tokens that it knows."""
         return self.tokenizer.vocabulary
 
 
-def sample(rows: Rows, *, most: int = MOST_ROWS) -> Rows:
-    """At most so many of the rows, evenly spread."""
+def sample(rows: Rows, *, most: int = SAMPLE_ROWS) -> Rows:
+    """At most `most` of the rows, evenly spaced."""
     return rows.select(np.linspace(0, len(rows) - 1, num=min(most, len(rows)), dtype=np.int64)) if len(rows) else rows
 
 
 def texts_of(parts: Iterable[Rows]) -> Iterator[str]:
     """Every text, second texts included."""
     for rows in parts:
-        for part in rows.slices(MOST_ROWS):
+        for part in rows.slices(SAMPLE_ROWS):
             yield from part.texts
             yield from part.pairs or []

@@ -1,4 +1,4 @@
-"""How the trainings ended: still getting better when they stopped."""
+"""Checks of the training: still improving when it ended, overfitting, and losses that have little effect."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,12 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
 from limbeck.teacher.kinds import kind_of
 
-LEAST_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
-FEWEST_ROWS = 2  # that such a rise must be more than
+MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
+MIN_ROWS = 2  # such a rise must be more than this many rows
 
 
 def epochs(known: Known) -> list[Finding]:
-    """Trainings whose last epoch was the best one, and better by more than chance would have it."""
+    """Trainings whose last epoch was the best one, by more than noise."""
     return [*_of_teacher(known), *(_of_students(known) if known.has("students") else ())]
 
 
@@ -45,30 +45,30 @@ def _rising(who: str, history: Sequence[Mapping[str, Any]], *, key: str) -> Find
     return Finding(
         "epochs",
         "warning",
-        f"{who} still getting better when training ended",
+        f"{who} still improving when training ended",
         f"the last of {len(scores)} epochs is the best: {scores[-1]:.1%} on dev, before it {max(scores[:-1]):.1%}",
         f"Raise {key}.",
     )
 
 
 def rising_students(known: Known) -> list[StudentFolder]:
-    """Those that ended with their best epoch, clearly better than all before."""
+    """The students whose last epoch was clearly better than all before."""
     rows = len(known.corpus.splits["dev"])
     return [student for student in known.students if is_rising(last_training(student.history), rows=rows)]
 
 
 def last_training(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The epochs of the last stage; all of them where there is one training."""
+    """The epochs of the last training stage; all epochs if there is only one."""
     return [epoch for epoch in history if epoch.get("stage") == history[-1].get("stage")]
 
 
 def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
-    """Whether the last epoch is better than the best before it, by half a point and by more than two of the rows."""
+    """Whether the last epoch is better than the best before it, by more than half a point and more than two rows."""
     scores = [_score(epoch) for epoch in history]
     if len(scores) < 2:
         return False
     rise = scores[-1] - float(np.max(scores[:-1]))
-    return rise > LEAST_RISE and round(rise * rows) > FEWEST_ROWS
+    return rise > MIN_RISE and round(rise * rows) > MIN_ROWS
 
 
 def _score(epoch: Mapping[str, Any]) -> float:
@@ -76,25 +76,25 @@ def _score(epoch: Mapping[str, Any]) -> float:
     return score
 
 
-EARLY = 0.5  # the best epoch lies in this first part of the training
-LEAST_FALL = 0.005  # of the score on dev, from the best epoch to the last one
-FEWEST_ROWS_TO_FORGET = 2  # that such a fall must be more than
+EARLY = 0.5  # the best epoch is in this first part of the training
+MIN_FALL = 0.005  # of the score on dev, from the best epoch to the last one
+MIN_ROWS_LOST = 2  # such a fall must be more than this many rows
 
 
 def overfitting(known: Known) -> list[Finding]:
-    """Students that were best in the first half of their training, and clearly worse at its end."""
+    """Students that were best in the first half of their training and clearly worse at its end."""
     rows = len(known.corpus.splits["dev"])
     found = [student for student in known.students if is_falling(last_training(student.history), rows=rows)]
     return [_falling(found, known)] if found else []
 
 
 def is_falling(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
-    """Whether the best epoch came early, and the last one is below it by half a point and more than two rows."""
+    """Whether the best epoch came early, and the last is below it by more than half a point and more than two rows."""
     scores = _scores(history)
     if len(scores) < 2 or scores.index(max(scores)) + 1 > EARLY * len(scores):
         return False
     fall = max(scores) - scores[-1]
-    return fall > LEAST_FALL and round(fall * rows) > FEWEST_ROWS_TO_FORGET
+    return fall > MIN_FALL and round(fall * rows) > MIN_ROWS_LOST
 
 
 def _falling(found: Sequence[StudentFolder], known: Known) -> Finding:
@@ -107,17 +107,17 @@ def _falling(found: Sequence[StudentFolder], known: Known) -> Finding:
         "note",
         f"{who} best early in its training, and worse at the end",
         f"{then}; the best was kept",
-        f"It learned train by heart: {_advice(known.recipe)}.",
+        f"It overfits train: {_advice(known.recipe)}.",
     )
 
 
 def _advice(recipe: Recipe) -> str:
-    """The strongest remedy that the recipe has not taken yet, first."""
+    """The remedies that the recipe does not use yet, the strongest first."""
     student, remedies = recipe.student, []
     if recipe.transfer is None:
         remedies.append("give it unlabelled text ([transfer])")
     if isinstance(student, WordStudent) and student.tune_vectors and student.vector_sources != ["random"]:
-        remedies.append("let its word vectors stand still (student.tune_vectors = false) and train longer")
+        remedies.append("freeze its word vectors (student.tune_vectors = false) and train longer")
     remedies.append("raise student.dropout" if isinstance(student, WordStudent) else "train for fewer epochs")
     return ", or ".join(remedies)
 
@@ -127,32 +127,32 @@ def _scores(history: Sequence[Mapping[str, Any]]) -> list[float]:
 
 
 def empty(known: Known) -> list[Finding]:
-    """Losses that are degenerate for the class count of the corpus."""
+    """Losses that have little or no effect for the class count of the corpus."""
     classes = len(known.corpus.labels)
     notes = [note.partition(": ") for note in empty_losses(known.recipe.distillation.every_loss, classes=classes)]
     return [
         Finding(
             "empty-losses",
             "warning",
-            f"{kind} says little or nothing with {classes} classes",
+            f"{kind} has little or no effect with {classes} classes",
             why,
-            "Take logit_mse or soft_targets in its place in distillation.losses.",
+            "Replace it with logit_mse or soft_targets in distillation.losses.",
         )
         for kind, _, why in notes
     ]
 
 
-def drowned(known: Known) -> list[Finding]:
-    """Terms of the objective that hardly count beside another, by the losses while the students learned."""
-    lines_of: dict[str, list[str]] = {}  # kind → a line for each student in which it drowns
+def weak_losses(known: Known) -> list[Finding]:
+    """Terms of the objective that contribute hardly anything, by the losses during training."""
+    lines_of: dict[str, list[str]] = {}  # kind → a line for each student in which it is weak
     for student in known.students:
         for kind, line in {line.split()[0]: line for line in weak_terms(student.history)}.items():
             lines_of.setdefault(kind, []).append(line)
-    return [_drowning(kind, lines, seeds=len(known.students)) for kind, lines in lines_of.items()]
+    return [_weak_loss(kind, lines, seeds=len(known.students)) for kind, lines in lines_of.items()]
 
 
-def _drowning(kind: str, lines: list[str], *, seeds: int) -> Finding:
+def _weak_loss(kind: str, lines: list[str], *, seeds: int) -> Finding:
     evidence, _, advice = lines[0].partition(": ")
-    where = f"; so in {len(lines)} of {seeds} seeds" if seeds > 1 else ""
+    where = f"; in {len(lines)} of {seeds} seeds" if seeds > 1 else ""
     advice = f"{advice[0].upper()}{advice[1:]}."
     return Finding("drowned-losses", "warning", f"{kind} hardly counts in the objective", evidence + where, advice)

@@ -1,1 +1,1 @@
-"""`limbeck init` and `limbeck run FILE`: look at a data file, and write a recipe for it (no torch)."""
+"""`limbeck init` and `limbeck run FILE`: inspects a data file and writes a recipe for it (no torch)."""

@@ -70,6 +70,11 @@ EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
+# By training rows: how often the teacher reads them without a GPU, and how the student is trained. Few rows make few
+# steps, so they are read more often, in smaller batches; training stops when dev no longer rises.
+TEACHER_EPOCHS = ((4_000, 5), (8_000, 3))
+FEWEST_TEACHER_EPOCHS, GPU_TEACHER_EPOCHS = 2, 5
+FEW_ROWS, SOME_ROWS = 3_000, 10_000
 HEADLINE = 40  # characters of the median text
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
@@ -197,12 +202,24 @@ def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
     return [
         "[teacher]",
         line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
-        "epochs = 3",
-        f"learning_rate = {'5e-5' if offline else '3e-5'}",
+        *_fine_tuning(found, gpu=gpu, small=offline),
         f"max_length = {_max_length(found)}  # tokens; {cut}",
         *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
         *([THREE_TEACHERS] if gpu else []),
         *([EACH_TEXT_ALONE] if found.pair is not None else []),
+    ]
+
+
+def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
+    """Pairs are read together by the family's own head; a head on the mean of the states is for single texts."""
+    if found.pair is not None:
+        return ["epochs = 3", f"learning_rate = {'5e-5' if small else '3e-5'}"]
+    few = next((epochs for rows, epochs in TEACHER_EPOCHS if found.rows < rows), FEWEST_TEACHER_EPOCHS)
+    epochs = max(few, GPU_TEACHER_EPOCHS) if gpu else few
+    return [
+        line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),
+        line("epochs", epochs, "the best one by dev is kept"),
+        f"learning_rate = {'2e-4' if small else '5e-5'}",
     ]
 
 
@@ -230,23 +247,36 @@ def _is_as_headlines(found: Inspection) -> bool:
 
 
 def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
-    batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
-    if found.pair is not None:
-        batch = "batch_size of pairs"
     return [
         "[distillation]",
-        *_setting("epochs" + _of(found), gpu=gpu),
-        *_setting(batch, gpu=gpu),
+        *_steps(found, gpu=gpu, rows=rows),
         *_setting("seeds", gpu=gpu),
         "baseline = true  # also train the same student alone, so that the gain is visible",
         "",
         "[[distillation.losses]]",
-        *(PROBABILITIES if gpu and _is_as_headlines(found) and _has_many_classes(found) else LOGITS),
+        *(PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
     ]
 
 
-def _has_many_classes(found: Inspection) -> bool:
-    return len(found.labels) > 2 and not found.multi_label
+def _learns_probabilities(found: Inspection, *, rows: int) -> bool:
+    """With many rows in two classes, logits were better (SST-2); else probabilities, and logits may even collapse."""
+    if found.pair is not None or found.multi_label:
+        return False
+    return len(found.labels) > 2 or rows < SOME_ROWS
+
+
+def _steps(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
+    if found.pair is None and not found.is_mostly_long and rows < SOME_ROWS:
+        epochs, batch_size = (12, 32) if rows < FEW_ROWS else (8, 64)
+        return [
+            line("epochs", epochs, "at most; few rows are read often, in small batches"),
+            line("patience", 4, "epochs without a better one by dev"),
+            line("batch_size", batch_size),
+        ]
+    batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
+    if found.pair is not None:
+        batch = "batch_size of pairs"
+    return [*_setting("epochs" + _of(found), gpu=gpu), *_setting(batch, gpu=gpu)]
 
 
 def _of(found: Inspection) -> str:

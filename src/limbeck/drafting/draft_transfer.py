@@ -119,16 +119,17 @@ def plain(text: str) -> str:
 # in the recipe imdb-text, passages in place of long documents.
 MOST_COPIES, COPIES_BESIDE_TEXT, COPIES_OF_DOCUMENTS = 20, 5, 8
 ENOUGH_COPIES = 1_400_000  # of all rows together
+ENOUGH_WITHOUT_GPU = 40_000  # the teacher labels some hundred of them a second
 PASSAGES = {"en": (20, 200), "zh": (12, 120)}  # words; a Chinese one has about 1.6 characters
 TAGGERS = {"en": "HanTa", "zh": "jieba"}
-WHY = "# Changed copies of the rows are more questions to the teacher, and its answers more lessons to the student"
+WHY = "# Changed copies of the rows: the teacher labels them, and the student learns from them too"
 
 
 def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[str]:
-    """The section; behind comment signs where a CPU would have to answer for the teacher."""
+    """The section; in comments if a CPU would have to label too many texts, or long ones."""
     lines = [
         "[augmentation]",
-        f"copies = {_copies(found, has_text=has_text)}  # of each row; the same one is kept once",
+        f"copies = {_copies(found, gpu=gpu, has_text=has_text)}  # of each row; the same one is kept once",
     ]
     for kind in _kinds(found, has_text=has_text):
         lines += ["[[augmentation.methods]]", line("kind", kind)]
@@ -139,20 +140,26 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
             f"shortest = {shortest}  # a passage in place of a document",
             f"longest = {longest}",
         ]
-    if gpu:
+    if gpu or _is_quick(found):
         return [f"{WHY}.", *lines]
     return [
         f"{WHY};",
-        "# without a GPU it is long in answering. If you have the time, take the # away:",
+        "# without a GPU the teacher takes long to label so much text. If you have the time, remove the # signs:",
         *(f"# {one}" for one in lines),
     ]
 
 
-def _copies(found: Inspection, *, has_text: bool) -> int:
+def _is_quick(found: Inspection) -> bool:
+    """Whether a CPU labels copies in a minute or two: single short texts, and not too many of them."""
+    return found.is_complete and found.pair is None and not found.is_mostly_long and found.rows <= ENOUGH_WITHOUT_GPU
+
+
+def _copies(found: Inspection, *, gpu: bool, has_text: bool) -> int:
     if not found.is_complete:  # hundreds of thousands of rows, and nobody knows how many more
         return 1
     most = COPIES_OF_DOCUMENTS if found.is_mostly_long else COPIES_BESIDE_TEXT if has_text else MOST_COPIES
-    return max(1, min(most, ENOUGH_COPIES // max(found.rows, 1)))
+    enough = ENOUGH_COPIES if gpu or not _is_quick(found) else ENOUGH_WITHOUT_GPU
+    return max(1, min(most, enough // max(found.rows, 1)))
 
 
 def _kinds(found: Inspection, *, has_text: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""A look at a data file, for `limbeck init`: how it is laid out, what its columns are, what the rows are like."""
+"""Inspects a data file for `limbeck init`: its layout, what its columns hold, its labels, language and text lengths."""
 
 import re
 from collections import Counter
@@ -21,14 +21,14 @@ from limbeck.text.language import detect_language
 from limbeck.text.sentences import word_count
 
 LONG_TEXT = 100  # words (in Chinese: characters) at the 95th percentile
-COUNTED_TEXTS = 5_000  # whose words are counted, spread over the file
+COUNTED_TEXTS = 5_000  # texts whose words are counted, spread over the file
 KEYS = frozenset(CorpusSection.model_fields)
 BESIDE_TRAIN = {"dev": ("dev", "valid", "validation", "val"), "test": ("test",)}
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found in a file; `form` and the columns are as a recipe would say them."""
+    """What was found in a file; `form` and the columns are written as in a recipe."""
 
     path: Path
     form: TableForm
@@ -38,34 +38,34 @@ class Inspection:
     pair: Column | None
     label: Column | list[Column]
     multi_label: bool
-    label_separator: str | None  # where one column holds several labels of a row as text
-    labels: dict[str, int]  # in class order, with their rows
+    label_separator: str | None  # if one column holds several labels of a row as text
+    labels: dict[str, int]  # rows of each label, in class order
     language: Literal["en", "zh"]
     rows: int
-    is_complete: bool  # False: the file goes on beyond the rows that were looked at
+    is_complete: bool  # False: the file has more rows than were read
     median_words: int  # of a row: both texts of a pair together; in Chinese, characters
     long_words: int  # the 95th percentile
-    has_quotes: bool  # " stands somewhere in the texts
-    beside: dict[str, str]  # files of the same form that look like dev and test, by split
-    label_names: dict[str, str] = field(default_factory=dict)  # of classes whose columns have longer names
+    has_quotes: bool  # " occurs somewhere in the texts
+    beside: dict[str, str]  # files of the same form in the same folder that look like dev and test, by split
+    label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
 
     @property
     def delimiter(self) -> str | None:
-        """What stands between cells, if anything does."""
+        """The separator of cells, if the format has one."""
         return {"csv": ",", "tsv": "\t"}.get(self.format)
 
     @property
     def is_long(self) -> bool:
-        """Whether there are documents among the texts, and not sentences alone."""
+        """Whether some of the texts are documents, not only sentences."""
         return self.long_words > LONG_TEXT
 
     @property
     def is_mostly_long(self) -> bool:
-        """Whether half of the texts are documents, or more; among sentences there may be some as well."""
+        """Whether at least half of the texts are documents."""
         return self.median_words > LONG_TEXT
 
     def summary(self) -> str:
-        """What was seen, in a few lines for the terminal."""
+        """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
@@ -77,13 +77,13 @@ class Inspection:
             f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
             f"  language: {self.language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
-        return "\n".join([*lines, *(f"  {split}: {name}, beside it" for split, name in self.beside.items())])
+        return "\n".join([*lines, *(f"  {split}: {name}, in the same folder" for split, name in self.beside.items())])
 
 
 def inspect_file(
     path: Path, *, text: Column | None = None, pair: Column | None = None, label: Column | None = None
 ) -> Inspection:
-    """Look at a file of labelled rows. Columns that are given are not guessed."""
+    """Inspect a file of labelled rows. Columns that are given are not guessed."""
     wanted = [column for column in (text, pair, label) if isinstance(column, str)]
     layout = find_layout(path, wanted=wanted)
     roles = find_roles(layout, path=path, text=text, pair=pair, label=label)
@@ -117,7 +117,7 @@ def inspect_file(
 
 
 def _refuse_blank_labels(layout: Layout, role: LabelRole, found: Inspection) -> None:
-    """As the run would, and before a recipe is written: with the row."""
+    """Raises the error that a run would raise, with the row's number, before a recipe is written."""
     if role.is_multi_label or len(role.positions) > 1:
         return
     if not all(row[role.positions[0]].strip() for row in layout.rows):
@@ -125,7 +125,7 @@ def _refuse_blank_labels(layout: Layout, role: LabelRole, found: Inspection) -> 
 
 
 def _section(found: Inspection, path: Path) -> CorpusSection:
-    """What a recipe would say of a file of this form."""
+    """The section of a recipe for a file of this form."""
     names = ("text", "pair", "label", "multi_label", "label_separator")
     keys = {"train": str(path), **{name: getattr(found, name) for name in names}, **asdict(found.form)}
     return CorpusSection.model_validate(
@@ -139,7 +139,7 @@ def _label_names(layout: Layout, role: LabelRole) -> dict[str, str]:
 
 
 def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int]:
-    """The classes and their rows."""
+    """The classes and the number of rows of each."""
     columns = [layout.columns[at] for at in role.positions] if len(role.positions) > 1 else []
     counts = Counter(label for labels in _label_sets(layout, role, found) for label in labels)
     ordered = name_classes([*counts, *columns], label_names={}, order=columns).names
@@ -166,20 +166,20 @@ def _texts(row: Sequence[str], roles: Roles) -> str:
 
 
 def column_of(layout: Layout, position: int) -> Column:
-    """By name where names are there and tell columns apart."""
+    """The column by name if it has a unique one, else by position."""
     name = layout.columns[position]
     return name if layout.is_named and name and layout.columns.count(name) == 1 else position
 
 
 def lengths_of(texts: Sequence[str], *, language: str) -> tuple[int, int]:
-    """Words of the median text and at the 95th percentile; in Chinese, characters."""
+    """The median and the 95th percentile of words in a text; in Chinese, of characters."""
     step = max(1, len(texts) // COUNTED_TEXTS)
     counts = sorted(word_count(text, language=language) for text in texts[::step])
     return counts[len(counts) // 2], counts[min(len(counts) - 1, len(counts) * 95 // 100)]
 
 
 def _files_beside(found: Inspection) -> dict[str, str]:
-    """Files in the same folder that are named like train's dev and test, and whose labels are train's."""
+    """Files in the same folder whose names match train's as dev or test, and whose labels are train's."""
     beside: dict[str, str] = {}
     for split, words in BESIDE_TRAIN.items():
         names = [re.sub(pattern, word, found.path.name) for word in words for pattern in (r"train", r"train[^.]*")]

@@ -1,4 +1,4 @@
-"""How a file is laid out when nobody has said so: kind, quoting, encoding, header; found by reading it."""
+"""Detects a file's layout by reading it: format, quoting, encoding, header."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +14,8 @@ from limbeck.tables.raw_table import Cells
 from limbeck.tables.table import open_table, plain_text
 from limbeck.text.language import detect_language
 
-MOST_ROWS = 200_000  # looked at; what comes after them is not counted
-QUOTED_SHARE = 0.95  # of a column's cells enclosed in " when the file means them to be
+MOST_ROWS = 200_000  # rows that are read; later ones are not counted
+QUOTED_SHARE = 0.95  # of a column's cells are enclosed in " if the file uses quoting
 COLUMN_NAMES = {
     *(
         "text",
@@ -34,7 +34,7 @@ COLUMN_NAMES = {
     *("label", "labels", "class", "category", "target", "sentiment", "is_duplicate", "quality", "stars", "rating"),
     *("polarity", "intent", "topic", "emotion"),
 }
-# Ways to read a kind of file, likeliest first: the kind that it may be after all, and whether " encloses cells.
+# Ways to read a file of a format, most likely first: the format it may really have, and whether " encloses cells.
 WAYS: dict[KnownFormat, list[tuple[KnownFormat, bool]]] = {
     "csv": [("csv", True), ("csv", False), ("tsv", False), ("tsv", True)],
     "tsv": [("tsv", False), ("tsv", True), ("csv", True)],
@@ -46,7 +46,7 @@ PLAIN = (str, int, float)
 
 @dataclass(frozen=True)
 class Layout:
-    """A file's form and its rows as text; a null, a missing key and a nested value are empty cells here."""
+    """A file's form and its rows as text; nulls, missing keys and nested values are empty cells here."""
 
     form: TableForm
     kind: KnownFormat
@@ -54,24 +54,23 @@ class Layout:
     columns: list[str]
     is_named: bool
     rows: list[Row]
-    is_complete: bool  # whether `rows` are all there are
-    lists: dict[
-        int, list[Row]
-    ]  # by position, the columns whose cells are all lists of plain values, or null; also written as text
+    is_complete: bool  # whether `rows` are all rows of the file
+    # By position, the columns whose cells are all lists of plain values, or null; also lists written as text.
+    lists: dict[int, list[Row]]
 
 
 def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 2) -> Layout:
-    """The layout under which the whole file reads without fault and has so many columns or more.
+    """The layout with which the complete file can be read and has at least `least_columns` columns.
 
-    `wanted` are column names the user has given: a first row that holds one is a header. Raises what the likeliest
-    reading of the file ran into when none will do.
+    `wanted` are column names the user has given: a first row that holds one is a header. If no layout works, raises the
+    error of the most likely one.
     """
     named = named_format(path)
     kind = "parquet" if starts_as_parquet(path) else named
     encoding = "utf-8" if kind == "parquet" else _encoding(path)
     if kind is None:
-        head = TextInput(path, form=TableForm(encoding=encoding)).head()
-        kind = format_by_content(head, is_table=True)
+        text = TextInput(path, form=TableForm(encoding=encoding))
+        kind = format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None
     for form in _forms(kind, by_ending=kind == named, encoding=encoding):
         try:
@@ -89,12 +88,12 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
 
 
 def find_lines(path: Path) -> Layout:
-    """The layout of a file that holds a text a line."""
+    """The layout of a file with one text per line."""
     return _read(path, TableForm(format="lines", encoding=_encoding(path)), wanted=())
 
 
 def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -> bool:
-    """Whether a first row names the columns: by known names, else by how it differs from the rows below."""
+    """Whether the first row names the columns: by known names, else by how it differs from the rows below."""
     names = [cell.strip() for cell in first]
     below = [(name, {row[at].strip() for row in rest}) for at, name in enumerate(names)]
     if any(name in wanted or (name.lower() in COLUMN_NAMES and name not in column) for name, column in below):
@@ -109,7 +108,7 @@ def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -
 
 
 def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[TableForm]:
-    """Forms in which to try to read the file, likeliest first."""
+    """The forms in which to try to read the file, most likely first."""
     for way, quoting in WAYS.get(kind, [(kind, False)]):
         yield TableForm(
             format="auto" if by_ending and way == kind else way,
@@ -120,7 +119,7 @@ def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[Tab
 
 
 def _encoding(path: Path) -> str:
-    """UTF-8; UTF-16 where its mark stands first; gb18030 where the file is not UTF-8 but Chinese."""
+    """UTF-8; UTF-16 if the file begins with its byte order mark; gb18030 if the file is not UTF-8 but Chinese."""
     with opened(path) as stream:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return "utf-16"
@@ -132,7 +131,7 @@ def _encoding(path: Path) -> str:
             lines = list(islice(text_lines(path, encoding="gb18030"), MOST_ROWS))
         except BytesUndecodable:
             raise fault from None
-        if detect_language(lines) == "zh":  # most bytes are some gb18030; only Chinese makes it believable
+        if detect_language(lines) == "zh":  # most bytes are valid gb18030; only Chinese text makes it likely
             return "gb18030"
         raise
     return "utf-8"
@@ -208,14 +207,14 @@ def _looks_quoted(layout: Layout) -> bool:
 
 
 def _hides_tabs(layout: Layout) -> bool:
-    """Whether what is called csv is tsv."""
-    if layout.kind == "csv" and layout.delimiter == "\t":  # such files seldom mean their quotes
+    """Whether a file named csv is really tsv."""
+    if layout.kind == "csv" and layout.delimiter == "\t":  # in such files, " rarely encloses cells
         return True
     return layout.kind == "csv" and len(layout.columns) == 1 and all("\t" in cell for (cell,) in layout.rows)
 
 
 def _is_long(cell: str) -> bool:
-    """Longer than column names are; Chinese has no spaces, so it counts by characters."""
+    """Whether the cell is longer than column names are; Chinese has no spaces, so characters are counted."""
     return len(cell) > 60 or len(cell.split()) > 6 or (not cell.isascii() and len(cell) > 12)
 
 

@@ -1,13 +1,13 @@
-"""Which column is the text, which the second text, which the label: guessed from names and values."""
+"""Guesses from names and values which column is the text, which the second text, which the label."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from limbeck.drafting.column_profile import ColumnProfile, profiles_of
 from limbeck.drafting.label_role import LabelRole, guess_label
 from limbeck.drafting.layout import Layout
-from limbeck.drafting.sketch import Sketch, sketches_of
 from limbeck.errors import ColumnMissing, DataError, in_shell, some
 from limbeck.recipe.corpus import Column
 
@@ -63,19 +63,19 @@ class Roles:
 def find_roles(
     layout: Layout, *, path: Path, text: Column | None = None, pair: Column | None = None, label: Column | None = None
 ) -> Roles:
-    """The columns' roles; those the user has named are taken as they are. Raises LabelUnclear where a guess fails."""
-    sketches = sketches_of(layout)
+    """The columns' roles; those the user has named are not guessed. Raises LabelUnclear if a guess fails."""
+    profiles = profiles_of(layout)
     given = {
         key: _position(layout, column, key=key, path=path)
         for key, column in (("text", text), ("pair", pair), ("label", label))
         if column is not None
     }
-    _refuse_one_for_two(given, layout=layout, path=path)
-    free = [sketch for sketch in sketches if sketch.position not in given.values()]
-    role = LabelRole.of(sketches[given["label"]]) if "label" in given else guess_label(free, path=path)
+    _refuse_column_given_twice(given, layout=layout, path=path)
+    free = [profile for profile in profiles if profile.position not in given.values()]
+    role = LabelRole.of(profiles[given["label"]]) if "label" in given else guess_label(free, path=path)
     if role is None:
         raise LabelUnclear(path=path, what="label", columns=with_examples(layout))
-    free = [sketch for sketch in free if sketch.position not in role.positions]
+    free = [profile for profile in free if profile.position not in role.positions]
     if "text" not in given:
         given |= guess_texts(free, wants_pair="pair" not in given)
     if "text" not in given:
@@ -83,7 +83,7 @@ def find_roles(
     return Roles(text=given["text"], pair=given.get("pair"), label=role)
 
 
-def _refuse_one_for_two(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:
+def _refuse_column_given_twice(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:
     for position in given.values():
         keys = [key for key, at in given.items() if at == position]
         if len(keys) > 1:
@@ -100,21 +100,21 @@ def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
     return layout.columns.index(str(column))
 
 
-def guess_texts(sketches: Sequence[Sketch], *, wants_pair: bool) -> dict[str, int]:
-    """The positions of "text", the longest column of words, and of "pair" if that is wanted; of what is there only."""
-    texts = [sketch for sketch in sketches if sketch.is_text and sketch.mean_length > 0]
+def guess_texts(profiles: Sequence[ColumnProfile], *, wants_pair: bool) -> dict[str, int]:
+    """The positions of "text", the column with the longest texts, and of "pair" if it is wanted; only those found."""
+    texts = [profile for profile in profiles if profile.is_text and profile.mean_length > 0]
     if not texts:
         return {}
-    longest = max(texts, key=lambda sketch: sketch.mean_length)
-    partners = [sketch for sketch in texts if sketch is not longest and _is_pair(longest, sketch)]
+    longest = max(texts, key=lambda profile: profile.mean_length)
+    partners = [profile for profile in texts if profile is not longest and _is_pair(longest, profile)]
     if not (wants_pair and partners):
         return {"text": longest.position}
-    other = max(partners, key=lambda sketch: (_is_named_pair(longest, sketch), sketch.mean_length))
+    other = max(partners, key=lambda profile: (_is_named_pair(longest, profile), profile.mean_length))
     first, second = sorted([longest.position, other.position])
     return {"text": first, "pair": second}
 
 
-def _is_pair(longest: Sketch, other: Sketch) -> bool:
+def _is_pair(longest: ColumnProfile, other: ColumnProfile) -> bool:
     if _is_named_pair(longest, other):
         return True
     is_alike = longest.mean_length <= SIMILAR_LENGTH * other.mean_length
@@ -122,8 +122,8 @@ def _is_pair(longest: Sketch, other: Sketch) -> bool:
     return is_alike and longest.is_varied and other.is_varied and not is_single
 
 
-def _is_named_pair(one: Sketch, other: Sketch) -> bool:
-    first, second = sorted([one, other], key=lambda sketch: sketch.position)
+def _is_named_pair(one: ColumnProfile, other: ColumnProfile) -> bool:
+    first, second = sorted([one, other], key=lambda profile: profile.position)
     left, right = first.name.lower(), second.name.lower()
     if not left or left == right:
         return False

@@ -1,4 +1,4 @@
-"""From a file of labelled rows to its recipe: for `init`, which writes it, and for `run`, which goes on with it."""
+"""Drafts the recipe of a file of labelled rows, for `limbeck init` and `limbeck run FILE`."""
 
 import json
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from limbeck.recipe.files import at_home, expand, find_file, search_roots
 
 
 class TransferForRecipe(DataError):
-    """Unlabelled text was given to a command beside a recipe, which has a place for it."""
+    """`--transfer` was given together with a recipe, which has a section for it."""
 
     def __init__(self, *, recipe: str, files: Sequence[str]) -> None:
         names = ", ".join(json.dumps(file, ensure_ascii=False) for file in files)
         super().__init__(
-            f"--transfer goes with a file of labelled rows, and '{recipe}' is not one",
-            found=f"a recipe names its text itself, under [transfer]: files = [{names}]",
+            f"--transfer is for a file of labelled rows, and '{recipe}' is not one",
+            found=f"a recipe names its unlabelled text itself, under [transfer]: files = [{names}]",
             advice=f"Write it there, or for one run: --set 'transfer.files=[{names}]'",
         )
 
@@ -43,24 +43,24 @@ class RecipeInTheWay(DataError):
 
 @dataclass(frozen=True)
 class Draft:
-    """The recipe of a data file, and what is to be told about it."""
+    """The recipe of a data file, and a summary to print."""
 
     recipe: Path
-    text: str | None  # still to be written; None: it is there, and stays as it is
-    told: str
+    text: str | None  # still to be written; None: the recipe exists and stays as it is
+    summary: str
 
     def write(self) -> None:
-        """Write what is not there yet."""
+        """Write the recipe if it does not exist yet."""
         if self.text is None:
             return
         try:
             self.recipe.write_text(self.text, encoding="utf-8")
-        except FileNotFoundError as error:  # a link that points nowhere, or a folder that takes no files
-            advice = "Take away what stands there, or work in a folder of your own."
-            raise PathUnusable(path=str(self.recipe), reason="it cannot be made", advice=advice) from error
+        except FileNotFoundError as error:  # a broken link, or a folder in which files cannot be created
+            advice = "Remove what is there, or work in another folder."
+            raise PathUnusable(path=str(self.recipe), reason="it cannot be created", advice=advice) from error
 
     def kept_in(self, folder: Path) -> Path:
-        """The recipe's file, in this folder if it is not there yet."""
+        """The recipe's file; one that does not exist yet is written to this folder."""
         if self.text is None:
             return self.recipe
         (folder / self.recipe.name).write_text(self.text, encoding="utf-8")
@@ -68,7 +68,7 @@ class Draft:
 
 
 def recipe_of(data: Path) -> Path:
-    """Where the recipe of a data file is kept: beside the user, under the file's name."""
+    """Where the recipe of a data file is kept: in the current folder, under the file's name."""
     return Path(data.name.partition(".")[0] + ".toml")
 
 
@@ -81,21 +81,21 @@ def draft_for(
     pair: str | None = None,
     label: str | None = None,
 ) -> Draft:
-    """Look at the data and at the unlabelled text, and draft a recipe; nothing is written yet."""
+    """Inspect the data and the unlabelled text, and draft a recipe; nothing is written yet."""
     found = inspect_file(data, text=text, pair=pair, label=label)
     given = look_at_text(transfer, found) if transfer else None
     beside = None if given else text_beside(found)
     refuse_place(recipe)
     _refuse_names([place(data), *(place(path) for text in (given, beside) if text for path in text.files)])
     drafted = draft_recipe(data, found, data_path=place(data), recipe_path=str(recipe), transfer=given, beside=beside)
-    told = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
-    return Draft(recipe, drafted, "\n".join(told))
+    lines = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
+    return Draft(recipe, drafted, "\n".join(lines))
 
 
 def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
-    """The recipe with which a data file is to be run: the one that is there, or a draft; None if it is no data file.
+    """The recipe with which to run a data file: the existing one, or a draft; None if `name` is not a data file.
 
-    Raises RecipeInTheWay where the file that is there is not about this data and this text.
+    Raises RecipeInTheWay if the existing recipe is not for this data and this unlabelled text.
     """
     if not is_data_file(name):
         if transfer:
@@ -103,19 +103,19 @@ def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
         return None
     data = at_home(Path(name))
     recipe = recipe_of(data)
-    is_there = recipe.exists() and data.exists()
-    reason = _why_not_its_recipe(recipe, data, transfer) if is_there else ""
-    if not is_there or (reason and transfer and _is_untouched(recipe, data)):
+    recipe_exists = recipe.exists() and data.exists()
+    reason = _why_not_its_recipe(recipe, data, transfer) if recipe_exists else ""
+    if not recipe_exists or (reason and transfer and _is_untouched(recipe, data)):
         draft = draft_for(data, recipe=recipe, transfer=transfer)
-        return replace(draft, told=f"{draft.told}\nWrote {recipe}; what you change in it counts from the next run on\n")
+        return replace(draft, summary=f"{draft.summary}\nWrote {recipe}; changes to it apply from the next run on\n")
     if reason:
         names = [str(path) for path in transfer]
         raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, transfer=names)
-    return Draft(recipe, None, f"{recipe} is there already, for {data.name}: it is used as it stands")
+    return Draft(recipe, None, f"{recipe} already exists, for {data.name}: it is used as it is")
 
 
 def _refuse_names(paths: Sequence[str]) -> None:
-    """A system may let a name be any bytes; a recipe is UTF-8."""
+    """A file name may be any bytes on some systems; a recipe is UTF-8."""
     for path in paths:
         try:
             path.encode()
@@ -123,25 +123,25 @@ def _refuse_names(paths: Sequence[str]) -> None:
             shown = path.encode(errors="backslashreplace").decode()
             advice = "Rename the file or the folder, then run the same command again."
             raise PathUnusable(
-                path=shown, reason="a recipe cannot name it, as it is not UTF-8", advice=advice
+                path=shown, reason="a recipe cannot name it, because it is not UTF-8", advice=advice
             ) from None
 
 
 def _is_untouched(recipe: Path, data: Path) -> bool:
-    """Whether it is just what would be drafted with the text it names, so that nothing is lost with it."""
+    """Whether it is exactly what would be drafted with the text it names, so that it can be overwritten."""
     if _why_not_its_recipe(recipe, data, ()):
         return False
     text = read_recipe(recipe).get("transfer")
     files = text.get("files", []) if isinstance(text, dict) else []
     try:
         draft = draft_for(data, recipe=recipe, transfer=[Path(file) for file in files])
-    except (LimbeckError, TypeError):  # text that is gone, or no list of paths: somebody's own
+    except (LimbeckError, TypeError):  # a file is missing, or `files` is not a list of paths: the user has edited it
         return False
     return draft.text is not None and recipe.read_bytes() == draft.text.encode()
 
 
 def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> str:
-    """What keeps the recipe from being the one of this data; empty if nothing does."""
+    """Why the recipe is not the one for this data; empty if it is."""
     try:
         raw = read_recipe(recipe)
     except RecipeInvalid as error:
@@ -158,7 +158,7 @@ def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> s
 
 
 def _names(paths: Sequence[object], file: Path, *, recipe: Path) -> bool:
-    """Whether one of the paths, as a recipe has them, is this very file."""
+    """Whether one of the paths, as a recipe names them, is this file."""
     for path in paths:
         try:
             found = expand(find_file(str(path), search_roots(recipe.parent)))

@@ -1,29 +1,29 @@
-"""A look at files of unlabelled text, for `--transfer`: how a recipe's [transfer] would have to name them."""
+"""Inspects files of unlabelled text, for `--transfer`: how a recipe's [transfer] has to describe them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from limbeck.drafting.column_profile import LABEL_NAMES, ColumnProfile, profiles_of
 from limbeck.drafting.inspection import COUNTED_TEXTS, Inspection, column_of, lengths_of
 from limbeck.drafting.layout import COLUMN_NAMES, Layout, find_layout, find_lines
 from limbeck.drafting.roles import guess_texts, with_examples
-from limbeck.drafting.sketch import LABEL_NAMES, Sketch, sketches_of
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables import TableForm
 from limbeck.tables.formats import ENDINGS, NOT_READ, ending_of
 from limbeck.text.sentences import split_sentences
 
-# Texts are cut into sentences where half of them are longer than so many times what 95 % of the labelled ones keep
-# within, unless those are documents themselves.
+# Texts are split into sentences if their median length exceeds this multiple of the labelled texts' 95th percentile,
+# unless those are documents themselves.
 MUCH_LONGER = 1.0
-NAME_WORDS, NAME_LENGTH = 3, 30  # at most, of a column's name that is not known; the length in characters
+NAME_WORDS, NAME_LENGTH = 3, 30  # most words and most characters of an unknown column name
 FORM_KEYS, USUAL = ("format", "header", "quoting", "encoding"), TableForm()
-LIKELY_NAMES = ("unlabelled.*", "unlabeled.*", "unsup*.*", "transfer.*")  # of files that lie beside the data
+LIKELY_NAMES = ("unlabelled.*", "unlabeled.*", "unsup*.*", "transfer.*")  # of files in the folder of the data
 
 
 class TransferTextUnclear(DataError):
-    """A file of unlabelled text has no column that is recognisably the text, or the two texts of a pair."""
+    """No column of a file of unlabelled text can be recognised as the text, or no two as the texts of a pair."""
 
     def __init__(self, *, path: Path, wanted: Sequence[str], columns: Mapping[str, str]) -> None:
         self.wanted, self.columns = tuple(wanted), dict(columns)
@@ -33,25 +33,25 @@ class TransferTextUnclear(DataError):
         super().__init__(
             f"cannot tell which {which} of '{path}' {what}",
             found="\n".join(["its columns, with an example of each:", *examples]),
-            advice=f"Name and place them as the corpus does ({names}), or write [transfer] yourself: docs/transfer.md",
+            advice=f"Name and order them as in the corpus ({names}), or write [transfer] yourself: docs/transfer.md",
         )
 
 
 class TransferIsCorpus(DataError):
-    """What was given as unlabelled text is a file of the corpus."""
+    """The file that was given as unlabelled text is a file of the corpus."""
 
     def __init__(self, *, path: Path, split: str) -> None:
         self.split = split
         trained_on = split == "train"
         super().__init__(
             f"'{path}' cannot be the unlabelled text: it is the corpus's own {split} file",
-            found="the student learns from its rows anyway" if trained_on else "its rows are kept out of other text",
+            found="the student learns from its rows anyway" if trained_on else "its rows are removed from other text",
             advice="Give text that is not in the corpus, or omit --transfer.",
         )
 
 
 class TransferFilesDiffer(DataError):
-    """Several files of unlabelled text cannot be read by one section of the recipe."""
+    """One section of a recipe cannot read all the given files of unlabelled text."""
 
     def __init__(self, *, settings: Mapping[str, str]) -> None:
         self.settings = dict(settings)
@@ -59,57 +59,57 @@ class TransferFilesDiffer(DataError):
         super().__init__(
             f"{len(settings)} files of unlabelled text have different layouts",
             found="\n".join(["[transfer] would be:", *sections]),
-            advice="Convert them to one layout, e.g. .txt with a text a line, or give only those that share one.",
+            advice="Convert them to one layout, e.g. .txt with one text per line, or give only files that share one.",
         )
 
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Files of text that one section can read; the fields are as [transfer] would say them."""
+    """Files of text that one section can read; the fields are written as in [transfer]."""
 
     files: list[Path]
     form: TableForm
-    text: Column | None  # None: a text a line
+    text: Column | None  # None: one text per line
     pair: Column | None
-    labels: list[str]  # columns that look like labels, and are not read
+    labels: list[str]  # columns that look like labels; they are not read
     median_words: int  # in Chinese, characters
-    is_cut: bool  # into sentences: its texts are much longer than the labelled ones
-    rows: int  # those that were looked at; where they are cut, sentences, by a sample
+    is_cut: bool  # into sentences, because its texts are much longer than the labelled ones
+    rows: int  # rows that were read; if they are cut, the number of sentences, estimated from a sample
 
     def keys(self) -> dict[str, object]:
-        """How the files are to be read, as far as it has to be said."""
+        """The keys of [transfer] that are needed to read the files: those that differ from the defaults."""
         columns = {"text": self.text, "pair": self.pair}
         form = {key: getattr(self.form, key) for key in FORM_KEYS if getattr(self.form, key) != getattr(USUAL, key)}
         return {**{key: column for key, column in columns.items() if column is not None}, **form}
 
     def summary(self) -> str:
-        """What was seen, in a line for the terminal."""
+        """What was found, in a line for the terminal."""
         names = some([path.name for path in self.files])
-        column = "a text a line" if self.text is None else f"text: {self.text}"
+        column = "one text per line" if self.text is None else f"text: {self.text}"
         pair = "" if self.pair is None else f", second text: {self.pair}"
         cut = "; long texts, cut into sentences" if self.is_cut else ""
         return f"  unlabelled: {names}, {column}{pair}{cut}"
 
     def offer(self) -> str:
-        """What it would be good for, in a line for the terminal."""
+        """How it could be used, in a line for the terminal."""
         (file,) = self.files
-        return f"  {file.name} lies beside it: --transfer {file} would let the student learn from it"
+        return f"  {file.name} is in the same folder: with --transfer {file} the student also learns from it"
 
 
 def is_data_file(name: str) -> bool:
-    """Whether a path's ending says that it holds rows; it need not be there."""
+    """Whether a path has the ending of a data file; the file need not exist."""
     return ending_of(Path(name)) in (*ENDINGS, ".txt", *NOT_READ) and not Path(name).is_dir()
 
 
 def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:
-    """Look at files of text of the same kind as the corpus's; raises DataError where one section cannot read them."""
+    """Inspect files of text of the same kind as the corpus; raises DataError if one section cannot read them all."""
     paths = list({path.resolve(): path for path in paths}.values())
     for path in paths:
         _refuse_corpus(path, corpus)
     looks = [_look(path, corpus) for path in paths]
     first = next((look for look in looks if look.text is not None), looks[0])
     if not all(_reads(first, look) for look in looks):
-        raise TransferFilesDiffer(settings={str(look.files[0]): _told(look) for look in looks})
+        raise TransferFilesDiffer(settings={str(look.files[0]): _shown_keys(look) for look in looks})
     return replace(
         first,
         files=paths,
@@ -121,7 +121,7 @@ def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:
 
 
 def text_beside(corpus: Inspection) -> Unlabelled | None:
-    """A file of text beside the data, by its name; None where there is none that could be read."""
+    """A file of text in the folder of the data, found by its name; None if there is no readable one."""
     folder = corpus.path.parent
     named = [path for pattern in LIKELY_NAMES for path in sorted(folder.glob(pattern)) if is_data_file(str(path))]
     for path in named:
@@ -159,7 +159,7 @@ def _look(path: Path, corpus: Inspection) -> Unlabelled:
 
 
 def _layout(path: Path, corpus: Inspection) -> Layout:
-    """As a table or as plain lines; .txt holds lines here, unless each has as many tabs as the others."""
+    """As a table or as plain lines; .txt holds lines here, unless all lines have the same number of tabs."""
     wanted = [column for column in (corpus.text, corpus.pair) if isinstance(column, str)]
     if not path.name.lower().removesuffix(".gz").endswith(".txt"):
         return _without_false_header(find_layout(path, wanted=wanted, least_columns=1), corpus)
@@ -172,10 +172,10 @@ def _layout(path: Path, corpus: Inspection) -> Layout:
 
 
 def _without_false_header(layout: Layout, corpus: Inspection) -> Layout:
-    """Its first row is a row, if nothing but that it is unlike the others speaks for a header.
+    """The layout with its first row as a row, if it was taken for a header only because it differs from the others.
 
-    Between a text and the name of a column of texts there is little to see: names are known, or they are short, and
-    the corpus has some as well.
+    A text and the name of a text column are hard to distinguish: a real header has known names, or short ones in a
+    file whose corpus has a header too.
     """
     known = {*COLUMN_NAMES, *TEXT_NAMES, *map(str.lower, corpus.columns)}
     are_short = all(len(name.split()) <= NAME_WORDS and len(name) <= NAME_LENGTH for name in layout.columns)
@@ -189,7 +189,7 @@ def _without_false_header(layout: Layout, corpus: Inspection) -> Layout:
 
 
 def _labels(layout: Layout, corpus: Inspection, *, texts: tuple[int | None, ...]) -> list[str]:
-    """Columns that are the corpus's labels, or are called like labels."""
+    """Columns that have the name of the corpus's label, or a typical label name."""
     own = [str(column) for column in (corpus.label if isinstance(corpus.label, list) else [corpus.label])]
     others = [name for at, name in enumerate(layout.columns) if at not in texts]
     return [name for name in others if name in own or name.lower() in LABEL_NAMES]
@@ -201,52 +201,52 @@ def _sentences(texts: Sequence[str], language: str) -> int:
 
 
 def _reads(section: Unlabelled, other: Unlabelled) -> bool:
-    """Whether what reads one file reads the other; plain lines ask for no columns, and no other format."""
+    """Whether the keys for one file also read the other; plain lines need no columns, but the format "auto"."""
     if other.text is None and section.text is not None:
         return section.form.format == "auto" and section.form.encoding == other.form.encoding
     return section.keys() == other.keys()
 
 
-def _told(look: Unlabelled) -> str:
-    said = look.keys() if look.text is not None else {"a text a line": True, **look.keys()}
-    return ", ".join(name if value is True else f"{name} = {value!r}" for name, value in said.items())
+def _shown_keys(look: Unlabelled) -> str:
+    keys = look.keys() if look.text is not None else {"one text per line": True, **look.keys()}
+    return ", ".join(name if value is True else f"{name} = {value!r}" for name, value in keys.items())
 
 
-TEXT_NAMES = (  # the first that is there is taken
+TEXT_NAMES = (  # the first one found is taken
     *("text", "sentence", "review", "reviews", "comment", "content", "body", "document", "message", "tweet", "post"),
     *("review_text", "review_body", "text_a", "sentence1", "title", "headline", "question", "query"),
 )
 
 
 def find_texts(layout: Layout, *, path: Path, corpus: Inspection) -> tuple[int, int | None]:
-    """The positions of the text and, where the corpus is about pairs, of the second text.
+    """The positions of the text and, if the corpus has pairs, of the second text.
 
-    Raises TransferTextUnclear where there is none.
+    Raises TransferTextUnclear if they cannot be found.
     """
-    sketches = [sketch for sketch in sketches_of(layout) if sketch.is_text and any(map(str.strip, sketch.cells))]
+    profiles = [profile for profile in profiles_of(layout) if profile.is_text and any(map(str.strip, profile.cells))]
     wanted = [corpus.text] if corpus.pair is None else [corpus.text, corpus.pair]
-    positions = _same(wanted, sketches) or _guessed(layout, sketches, wants_pair=corpus.pair is not None)
+    positions = _same(wanted, profiles) or _guessed(layout, profiles, wants_pair=corpus.pair is not None)
     if positions is None:
         raise TransferTextUnclear(path=path, wanted=[str(name) for name in wanted], columns=with_examples(layout))
     return positions[0], positions[1] if corpus.pair is not None else None
 
 
-def _same(wanted: Sequence[Column], sketches: Sequence[Sketch]) -> list[int] | None:
-    """The columns that the corpus has: by their names or, where neither file has names, by their places."""
-    sure = [sketch for sketch in sketches if sketch.name or _is_running_text(sketch)]
-    by_key: dict[Column, int] = {sketch.name or sketch.position: sketch.position for sketch in sure}
+def _same(wanted: Sequence[Column], profiles: Sequence[ColumnProfile]) -> list[int] | None:
+    """The corpus's text columns: by their names or, if neither file has names, by their positions."""
+    sure = [profile for profile in profiles if profile.name or _is_running_text(profile)]
+    by_key: dict[Column, int] = {profile.name or profile.position: profile.position for profile in sure}
     return [by_key[column] for column in wanted] if all(column in by_key for column in wanted) else None
 
 
-def _guessed(layout: Layout, sketches: Sequence[Sketch], *, wants_pair: bool) -> list[int] | None:
-    names = {sketch.name.lower(): sketch.position for sketch in reversed(sketches)}
+def _guessed(layout: Layout, profiles: Sequence[ColumnProfile], *, wants_pair: bool) -> list[int] | None:
+    names = {profile.name.lower(): profile.position for profile in reversed(profiles)}
     if not wants_pair and (usual := [names[name] for name in TEXT_NAMES if name in names]):
         return usual[:1]
-    running = [sketch for sketch in sketches if len(layout.columns) == 1 or _is_running_text(sketch)]
+    running = [profile for profile in profiles if len(layout.columns) == 1 or _is_running_text(profile)]
     found = guess_texts(running, wants_pair=wants_pair)
     return list(found.values()) if len(found) == 1 + wants_pair else None
 
 
-def _is_running_text(sketch: Sketch) -> bool:
-    """Whether it is a text of its own in each row, and no label."""
-    return sketch.is_varied and not sketch.is_named_label and not sketch.is_split
+def _is_running_text(profile: ColumnProfile) -> bool:
+    """Whether it is a different text in each row, and not a label."""
+    return profile.is_varied and not profile.is_named_label and not profile.is_split

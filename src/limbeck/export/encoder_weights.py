@@ -1,7 +1,7 @@
 """The weights of a transformer classifier, in one form for every family."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from transformers import (
 )
 
 from limbeck.export.graph_parts import numpy_of
+from limbeck.models.mean_encoder import MeanEncoderForSequenceClassification
 
 Array = npt.NDArray[np.float32]
 
@@ -50,11 +51,12 @@ class Layer(NamedTuple):
 
 
 class Head(NamedTuple):
-    """From the first token's state to the logits."""
+    """From the state of the first token, or from the mean of all states, to the logits."""
 
-    dense: Linear
+    dense: Linear | None
     activation: str
     classes: Linear
+    reads: Literal["first", "mean"] = "first"
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,30 @@ def encoder_weights(network: nn.Module) -> EncoderWeights:
         case ElectraForSequenceClassification():
             return _bert_like(network.config, network.electra, _own_head(network, "gelu"))
         case DistilBertForSequenceClassification():
-            return _distilbert(network)
+            head = Head(_linear(network.pre_classifier), "relu", _linear(network.classifier))
+            return _distilbert(network.config, network.distilbert, head)
         case MPNetForSequenceClassification():
-            return _mpnet(network)
+            return _mpnet(network.config, network.mpnet, _own_head(network, "tanh"))
+        case MeanEncoderForSequenceClassification():
+            return _of_mean(network)
         case _:
             raise TypeError(f"no graph is known for students of the class {type(network).__name__}")
+
+
+def _of_mean(network: MeanEncoderForSequenceClassification) -> EncoderWeights:
+    base = network.encoder
+    head = Head(None, "", _linear(network.classifier), reads="mean")
+    match base.config.model_type:
+        case "bert" | "electra":
+            return _bert_like(base.config, base, head)
+        case "roberta" | "xlm-roberta":
+            return _bert_like(base.config, base, head, skip=base.config.pad_token_id + 1)
+        case "distilbert":
+            return _distilbert(base.config, base, head)
+        case "mpnet":
+            return _mpnet(base.config, base, head)
+        case family:
+            raise TypeError(f"no graph is known for encoders of the family {family}")
 
 
 def _bert_like(config: Any, base: Any, head: Head, *, skip: int = 0) -> EncoderWeights:
@@ -127,8 +148,8 @@ def _bert_layer(layer: Any) -> Layer:
     )
 
 
-def _distilbert(network: DistilBertForSequenceClassification) -> EncoderWeights:
-    config, embeddings = network.config, network.distilbert.embeddings
+def _distilbert(config: Any, base: Any, head: Head) -> EncoderWeights:
+    embeddings = base.embeddings
     return EncoderWeights(
         words=numpy_of(embeddings.word_embeddings.weight),
         positions=numpy_of(embeddings.position_embeddings.weight),
@@ -136,11 +157,11 @@ def _distilbert(network: DistilBertForSequenceClassification) -> EncoderWeights:
         types=None,
         norm=_norm(embeddings.LayerNorm),
         projection=None,
-        layers=[_distilbert_layer(layer) for layer in network.distilbert.transformer.layer],
+        layers=[_distilbert_layer(layer) for layer in base.transformer.layer],
         heads=config.n_heads,
         activation=config.activation,
         distances=None,
-        head=Head(_linear(network.pre_classifier), "relu", _linear(network.classifier)),
+        head=head,
     )
 
 
@@ -157,10 +178,10 @@ def _distilbert_layer(layer: Any) -> Layer:
     )
 
 
-def _mpnet(network: MPNetForSequenceClassification) -> EncoderWeights:
+def _mpnet(config: Any, base: Any, head: Head) -> EncoderWeights:
     """transformers' MPNet takes tokens of one fixed id for padding when it counts positions, whatever its config calls
     padding. In a vocabulary with another token in that place, such tokens stand inside of texts."""
-    config, base, fixed = network.config, network.mpnet, network.mpnet.embeddings.padding_idx
+    fixed = base.embeddings.padding_idx
     unplaced = None if config.pad_token_id == fixed else fixed
     positions = numpy_of(base.embeddings.position_embeddings.weight)
     return EncoderWeights(
@@ -174,7 +195,7 @@ def _mpnet(network: MPNetForSequenceClassification) -> EncoderWeights:
         heads=config.num_attention_heads,
         activation=config.hidden_act,
         distances=_distances(base.encoder, positions=len(positions)),
-        head=_own_head(network, "tanh"),
+        head=head,
     )
 
 

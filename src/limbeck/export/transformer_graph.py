@@ -24,8 +24,8 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     tokens, also type_ids (rows, tokens) int64. Output: logits (rows, classes) float32.
 
     Rows and tokens are free, as far as the network has positions. What stands behind a row's length is never looked
-    at; a length of 0 is read as 1. The classes are read off the first token, so the last layer computes the state of
-    that one alone.
+    at; a length of 0 is read as 1. If the head reads the first token, the last layer computes the state of that one
+    alone; if it reads the mean of all states, all of them.
     """
     encoder = encoder_weights(network)
     reads_types = pair and encoder.types is not None and len(encoder.types) > 1
@@ -33,13 +33,18 @@ def transformer_graph(network: nn.Module, *, pair: bool = False) -> ModelProto:
     _measure(draft, encoder)
     mask(draft, distances=encoder.distances)
     states = _embedded(draft, encoder, reads_types=reads_types)
-    *layers, last = encoder.layers
-    for number, layer in enumerate(layers):
+    reads_mean = encoder.head.reads == "mean"
+    full = encoder.layers if reads_mean else encoder.layers[:-1]
+    for number, layer in enumerate(full):
         found = found_by_all(draft, layer, states, heads=encoder.heads, name=f"layers.{number}.attention")
         states = _fed_forward(draft, encoder, layer, states, found, name=f"layers.{number}")
-    first, name = _first_tokens(draft, states), f"layers.{len(layers)}"
-    found = found_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
-    _classify(draft, encoder.head, _fed_forward(draft, encoder, last, first, found, name=name))
+    if reads_mean:
+        _classify(draft, encoder.head, _mean_state(draft, states))
+    else:
+        first, name = _first_tokens(draft, states), f"layers.{len(full)}"
+        last = encoder.layers[-1]
+        found = found_by_first(draft, last, states, first, heads=encoder.heads, name=f"{name}.attention")
+        _classify(draft, encoder.head, _fed_forward(draft, encoder, last, first, found, name=name))
     return _model(draft, classes=len(encoder.head.classes.bias), reads_types=reads_types)
 
 
@@ -92,6 +97,17 @@ def _first_tokens(draft: GraphBuilder, states: str) -> str:
     return draft.add("Gather", ["states_by_row", "zero"], "first_tokens", axis=1)
 
 
+def _mean_state(draft: GraphBuilder, states: str) -> str:
+    """(rows · tokens, width) → (rows, width): the mean over the tokens of each row within its length."""
+    draft.add("Concat", ["shape", draft.constant("the_rest", [-1])], "shape_by_row", axis=0)
+    draft.add("Reshape", [states, "shape_by_row"], "states_by_row")
+    draft.add("Unsqueeze", ["inside", draft.constant("axis_2", [2])], "inside_3d")
+    draft.add("Where", ["inside_3d", "states_by_row", draft.constant("nothing", 0.0)], "states_inside")
+    draft.add("ReduceSum", ["states_inside", draft.constant("axis_1", [1])], "sum_of_states", keepdims=0)
+    draft.add("Cast", ["length_column"], "lengths_float", to=TensorProto.FLOAT)
+    return draft.add("Div", ["sum_of_states", "lengths_float"], "mean_state")
+
+
 def _fed_forward(
     draft: GraphBuilder, encoder: EncoderWeights, layer: Layer, states: str, found: str, *, name: str
 ) -> str:
@@ -105,9 +121,10 @@ def _fed_forward(
 
 
 def _classify(draft: GraphBuilder, head: Head, states: str) -> None:
-    """The first tokens' states → `logits`."""
-    active = draft.activation(draft.linear(states, head.dense, DENSE), head.activation, "active")
-    draft.linear(active, head.classes, LOGITS)
+    """What the head reads → `logits`."""
+    if head.dense is not None:
+        states = draft.activation(draft.linear(states, head.dense, DENSE), head.activation, "active")
+    draft.linear(states, head.classes, LOGITS)
 
 
 def _model(draft: GraphBuilder, *, classes: int, reads_types: bool) -> ModelProto:

@@ -37,6 +37,14 @@ def twin_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int) -
     return sum(of_texts) + chain(4 * int(shape["hidden_size"]), classes)
 
 
+def mean_encoder_multiply_adds(config: Config, *, tokens: Sequence[int], classes: int) -> int | None:
+    """All layers for all tokens, and d·classes after them; None for an unknown family."""
+    shape = shape_of(config)
+    if shape is None:
+        return None
+    return layers(shape, tokens=sum(tokens), exported=False) + chain(int(shape["hidden_size"]), classes)
+
+
 def shape_of(config: Config) -> Config | None:
     """The same keys for every family whose layers are built as BERT's; None for another."""
     if config["model_type"] == "distilbert":

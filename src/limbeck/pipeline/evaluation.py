@@ -52,8 +52,9 @@ def evaluate(
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
-    `members` are the teachers that answer: those of an ensemble, else the teacher itself. The teacher has a size and a
-    speed only if each of them can be run, which a file cannot. `teacher_int8` is the teacher as an int8 ONNX file.
+    `members` are the teachers that give the answers: the members of an ensemble, or the teacher itself. The report has
+    the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
+    an int8 ONNX file.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -155,9 +156,9 @@ MARK = STAMP.partition("{")[0]
 
 
 def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -> None:
-    """Write the card of every model that has no card, or one that belongs to another report.
+    """Write the card of every model whose card is missing or belongs to another report.
 
-    A card that a user has changed is kept as long as the report is the same; one without the stamp is never replaced.
+    A card that a user has edited is kept as long as the report is the same; a card without the stamp is never replaced.
     """
     judged = {entry["name"] for entry in report.data.get("models", [])}
     stamp = STAMP.format(report.fingerprint)
@@ -178,7 +179,7 @@ def _is_due(path: Path, *, stamp: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """In one step, so that no reader finds half a card."""
+    """Write atomically, so that no reader finds half a card."""
     scratch = path.with_name(f"{path.name}.partial")
     scratch.write_text(text, encoding="utf-8")
     scratch.rename(path)
@@ -189,13 +190,13 @@ FOLDER = "exports/teacher-int8"
 
 @contextmanager
 def int8_teacher(
-    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, work: RunFolder
+    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, run: RunFolder
 ) -> Iterator[ModelFolder | None]:
-    """The teacher as an int8 file, removed at the end: it is as large as the rest of a run, and is not shipped.
+    """The teacher as an int8 file, removed at the end: it is as large as the rest of the run, and is not shipped.
 
-    None if the recipe does not ask for it, or if the teacher is not an encoder.
+    None if the recipe does not ask for it or the teacher is not an encoder.
     """
-    folder = work.folder / FOLDER
+    folder = run.folder / FOLDER
     try:
         if section.teacher_int8 and teacher.is_encoder:
             yield export_teacher(
@@ -205,7 +206,7 @@ def int8_teacher(
                 precision="int8",
                 out=folder,
                 key=Key(section={"precision": "int8"}, inputs={"teacher": teacher.fingerprint}),
-                reporter=work.reporter,
+                reporter=run.reporter,
             )
         else:
             yield None
@@ -215,11 +216,11 @@ def int8_teacher(
 
 
 KEYS = ("epoch", "loss", "dev_accuracy", "losses")
-MOST_POINTS = 120  # of one training
+MAX_POINTS = 120  # per training
 
 
 def training_curves(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """The history of every trained student, once for all files that were exported from it."""
+    """The history of every trained student, once per student however many files were exported from it."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for candidate in candidates:
         for seed, student in candidate.students.items():
@@ -237,7 +238,7 @@ def _curve(student: StudentFolder, seed: int) -> dict[str, Any]:
     }
 
 
-def thinned(points: Sequence[dict[str, float]], *, most: int = MOST_POINTS) -> list[dict[str, float]]:
-    """At most `most` of them, evenly spread, with the first and the last."""
-    places = np.linspace(0, len(points) - 1, num=min(most, len(points))).round().astype(int)
-    return [points[place] for place in places]
+def thinned(points: Sequence[dict[str, float]], *, max_points: int = MAX_POINTS) -> list[dict[str, float]]:
+    """At most `max_points` of the points, evenly spaced, the first and the last included."""
+    positions = np.linspace(0, len(points) - 1, num=min(max_points, len(points))).round().astype(int)
+    return [points[position] for position in positions]

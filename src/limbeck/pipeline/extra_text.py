@@ -1,4 +1,4 @@
-"""The text that the student learns from besides train: gathered, or copied and changed; and the choice among it."""
+"""The text that the student is trained on in addition to train: gathered text, changed copies, and the rows chosen."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from limbeck.teacher.checkpoint import checkpoint_fingerprint
 from limbeck.text.forms import FormStep
 from limbeck.transfer.run import gather_transfer
 
-TAGS = ".tag-store"  # beside the runs, as the label store is
+TAG_STORE = ".tag-store"  # next to the runs, like the label store
 
 
 @dataclass(frozen=True)
@@ -48,19 +48,19 @@ class ChosenText:
         return steps
 
     def quality(self, part: str) -> dict[str, Any] | None:
-        """All numbers about a part: from gathering it, and from the teacher's labels."""
+        """All numbers of a part: from gathering it, and from the teacher's labels."""
         if part not in self.parts or self.chosen is None:
             return None
         known = {"teacher_entropy_of_corpus": self.chosen.quality["teacher_entropy"], **self.chosen.quality[part]}
         return {**self.parts[part].quality, "chosen": known}
 
 
-def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
+def transfer_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> ExtraText:
     """The gathered text, if the recipe has `[transfer]`."""
     section = recipe.transfer
     if section is None:
         return {}
-    gathered = work.step(
+    gathered = run.step(
         "transfer",
         kind="transfer",
         key=Key(
@@ -68,19 +68,19 @@ def transfer_of(recipe: Recipe, corpus: Corpus, work: RunFolder) -> ExtraText:
             inputs={**input_fingerprints(section), "corpus": corpus.fingerprint},
         ),
         load=TransferText,
-        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=work.reporter),
+        make=lambda out, key: gather_transfer(section, corpus=corpus, out=out, key=key, reporter=run.reporter),
     )
     return {"transfer": gathered}
 
 
-def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder) -> ExtraText:
+def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder) -> ExtraText:
     """Changed copies of training rows and of gathered text, if the recipe has `[augmentation]`."""
     section = recipe.augmentation
     if section is None:
         return {}
     text = gathered["transfer"] if section.transfer_copies else None
     read = {"corpus": corpus.fingerprint, **({} if text is None else {"transfer": text.training_fingerprint})}
-    made = work.step(
+    made = run.step(
         "augmented",
         kind="transfer",
         key=Key(section=settings_of(recipe, "augmented"), inputs={**_files_of_methods(section), **read}),
@@ -89,26 +89,26 @@ def copies_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFold
             section,
             corpus=corpus,
             transfer=text,
-            store=work.folder.parent / TAGS,
+            store=run.folder.parent / TAG_STORE,
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
         ),
     )
     return {"augmented": made}
 
 
-def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, work: RunFolder) -> ChosenText:
-    """Choose among the extra text by the teacher's labels."""
+def choose_text(recipe: Recipe, corpus: Corpus, parts: ExtraText, labels: TeacherLabels, run: RunFolder) -> ChosenText:
+    """Choose rows of the extra text by the teacher's labels."""
     if not parts:
         return ChosenText(parts, None)
-    chosen = work.step(
+    chosen = run.step(
         "chosen",
         kind="chosen",
         key=Key(section=settings_of(recipe, "chosen"), inputs={"labels": labels.fingerprint, **texts(corpus, parts)}),
         load=ChosenRows,
         make=lambda out, key: choose_rows(
-            recipe.transfer, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=work.reporter
+            recipe.transfer, corpus=corpus, parts=parts, labels=labels, out=out, key=key, reporter=run.reporter
         ),
     )
     return ChosenText(parts, chosen)

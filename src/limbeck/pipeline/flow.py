@@ -1,4 +1,4 @@
-"""Every stage in order: what each is built from, and the key that says when it has to be rebuilt."""
+"""All stages in order: what each is built from, and the key that decides whether it is rebuilt."""
 
 import shutil
 from collections.abc import Sequence
@@ -47,15 +47,15 @@ def run(
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
 ) -> Run:
-    """Run a recipe, reusing all artifacts that are up to date; the same as `limbeck run`.
+    """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
-    A file of labelled rows works too: a recipe for it is written first, as by `limbeck init`, with the files `transfer`
-    as unlabelled text.
+    `recipe` may also be a file of labelled rows: a recipe for it is written first, as `limbeck init` does, with the
+    files `transfer` as unlabelled text.
     """
     reporter = reporter or TerminalReporter()
     if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
         draft.write()
-        reporter.note(draft.told)
+        reporter.note(draft.summary)
         recipe = draft.recipe
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
@@ -66,65 +66,65 @@ def run(
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
-    with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as work:
-        work.write("recipe.toml", to_toml(loaded.recipe))
-        _flow(loaded.recipe, name=loaded.name, until=until, work=work)
+    with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
+        run.write("recipe.toml", to_toml(loaded.recipe))
+        _flow(loaded.recipe, name=loaded.name, until=until, run=run)
     return Run(folder)
 
 
 def run_folder_of(recipe: str | Path, *, name: str) -> Path:
-    """The folder of a run without --out: a run that is given as recipe continues in its own folder."""
+    """The folder of a run without --out: a run folder given as the recipe is continued in place."""
     return Path(recipe) if Path(recipe).is_dir() else Path("runs") / name
 
 
-def _flow(recipe: Recipe, *, name: str, until: Stage | None, work: RunFolder) -> None:
-    """Every stage in order; each is built from the artifacts before it, or reused."""
-    corpus = _corpus(recipe, name, work)
+def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> None:
+    """All stages in order; each is built from the artifacts before it, or reused."""
+    corpus = _corpus(recipe, name, run)
     if until == Stage.CORPUS:
         return
-    gathered = transfer_of(recipe, corpus, work)
+    gathered = transfer_of(recipe, corpus, run)
     if until == Stage.TRANSFER:
         return
-    extra = {**gathered, **copies_of(recipe, corpus, gathered, work)}
+    extra = {**gathered, **copies_of(recipe, corpus, gathered, run)}
     if until == Stage.AUGMENTATION:
         return
-    tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, work.folder / "tracking")
-    pretrained = pretrained_of(recipe, corpus, gathered, work, tracks=tracks)
-    teachers = teachers_of(recipe, corpus, pretrained, work, tracks=tracks)
+    tracks = Tracks(recipe.tracking.trackers, recipe.tracking.project, run.folder / "tracking")
+    pretrained = pretrained_of(recipe, corpus, gathered, run, tracks=tracks)
+    teachers = teachers_of(recipe, corpus, pretrained, run, tracks=tracks)
     if until == Stage.TEACHER:
         return
-    labels = labels_of(recipe, corpus, extra, teachers, work)
-    chosen_text = choose_text(recipe, corpus, extra, labels, work)
+    labels = labels_of(recipe, corpus, extra, teachers, run)
+    chosen_text = choose_text(recipe, corpus, extra, labels, run)
     if until == Stage.LABELING:
         return
-    vocabulary = vocabulary_of(recipe, corpus, chosen_text, teachers, work)
+    vocabulary = vocabulary_of(recipe, corpus, chosen_text, teachers, run)
     teachers = teachers.unloaded()  # students need the memory
-    students = students_of(recipe, corpus, chosen_text, labels, vocabulary, teachers, work, tracks=tracks)
+    students = students_of(recipe, corpus, chosen_text, labels, vocabulary, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    candidates = _candidates(recipe, corpus, students, work)
+    candidates = _candidates(recipe, corpus, students, run)
     if until == Stage.EXPORT:
         return
-    report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, work)
+    report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, run)
     write_cards(recipe, report, [candidate.shipped for candidate in candidates])
 
 
-def _corpus(recipe: Recipe, name: str, work: RunFolder) -> Corpus:
+def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
     section = recipe.corpus
-    corpus = work.step(
+    corpus = run.step(
         "corpus",
         kind="corpus",
         key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(section)),
         load=Corpus,
-        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=work.reporter),
+        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=run.reporter),
     )
     for note in empty_losses(recipe.distillation.every_loss, classes=len(corpus.labels)):
-        work.reporter.note(f"  {note}")
+        run.reporter.note(f"  {note}")
     return corpus
 
 
-def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFolder) -> list[Candidate]:
-    """Export every student; the best seed by dev is shipped under models/."""
+def _candidates(recipe: Recipe, corpus: Corpus, students: Students, run: RunFolder) -> list[Candidate]:
+    """Export every student; the seed that is best on dev is shipped under models/."""
     candidates = []
     for role, by_seed in students.items():
         best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
@@ -132,7 +132,7 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFol
         for precision in precisions:
             name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
             exports = {
-                seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", work)
+                seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", run)
                 for seed, student in by_seed.items()
             }
             candidates.append(
@@ -140,11 +140,11 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Students, work: RunFol
                     name=name,
                     role="export" if precision == "int8" else role,
                     exports=exports,
-                    shipped=_ship(exports[best], f"models/{name}", work),
+                    shipped=_ship(exports[best], f"models/{name}", run),
                     students=by_seed,
                 )
             )
-    work.keep_only("models", [candidate.name for candidate in candidates])
+    run.keep_only("models", [candidate.name for candidate in candidates])
     return candidates
 
 
@@ -154,10 +154,10 @@ def _export(
     student: StudentFolder,
     precision: Precision,
     name: str,
-    work: RunFolder,
+    run: RunFolder,
 ) -> ModelFolder:
     section = recipe.export
-    return work.step(
+    return run.step(
         name,
         kind="model",
         key=Key(
@@ -172,12 +172,12 @@ def _export(
             precision=precision,
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
         ),
     )
 
 
-def _ship(export: ModelFolder, name: str, work: RunFolder) -> ModelFolder:
+def _ship(export: ModelFolder, name: str, run: RunFolder) -> ModelFolder:
     """Copy an export to where users look for it."""
 
     def copy(out: Path, key: Key) -> None:
@@ -186,7 +186,7 @@ def _ship(export: ModelFolder, name: str, work: RunFolder) -> ModelFolder:
                 shutil.copyfile(export.folder / file, scratch / file)
 
     fingerprint = read_manifest(export.folder, kind="model").fingerprint
-    return work.step(
+    return run.step(
         name, kind="model", key=Key(section={}, inputs={"export": fingerprint}), load=ModelFolder, make=copy
     )
 
@@ -200,10 +200,10 @@ def _report(
     members: list[TeacherFolder],
     labels: TeacherLabels,
     candidates: list[Candidate],
-    work: RunFolder,
+    run: RunFolder,
 ) -> Report:
     def make(out: Path, key: Key) -> None:
-        with int8_teacher(recipe.evaluation, teacher, corpus, work) as file:
+        with int8_teacher(recipe.evaluation, teacher, corpus, run) as file:
             evaluate(
                 recipe.evaluation,
                 corpus=corpus,
@@ -216,7 +216,7 @@ def _report(
                 run_name=name,
                 out=out,
                 key=key,
-                reporter=work.reporter,
+                reporter=run.reporter,
                 teacher_int8=file,
             )
 
@@ -225,7 +225,7 @@ def _report(
         for candidate in candidates
         for seed, export in candidate.exports.items()
     }
-    return work.step(
+    return run.step(
         "report",
         kind="report",
         key=Key(

@@ -1,4 +1,4 @@
-"""What the key of an artifact is made of: the settings that decide it, and the fingerprints of its inputs."""
+"""What the key of an artifact contains: the settings that determine it, and the fingerprints of its inputs."""
 
 import os
 from collections.abc import Mapping
@@ -22,8 +22,9 @@ ExtraText = Mapping[str, TransferText]  # by name: "transfer", "augmented"
 def settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
     """The settings in the key of an artifact, table by table: every field whose marker names the artifact.
 
-    The functions it calls add what markers cannot say, where a field counts only beside the value of another. Teachers
-    and pretrained encoders, of which there may be several, have a key for each section: see `decisions.settings`.
+    The functions it calls add what markers cannot express: fields that matter only with a certain value of another
+    field. Teachers and pretrained encoders, of which there may be several, have one key per section: see
+    `decisions.settings`.
     """
     match artifact:
         case "labels":
@@ -37,14 +38,14 @@ def settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
 
 
 def _with_features_resolved(recipe: Recipe) -> Recipe:
-    """With features = "auto" replaced by what it comes to, which losses and the choice of text decide."""
+    """With features = "auto" replaced by its actual value, which depends on the losses and the choice of text."""
     labeling = recipe.labeling.model_copy(update={"features": recipe.features})
     return recipe.model_copy(update={"labeling": labeling})
 
 
 def _vocabulary_settings(recipe: Recipe) -> dict[str, Any]:
-    """With the file that `max_size_mb` limits, and with the one pooling that has weights of its own: they leave fewer
-    words below the size of the teacher."""
+    """With the precision of the file that `max_size_mb` limits, and with attention pooling: its weights leave space for
+    fewer words below the size of the teacher."""
     student, is_limited = recipe.student, recipe.student.max_size_mb is not None
     found = settings(recipe, "sized_vocabulary" if is_limited else "vocabulary")
     if isinstance(student, BiLstm) and student.pooling == "attention":
@@ -53,7 +54,7 @@ def _vocabulary_settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _with_vector_sources(found: dict[str, Any], recipe: Recipe) -> dict[str, Any]:
-    """With the kinds of source of word vectors; the vocabulary's key has the content of the files."""
+    """With the kinds of word vector source; the content of the files is in the vocabulary's key."""
     student = recipe.student
     if isinstance(student, WordStudent):
         found["student"]["word_vectors"] = " + ".join(source_kind(source) for source in student.vector_sources)
@@ -61,20 +62,20 @@ def _with_vector_sources(found: dict[str, Any], recipe: Recipe) -> dict[str, Any
 
 
 def texts(corpus: Corpus, extra: ExtraText) -> dict[str, str]:
-    """Fingerprints of all texts, those of the test rows included."""
+    """Fingerprints of all texts, including test rows."""
     return {"corpus": corpus.fingerprint, **{name: text.fingerprint for name, text in extra.items()}}
 
 
 def training_fingerprints(corpus: Corpus, extra: ExtraText) -> dict[str, str]:
-    """Fingerprints of the texts that training reads: another test file must not train anything again."""
+    """Fingerprints of the texts that training reads: a changed test file must not cause new training."""
     return {"corpus": corpus.training_fingerprint, **{name: text.training_fingerprint for name, text in extra.items()}}
 
 
 def input_fingerprints(section: CorpusSection | Transfer) -> dict[str, str]:
-    """Name of every input and the digest of its bytes.
+    """The name of every input, with the digest of its bytes.
 
-    Names hold no folders but those in which the inputs differ, so that data at another place is still the same
-    data. A data set on the hub goes by its name alone: what the hub holds now cannot be asked offline.
+    Names contain only the folders in which the inputs differ, so that data moved to another place is still the same
+    data. A data set on the hub is identified by its name alone: its current content cannot be checked offline.
     """
     if isinstance(section, Transfer):
         prints = _digests([path for pattern in section.files for path in expand(pattern)])
@@ -90,7 +91,7 @@ def input_fingerprints(section: CorpusSection | Transfer) -> dict[str, str]:
 
 
 def _of_data_set(name: str, number: int) -> dict[str, str]:
-    """Folders may have the same name, so their place in the recipe tells them apart."""
+    """Folders may have the same name, so their position in the recipe distinguishes them."""
     folder, _ = named_split(name)
     if not Path(folder).is_dir():
         return {f"hub ({name})": fingerprint_of(name)}

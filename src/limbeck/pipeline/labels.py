@@ -21,7 +21,7 @@ from limbeck.labeling.summary import SplitSummary, summarise
 from limbeck.labeling.tables import print_labels, print_verification
 from limbeck.labeling.verification import Verification, stores_of, verify
 
-EXTRA = ("transfer", "augmented")  # text besides the corpus
+EXTRA = ("transfer", "augmented")  # text in addition to the corpus
 
 
 class Fingerprinted(Protocol):
@@ -84,7 +84,7 @@ class LabelledRun:
         }
 
     def verified(self, sources: Sequence[TeacherSource], *, sample: int) -> Verification:
-        """Ask the teacher again for a sample of the rows. Raises if the teacher's files have changed."""
+        """Ask the teacher again about a sample of the rows. Raises if the teacher's files have changed."""
         for teacher in self.teachers:
             if faults := faults_of(teacher.folder, read_manifest(teacher.folder, kind="teacher")):
                 reason, advice = (
@@ -109,7 +109,7 @@ class LabelledRun:
 def labelled_run(folder: Path) -> LabelledRun:
     """The labels of a run. Raises if there is no run, if it has no labels yet, or if they are out of date."""
     if not (folder / "run.json").is_file():
-        reason = "it has no run.json" if folder.is_dir() else "there is no such folder"
+        reason = "it has no run.json" if folder.is_dir() else "the folder does not exist"
         raise ArtifactMissing(folder=folder, kind="run", reason=reason, advice="Give the folder of a run: runs/NAME.")
     advice = f"Continue with: limbeck run {in_shell(folder)}"
     if not (folder / "labels").exists():
@@ -125,7 +125,7 @@ def labelled_run(folder: Path) -> LabelledRun:
 
 
 def _refuse_stale(folder: Path, made_from: Mapping[str, Fingerprinted], *, advice: str) -> None:
-    """Labels belong to row ids, and ids to positions in a file: for other rows they would be wrong."""
+    """Labels belong to row ids, and ids to positions in a file: for changed rows they would be wrong."""
     inputs = read_manifest(folder / "labels", kind="labels", advice=advice).key.inputs
     changed = [name for name, artifact in made_from.items() if inputs.get(name) != _fingerprint(artifact, advice)]
     if changed:
@@ -151,7 +151,7 @@ def check_labels(
     as_json: bool = False,
     sources: Sequence[TeacherSource] | None = None,
 ) -> bool:
-    """Show the labels of a run, verify and export them if asked; False if the teacher answers otherwise."""
+    """Show the labels of a run; verify and export them if asked. False if the teacher now gives other answers."""
     run = labelled_run(folder)
     classes, multi_label = run.corpus.labels, run.corpus.is_multi_label
     if export is not None:

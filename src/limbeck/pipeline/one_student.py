@@ -18,7 +18,7 @@ from limbeck.distillation.terms.custom import custom_files
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings_of, training_fingerprints
-from limbeck.pipeline.teachers import OpenedOnce, Teachers, encoder_section, untaught, untaught_fingerprint
+from limbeck.pipeline.teachers import OpenedOnce, Teachers, before_fine_tuning, checkpoint_key, encoder_section
 from limbeck.progress import Reporter
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import AnyStudent, Transformer
@@ -27,7 +27,7 @@ from limbeck.training.tracks import Tracks
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """All that the students of a run are trained from: finished artifacts, each in its folder."""
+    """Everything the students of a run are trained from: finished artifacts, each in its folder."""
 
     recipe: Recipe
     corpus: Corpus
@@ -74,32 +74,32 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class StudentId:
-    """One of the students: its role and its seed."""
+    """Identifies one student of a run: its role and its seed."""
 
     role: Role
     seed: int
 
     @property
     def is_alone(self) -> bool:
-        """Whether it has no teacher."""
+        """Whether it is trained without a teacher."""
         return self.role == "baseline"
 
 
 def place_of(student_id: StudentId, inputs: TrainingInputs) -> str:
-    """Its folder in the run."""
+    """The student's folder in the run."""
     return f"students/{inputs.recipe.student.kind}{'-alone' if student_id.is_alone else ''}/{student_id.seed}"
 
 
 def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
-    """The key of a student. Its seed is not in it, as each seed has a folder of its own."""
+    """The key of a student. It does not contain the seed, as each seed has its own folder."""
     recipe, alone = inputs.recipe, student_id.is_alone
-    student, _ = _beginning(inputs, alone=alone)
+    student, _ = _student_and_origins(inputs, alone=alone)
     return Key(
         section=settings_of(recipe.model_copy(update={"student": student}), "baseline" if alone else "students"),
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
-            **(_start_of_baseline(recipe) if alone else _learned_from(inputs)),
+            **(_inputs_of_baseline(recipe) if alone else _inputs_of_student(inputs)),
         },
     )
 
@@ -108,7 +108,7 @@ def train_one(
     student_id: StudentId, inputs: TrainingInputs, *, out: Path, key: Key, reporter: Reporter
 ) -> StudentFolder:
     """Train a student, or continue its training."""
-    student, origins = _beginning(inputs, alone=student_id.is_alone)
+    student, origins = _student_and_origins(inputs, alone=student_id.is_alone)
     return train_student(
         inputs.recipe.distillation,
         student=student,
@@ -126,8 +126,8 @@ def train_one(
     )
 
 
-def _learned_from(inputs: TrainingInputs) -> dict[str, str]:
-    """What is learned from the teacher: its labels of train and extra text follow from it and from the texts."""
+def _inputs_of_student(inputs: TrainingInputs) -> dict[str, str]:
+    """Inputs of a distilled student. The teacher's labels are determined by the teacher and the texts."""
     recipe, chosen_text = inputs.recipe, inputs.chosen_text
     files = custom_files(recipe.distillation.every_loss)
     return {
@@ -139,27 +139,27 @@ def _learned_from(inputs: TrainingInputs) -> dict[str, str]:
     }
 
 
-def _start_of_baseline(recipe: Recipe) -> dict[str, str]:
-    """The checkpoint from which the baseline of a transformer starts, as the teacher did."""
+def _inputs_of_baseline(recipe: Recipe) -> dict[str, str]:
+    """The checkpoint that the baseline of a transformer starts from, as the teacher did."""
     has_start = STUDENT_KINDS[recipe.student.kind].starts_from == "teacher_layers"
-    return {"checkpoint": untaught_fingerprint(encoder_section(recipe))} if has_start else {}
+    return {"checkpoint": checkpoint_key(encoder_section(recipe))} if has_start else {}
 
 
-def _beginning(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:
+def _student_and_origins(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStudent, Origins]:
     """The student, and where its initial weights come from.
 
-    A baseline must know nothing of the teacher, so it starts from the checkpoint before fine-tuning. If the teacher was
-    not fine-tuned, the baseline has only the teacher's shape, and starts at random.
+    A baseline must not learn from the teacher, so it starts from the checkpoint before fine-tuning. If the teacher was
+    not fine-tuned, the baseline has only the teacher's shape, and starts from random weights.
     """
     recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
     if not isinstance(student, Transformer) or encoder is None:
         return student, Origins()
     if not alone:
-        reads_along = "layers" in recipe.distillation.needs
-        once = encoder if reads_along else encoder.anew  # for initial weights alone it need not stay in memory
-        return student, Origins(start_from=lambda: once().model, teacher=encoder if reads_along else None)
-    before = untaught(encoder_section(recipe), inputs.corpus)
+        needs_layers = "layers" in recipe.distillation.needs
+        load = encoder if needs_layers else encoder.reloaded  # for initial weights alone it need not stay in memory
+        return student, Origins(start_from=lambda: load().model, teacher=encoder if needs_layers else None)
+    before = before_fine_tuning(encoder_section(recipe), inputs.corpus)
     if before is None:
-        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.anew().model)
+        return student.model_copy(update={"start": "random"}), Origins(start_from=lambda: encoder.reloaded().model)
     return student, Origins(start_from=before)

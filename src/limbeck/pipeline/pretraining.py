@@ -1,4 +1,4 @@
-"""The encoders that are pretrained on the task's own text before they are fine-tuned, each once."""
+"""Pretraining of encoders on the task's own text before fine-tuning; each encoder is pretrained once."""
 
 from dataclasses import dataclass
 
@@ -31,9 +31,7 @@ class Pretrained:
         return None if asked is None else self.made[self.asked.index(asked)]
 
 
-def pretrained_of(
-    recipe: Recipe, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
-) -> Pretrained:
+def pretrained_of(recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, tracks: Tracks) -> Pretrained:
     """Pretrain every encoder that has a table `pretraining`, or reuse it."""
     asked: list[EncoderTeacher] = []
     for section in map(_asked, each_teacher(recipe.teacher)):
@@ -41,14 +39,14 @@ def pretrained_of(
             asked.append(section)
     names = member_names(asked)  # of the checkpoints, in the order of the recipe
     made = [
-        _pretrained(section, f"{PLACE}/{name}", corpus, gathered, work, tracks=tracks)
+        _pretrained(section, f"{PLACE}/{name}", corpus, gathered, run, tracks=tracks)
         for name, section in zip(names, asked, strict=True)
     ]
     return Pretrained(asked, made)
 
 
 def _asked(section: AnyMember) -> EncoderTeacher | None:
-    """A teacher's table with only what decides its pretrained encoder; None without pretraining."""
+    """A teacher's table, reduced to what determines its pretrained encoder; None without pretraining."""
     if not isinstance(section, EncoderTeacher) or section.pretraining is None:
         return None
     max_length = section.pretraining.max_length or section.max_length
@@ -57,11 +55,11 @@ def _asked(section: AnyMember) -> EncoderTeacher | None:
 
 
 def _pretrained(
-    section: EncoderTeacher, name: str, corpus: Corpus, gathered: ExtraText, work: RunFolder, *, tracks: Tracks
+    section: EncoderTeacher, name: str, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, tracks: Tracks
 ) -> PretrainedFolder:
     asked = section.pretraining or Pretraining()
     train = read_manifest(corpus.folder, kind="corpus").files["train.arrow"]["blake2b"]  # neither dev nor test is read
-    return work.step(
+    return run.step(
         name,
         kind="pretrained",
         key=Key(
@@ -80,7 +78,7 @@ def _pretrained(
             parts=[corpus.splits["train"], *(text.rows for text in gathered.values())],
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
             tracks=tracks,
         ),
     )

@@ -28,10 +28,10 @@ Students = dict[Role, dict[int, StudentFolder]]
 
 
 def vocabulary_of(
-    recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, work: RunFolder
+    recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, run: RunFolder
 ) -> VocabularyFolder:
-    """The student's tokens, counted in all the text that it will read."""
-    return work.step(
+    """The student's vocabulary, counted in all the text that it will read."""
+    return run.step(
         "vocabulary",
         kind="vocabulary",
         key=Key(
@@ -44,7 +44,7 @@ def vocabulary_of(
             },
         ),
         load=VocabularyFolder,
-        make=lambda out, key: _make_vocabulary(recipe, corpus, chosen_text, teachers, work, out=out, key=key),
+        make=lambda out, key: _make_vocabulary(recipe, corpus, chosen_text, teachers, run, out=out, key=key),
     )
 
 
@@ -61,7 +61,7 @@ def _make_vocabulary(
     corpus: Corpus,
     chosen_text: ChosenText,
     teachers: Teachers,
-    work: RunFolder,
+    run: RunFolder,
     *,
     out: Path,
     key: Key,
@@ -76,7 +76,7 @@ def _make_vocabulary(
             encoder=encoder.folder if encoder else None,
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
             size_limit=size_limit,
         )
     return build_vocabulary(
@@ -89,7 +89,7 @@ def _make_vocabulary(
         open_encoder=encoder,
         out=out,
         key=key,
-        reporter=work.reporter,
+        reporter=run.reporter,
         size_limit=size_limit,
     )
 
@@ -101,11 +101,11 @@ def students_of(
     labels: TeacherLabels,
     vocabulary: VocabularyFolder,
     teachers: Teachers,
-    work: RunFolder,
+    run: RunFolder,
     *,
     tracks: Tracks,
 ) -> Students:
-    """The baseline and the distilled student, each once per seed; one after the other, or several at once."""
+    """The baseline and the distilled student, once per seed each; trained one after the other, or several at once."""
     inputs = TrainingInputs(recipe, corpus, chosen_text, labels, vocabulary, teachers, tracks)
     roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
     seeds = recipe.distillation.seeds
@@ -113,25 +113,25 @@ def students_of(
     rows = partial(rows_to_read, student_ids, inputs)
     at_once = how_many_at_once(recipe.distillation, students=len(student_ids), rows=rows)
     if at_once > 1:
-        train_at_once(student_ids, inputs, work, at_once=at_once)
-        made = {student_id: StudentFolder(work.folder / place_of(student_id, inputs)) for student_id in student_ids}
+        train_at_once(student_ids, inputs, run, at_once=at_once)
+        made = {student_id: StudentFolder(run.folder / place_of(student_id, inputs)) for student_id in student_ids}
     else:
-        made = {student_id: _student(student_id, inputs, work) for student_id in student_ids}
+        made = {student_id: _student(student_id, inputs, run) for student_id in student_ids}
     return {role: {seed: made[StudentId(role, seed)] for seed in seeds} for role in roles}
 
 
-def _student(student_id: StudentId, inputs: TrainingInputs, work: RunFolder) -> StudentFolder:
-    return work.step(
+def _student(student_id: StudentId, inputs: TrainingInputs, run: RunFolder) -> StudentFolder:
+    return run.step(
         place_of(student_id, inputs),
         kind="student",
         key=key_of(student_id, inputs),
         load=StudentFolder,
-        make=lambda out, key: train_one(student_id, inputs, out=out, key=key, reporter=work.reporter),
+        make=lambda out, key: train_one(student_id, inputs, out=out, key=key, reporter=run.reporter),
     )
 
 
 def size_limit_of(recipe: Recipe) -> SizeLimit | None:
-    """The limit, and how many bytes a student's graph takes when it is exported; None without a limit."""
+    """The limit, and a function for the bytes of a student's exported graph; None without a limit."""
     max_size_mb = recipe.student.max_size_mb
     if max_size_mb is None:
         return None

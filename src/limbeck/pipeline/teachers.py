@@ -1,4 +1,4 @@
-"""The teacher of a run: one, or an ensemble whose members are prepared and asked each by itself."""
+"""The teacher of a run: a single one, or an ensemble whose members are prepared and asked one by one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -31,11 +31,11 @@ from limbeck.teacher.preparation import AskAndKeep, OpenTeacher
 from limbeck.teacher.run import member_names, opened, prepare_teacher
 from limbeck.training.tracks import Tracks
 
-STORE = ".label-store"
+LABEL_STORE = ".label-store"
 
 
 class OpenedOnce:
-    """A teacher, loaded when it is first asked and not before: often every answer is in the store."""
+    """A teacher that is loaded on first use: often every answer is already in the label store."""
 
     def __init__(self, folder: TeacherFolder) -> None:
         self.folder = folder
@@ -47,30 +47,30 @@ class OpenedOnce:
     def __call__(self) -> Any:
         return self._teacher
 
-    def anew(self) -> Any:
-        """The teacher loaded for the caller alone, who may let go of it."""
+    def reloaded(self) -> Any:
+        """A copy loaded for the caller alone, who can release its memory."""
         return opened(self.folder)
 
 
 @dataclass(frozen=True)
 class Teachers:
-    """The teacher of a run, and its members by name: of an ensemble all of them, else the teacher alone."""
+    """The teacher of a run, and its members by name: all members of an ensemble, or the teacher alone."""
 
     teacher: TeacherFolder
     members: dict[str, OpenedOnce] = field(default_factory=dict)
 
     @property
     def encoder(self) -> OpenedOnce | None:
-        """The first member that has states of tokens and a vocabulary; None where all are files or students."""
+        """The first member with token states and a vocabulary; None if all are files or students."""
         return next((member for member in self.members.values() if member.folder.is_encoder), None)
 
     def unloaded(self) -> "Teachers":
-        """The same teachers, none of them in memory."""
+        """The same teachers, not loaded."""
         return Teachers(self.teacher, {name: OpenedOnce(member.folder) for name, member in self.members.items()})
 
     @property
     def sources(self) -> list[TeacherSource]:
-        """The members as the labeling room asks them."""
+        """The members in the form that the labeling room takes."""
         facts = self.teacher.facts
         weights = dict(zip(facts.members, facts.weights, strict=True))
         return [
@@ -80,14 +80,14 @@ class Teachers:
 
     @property
     def folders(self) -> list[TeacherFolder]:
-        """Where the members are."""
+        """The folders of the members."""
         return [member.folder for member in self.members.values()]
 
 
-def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, work: RunFolder, *, tracks: Tracks) -> Teachers:
-    """Prepare every teacher of the recipe, or reuse it; one that only guesses is refused."""
+def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, run: RunFolder, *, tracks: Tracks) -> Teachers:
+    """Prepare every teacher of the recipe, or reuse it. Raises if one only guesses."""
     section = recipe.teacher
-    prepare = partial(_prepared, recipe=recipe, corpus=corpus, pretrained=pretrained, work=work, tracks=tracks)
+    prepare = partial(_prepared, recipe=recipe, corpus=corpus, pretrained=pretrained, run=run, tracks=tracks)
     if not isinstance(section, EnsembleTeacher):
         teacher = prepare(section, "teacher", table="[teacher]")
         return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher)})
@@ -106,14 +106,14 @@ def _prepared(
     recipe: Recipe,
     corpus: Corpus,
     pretrained: Pretrained,
-    work: RunFolder,
+    run: RunFolder,
     tracks: Tracks,
     table: str | None = None,
     members: Mapping[str, TeacherFolder] | None = None,
 ) -> TeacherFolder:
-    """One teacher, or several joined; with the `table` that it comes from, one that guesses is refused."""
+    """One teacher, or an ensemble. If `table` (where it is defined) is given, a teacher that guesses is refused."""
     before = None if isinstance(section, EnsembleTeacher) else pretrained.of(section)
-    teacher = work.step(
+    teacher = run.step(
         name,
         kind="teacher",
         key=_key(section, corpus=corpus, pretrained=before, members=members or {}),
@@ -123,11 +123,11 @@ def _prepared(
             corpus=corpus,
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
             tracks=tracks,
             pretrained=before.folder if before else None,
             members=members,
-            ask=_asking(recipe, corpus, work),
+            ask=_asking(recipe, corpus, run),
         ),
     )
     if table is not None:
@@ -135,7 +135,7 @@ def _prepared(
             teacher.facts,
             near_chance=section.near_chance,
             table=table,
-            reporter=work.reporter,
+            reporter=run.reporter,
             has_read_together=corpus.is_pair and kind_of(section).is_fine_tuned(section) and not teacher.reads_apart,
         )
     return teacher
@@ -144,10 +144,10 @@ def _prepared(
 def _key(
     section: AnyTeacher, *, corpus: Corpus, pretrained: PretrainedFolder | None, members: Mapping[str, TeacherFolder]
 ) -> Key:
-    """What the kind says decides about the answers, and what the teacher is made from."""
+    """The settings that determine the answers, and what the teacher is made from."""
     kind = kind_of(section)
     return Key(
-        # In order: the first encoder among the members lends its word pieces to students.
+        # Ordered: students take their word pieces from the first encoder among the members.
         section={"teacher": settings(section, "teacher"), **({"members": list(members)} if members else {})},
         inputs={
             **kind.inputs(section),
@@ -158,43 +158,43 @@ def _key(
     )
 
 
-def _asking(recipe: Recipe, corpus: Corpus, work: RunFolder) -> AskAndKeep:
-    """Asking by way of the label store, so that what a teacher answers while it is judged is not asked again."""
+def _asking(recipe: Recipe, corpus: Corpus, run: RunFolder) -> AskAndKeep:
+    """Asks the teacher through the label store, so that its answers from judging it on dev are reused."""
 
     def ask(teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
         source = TeacherSource(name=name, fingerprint=fingerprint, open=lambda: teacher)
-        root, classes = _store(recipe, work), len(corpus.labels)
-        return asked_rows(source, recipe.labeling, rows=rows, classes=classes, root=root, reporter=work.reporter)
+        root, classes = _store(recipe, run), len(corpus.labels)
+        return asked_rows(source, recipe.labeling, rows=rows, classes=classes, root=root, reporter=run.reporter)
 
     return ask
 
 
-def _store(recipe: Recipe, work: RunFolder) -> Path:
+def _store(recipe: Recipe, run: RunFolder) -> Path:
     """The folder of the label store."""
-    return Path(recipe.labeling.store) if recipe.labeling.store else work.folder.parent / STORE
+    return Path(recipe.labeling.store) if recipe.labeling.store else run.folder.parent / LABEL_STORE
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:
-    """The table of the encoder, or of the first among several teachers."""
+    """The table of the encoder; of several teachers, the first encoder's."""
     return next(member for member in each_teacher(recipe.teacher) if isinstance(member, EncoderTeacher))
 
 
-def untaught(section: EncoderTeacher, corpus: Corpus) -> Callable[[], Any] | None:
-    """The checkpoint that the encoder was before it was fine-tuned; None where it was taken as it is."""
+def before_fine_tuning(section: EncoderTeacher, corpus: Corpus) -> Callable[[], Any] | None:
+    """Loads the checkpoint that the encoder was fine-tuned from; None if it is used as it is."""
     return None if section.train == "none" else lambda: start_encoder(section, corpus=corpus).model
 
 
-def untaught_fingerprint(section: EncoderTeacher) -> str:
-    """Of that checkpoint; the weights that it does not bring follow from the seed."""
+def checkpoint_key(section: EncoderTeacher) -> str:
+    """Fingerprint of that checkpoint, with the seed that determines the weights it does not have."""
     return f"{checkpoint_fingerprint(section.checkpoint)} {section.seed}"
 
 
-def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teachers, work: RunFolder) -> TeacherLabels:
-    """Labels of all rows: the student learns from train and extra text, the report needs dev and test."""
+def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teachers, run: RunFolder) -> TeacherLabels:
+    """Labels of all rows: the student is trained on train and extra text, the report needs dev and test."""
     section = recipe.labeling.model_copy(update={"features": recipe.features})
     facts = teachers.teacher.facts
     uncovered = _uncovered(recipe)
-    labels = work.step(
+    labels = run.step(
         "labels",
         kind="labels",
         key=Key(
@@ -211,15 +211,15 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
             combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
             uncovered=uncovered,
             fingerprint=teachers.teacher.fingerprint,
-            store=_store(recipe, work),
+            store=_store(recipe, run),
             out=out,
             key=key,
-            reporter=work.reporter,
+            reporter=run.reporter,
         ),
     )
     if isinstance(recipe.teacher, EnsembleTeacher):
         together = guessing_of_labels(facts, labels=labels, rows=corpus.splits["dev"])
-        refuse_guessing(together, near_chance=recipe.teacher.near_chance, table="[teacher]", reporter=work.reporter)
+        refuse_guessing(together, near_chance=recipe.teacher.near_chance, table="[teacher]", reporter=run.reporter)
     return labels
 
 
@@ -228,9 +228,9 @@ def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:
     return next((file.uncovered for file in files), "stop")
 
 
-def teacher_sources(run: Path) -> list[TeacherSource]:
-    """The teachers of a run on disk, as the labeling room asks them."""
-    teacher = TeacherFolder(run / "teacher")
+def teacher_sources(folder: Path) -> list[TeacherSource]:
+    """The teachers of the run in `folder`, in the form that the labeling room takes."""
+    teacher = TeacherFolder(folder / "teacher")
     facts = teacher.facts
-    folders = {name: TeacherFolder(run / "teachers" / name) for name in facts.members} or {facts.name: teacher}
+    folders = {name: TeacherFolder(folder / "teachers" / name) for name in facts.members} or {facts.name: teacher}
     return Teachers(teacher, {name: OpenedOnce(folder) for name, folder in folders.items()}).sources

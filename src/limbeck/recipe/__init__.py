@@ -1,1 +1,1 @@
-"""What may be asked: the typed sections of a recipe, and the loading of recipe files (no torch)."""
+"""The recipe: its typed sections, and the loading of recipe files (no torch)."""

@@ -85,7 +85,7 @@ class Delete(Section):
 
 
 class Swap(Section):
-    """Words change places, two at a time (EDA, Wei & Zou 2019)."""
+    """Pairs of words swap places (EDA, Wei & Zou 2019)."""
 
     kind: Literal["swap"]
     """The kind of method."""
@@ -109,7 +109,7 @@ Method = Annotated[
     Masking | PosSwap | Ngram | WordVectors | MaskedLm | Delete | Swap | Pairing,
     Field(discriminator="kind"),
 ]
-WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  # share one draw a word
+WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  # one draw per word chooses among them
 
 
 class Augmentation(Section):
@@ -133,13 +133,13 @@ class Augmentation(Section):
     """Seed of all draws; together with a row's id it determines every copy."""
 
     @model_validator(mode="after")
-    def _can_be_made(self) -> Self:
+    def _is_possible(self) -> Self:
         if not self.copies and not self.transfer_copies:
             raise ValueError("copies and transfer_copies are both 0: remove [augmentation]")
         shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | Pairing)]
         if sum(shares) > 1 + 1e-9:
             raise ValueError(
-                f"the fractions of methods on words share one draw and cannot exceed 1 together ({sum(shares):g})"
+                f"the fractions of all methods on words must not exceed 1 in total (found {sum(shares):g})"
             )
         for method in self.methods:
             if isinstance(method, Ngram) and method.shortest > method.longest:
@@ -147,7 +147,7 @@ class Augmentation(Section):
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With files of word vectors, and a checkpoint that is a folder here, as absolute paths."""
+        """With files of word vectors, and checkpoints that are local folders, as absolute paths."""
         methods: list[Method] = []
         for method in self.methods:
             match method:

@@ -6,17 +6,17 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Locate(Protocol):
-    """Turns a path of the recipe into the absolute path of what it means."""
+    """Turns a path in the recipe into an absolute path."""
 
     def __call__(self, path: str, *, required: bool = True, what: str = "file", instead: str = "") -> str:
-        """The absolute path, or `path` itself when nothing is there, which is a problem if it is required: no `what`,
-        and what may have been meant `instead`."""
+        """The absolute path, or `path` itself if nothing exists there. That is reported as a problem if it is
+        `required`, with `what` is missing and what may be intended `instead`."""
 
 
 class Section(BaseModel):
     """A table of the recipe. Unknown keys are errors; the docstring under a field is its documentation.
 
-    TOML has types of its own, so nothing is converted: "3" is no number, and true is not 1.
+    TOML has its own types, so nothing is converted: "3" is not a number, and true is not 1.
     """
 
     model_config = ConfigDict(
@@ -25,7 +25,7 @@ class Section(BaseModel):
 
     @property
     def fields_without_effect(self) -> frozenset[str]:
-        """Fields that mean nothing beside the present value of another: they are in no key. Few sections have any."""
+        """Fields that another field's value makes irrelevant: they are in no key. Few sections have any."""
         return frozenset()
 
     def located(self, locate: Locate) -> Self:

@@ -1,15 +1,15 @@
-"""The recipes that come with the package: whole ones about a data set, and methods that others extend."""
+"""The recipes that come with the package: complete ones for a data set, and methods for other recipes to extend."""
 
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-METHODS = "methods"  # the folder beside the recipes
+METHODS = "methods"  # the folder next to the recipes
 
 
 @dataclass(frozen=True)
 class BuiltinRecipe:
-    """A recipe file of the package; its first comment line says what it is, its second the command that runs it."""
+    """A recipe file of the package; its first comment line describes it, its second has the command that runs it."""
 
     name: str
     summary: str
@@ -18,7 +18,7 @@ class BuiltinRecipe:
 
 
 def builtin_recipes() -> list[BuiltinRecipe]:
-    """Those that can be run, by name."""
+    """The recipes that can be run, sorted by name."""
     return [_describe(path) for path in sorted(_folder().glob("*.toml"))]
 
 
@@ -28,7 +28,7 @@ def builtin_methods() -> list[BuiltinRecipe]:
 
 
 def data_and_method(name: str) -> tuple[BuiltinRecipe, BuiltinRecipe] | None:
-    """The recipe and the method that a name such as "sst2-small-tang" puts together."""
+    """The recipe and the method that a name such as "sst2-small-tang" combines."""
     recipes = {recipe.name: recipe for recipe in builtin_recipes()}
     for method in builtin_methods():
         data = recipes.get(name.removesuffix(f"-{method.name}"))

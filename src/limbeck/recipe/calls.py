@@ -1,4 +1,4 @@
-"""Functions of the user's own that a recipe names as `package.module:function`: found, and the files they are in."""
+"""User-defined functions that a recipe names as `package.module:function`: importing them, and finding their files."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class CallUnusable(Exception):
-    """A function cannot be had; its text says why."""
+    """A function cannot be imported or called; the text says why."""
 
 
 def resolve_call(call: str) -> Callable[..., Any]:
@@ -22,16 +22,16 @@ def resolve_call(call: str) -> Callable[..., Any]:
     except Exception as error:  # whatever a module does when it is imported
         raise CallUnusable(f"{type(error).__name__}: {error}") from error
     if not callable(found):
-        raise CallUnusable(f"it is no function but a {type(found).__name__}")
+        raise CallUnusable(f"it is not a function but a {type(found).__name__}")
     function: Callable[..., Any] = found
     return function
 
 
 def refuse_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
-    """Raise CallUnusable where the function would not take these, by name; one that does not say is not asked."""
+    """Raise CallUnusable if the function does not take these keyword arguments; without a signature, do nothing."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some that are written in C
+    except (TypeError, ValueError):  # some functions written in C have no signature
         return
     try:
         signature.bind(**arguments)
@@ -40,10 +40,10 @@ def refuse_arguments(function: Callable[..., Any], arguments: Mapping[str, Any])
 
 
 def files_of_call(call: str) -> list[Path]:
-    """The file of the module, and where the function was defined elsewhere that file too; none of what is built in."""
+    """The file of the module, and the file that defines the function if it is another one; empty for built-ins."""
     function = resolve_call(call)
     files = [getattr(import_module(call.partition(":")[0]), "__file__", None)]
-    with suppress(TypeError):  # an object that can be called, or a function that is built in
+    with suppress(TypeError):  # a callable object, or a built-in function
         files.append(inspect.getsourcefile(inspect.unwrap(function)))
     found = [Path(file).resolve() for file in files if file and Path(file).is_file()]
     return list(dict.fromkeys(found))

@@ -15,14 +15,14 @@ FileFormat = AnyFormat
 
 
 class CorpusSection(Section):
-    """The labelled rows: `train`, and `dev` and `test` where there are any."""
+    """The labelled rows: `train`, and `dev` and `test` if there are any."""
 
     train: Annotated[str | None, by_content()] = None
     """File of training rows: csv, tsv, txt, jsonl or parquet, each also as .gz."""
     dev: Annotated[str | None, by_content()] = None
-    """File of rows to choose checkpoints by. Default: a stratified part of train, see `dev_fraction`."""
+    """File of rows on which checkpoints are chosen. Default: a stratified part of train, see `dev_fraction`."""
     test: Annotated[str | None, by_content()] = None
-    """File of rows that nothing is chosen by. The report is about them; without them, about dev."""
+    """File of rows on which nothing is chosen. The report is about these rows; without them, about dev."""
     hub: Annotated[str | None, by_content()] = None
     """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue. A folder that
     `save_to_disk` wrote, or one of parquet files, works too."""
@@ -43,11 +43,11 @@ class CorpusSection(Section):
     only_labels: list[str] = []
     """Use only the rows of these classes, by the names that `label_names` gives. Default: all classes."""
     format: FileFormat = "auto"
-    """File format; "auto" goes by the file's extension (.txt is read like .tsv)."""
+    """File format; "auto" depends on the file's extension (.txt is read like .tsv)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
-    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv (GLUE's tsv has stray quotes)."""
+    """Whether " quotes fields that contain delimiters. "auto": yes in csv, no in tsv (GLUE's tsv has stray quotes)."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
     language: Literal["auto", "en", "zh"] = "auto"
@@ -62,7 +62,8 @@ class CorpusSection(Section):
     """Number of training rows to use, chosen at random with every class in proportion. Default: all."""
     class_weights: Literal["none", "balanced"] | dict[str, float] = "none"
     """Weights of the classes wherever labels are learned (teacher, baseline, loss on hard labels). "balanced": rare
-    classes count more, so that all weigh the same; or a weight by class name, {"spam" = 5.0}, 1 for all others."""
+    classes count more, so that all classes have the same total; or a weight by class name, {"spam" = 5.0}, 1 for all
+    others."""
     overlap: Literal["report", "remove"] = "report"
     """What to do with training rows that also appear in dev or test: only report them, or remove them from train."""
 
@@ -75,9 +76,9 @@ class CorpusSection(Section):
         if self.dev_fraction + self.test_fraction >= 1:
             raise ValueError("dev_fraction and test_fraction leave nothing for train")
         if isinstance(self.label, list) and len(self.label) < (1 if self.multi_label else 2):
-            raise ValueError("`label` as a list needs a column for each class")
+            raise ValueError("`label` as a list needs one column per class")
         if self.only_labels and (self.multi_label or isinstance(self.label, list)):
-            raise ValueError("only_labels chooses among rows that have one label each, in one column")
+            raise ValueError("only_labels needs rows with one label each, in one column")
         if len(self.only_labels) == 1:
             raise ValueError("only_labels must name two classes or more")
         if isinstance(self.class_weights, dict) and any(weight <= 0 for weight in self.class_weights.values()):
@@ -85,7 +86,7 @@ class CorpusSection(Section):
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With `train`, `dev` and `test` as absolute paths, and `hub` if it is a folder here."""
+        """With `train`, `dev` and `test` as absolute paths, and `hub` if it is a local folder."""
         files = {key: locate(value) for key in ("train", "dev", "test") if (value := getattr(self, key))}
         if self.hub is not None and Path(folder := locate(self.hub, required=False)).is_dir():
             files["hub"] = folder

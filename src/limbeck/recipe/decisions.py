@@ -32,34 +32,34 @@ class Decides:
     """A marker for `Annotated`. A field without one decides what its table decides."""
 
     artifacts: frozenset[ArtifactName] | None = None  # None: those of the table
-    by_content: bool = False  # the text itself is in no key, but a fingerprint of what it points to
+    by_content: bool = False  # the key has a fingerprint of what the field points to, instead of its text
     condition: str = ""  # when the field has an effect at all, in words
 
 
 def decides(*artifacts: ArtifactName) -> Decides:
-    """A change of the field rebuilds these artifacts, in place of those of its table."""
+    """A change of the field rebuilds these artifacts, instead of those of its table."""
     return Decides(frozenset(artifacts))
 
 
 def decides_nothing() -> Decides:
-    """A change of the field rebuilds nothing: what is made does not depend on it."""
+    """A change of the field rebuilds nothing: no artifact depends on it."""
     return Decides(frozenset())
 
 
 def by_content(*artifacts: ArtifactName) -> Decides:
-    """The field is a path or a name. The artifacts (default: those of its table) go by what it points to."""
+    """The field is a path or a name. The artifacts (default: those of its table) depend on what it points to."""
     return Decides(frozenset(artifacts) or None, by_content=True)
 
 
 def has_effect_if(condition: str) -> Decides:
-    """The field decides what its table decides, but has no effect otherwise: `Section.fields_without_effect`."""
+    """The field decides what its table decides, but only under this condition: `Section.fields_without_effect`."""
     return Decides(condition=condition)
 
 
 def settings(section: Section, artifact: ArtifactName) -> dict[str, Any]:
     """The fields of a section, and of the tables inside it, that decide this artifact: the settings part of its key.
 
-    Fields without a marker are among them: a forgotten marker rebuilds too much, never too little.
+    Fields without a marker are included: a forgotten marker rebuilds too much, never too little.
     """
     return _deciding(section, section.model_dump(mode="json"), artifact, EVERYTHING)
 
@@ -70,7 +70,7 @@ class Decision:
 
     section: type[Section]
     field: str
-    path: str  # as `--set` takes it, without numbers: "distillation.losses.weight"
+    path: str  # as for `--set`, without list numbers: "distillation.losses.weight"
     artifacts: frozenset[ArtifactName]
     by_content: bool
 
@@ -78,7 +78,7 @@ class Decision:
 def decisions(
     section: type[Section], *, path: str = "", table: frozenset[ArtifactName] = EVERYTHING
 ) -> Iterator[Decision]:
-    """The decision of every field of a section, and of those of the tables inside it, for each kind of them.
+    """The decision of every field of a section and of the tables inside it, for each of their kinds.
 
     `table` is what fields without a marker decide.
     """
@@ -91,7 +91,7 @@ def decisions(
 
 
 def sections_in(annotation: Any) -> list[type[Section]]:
-    """The sections that a type can hold."""
+    """The sections that a type contains."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return [annotation]
     return [section for part in get_args(annotation) for section in sections_in(part)]
@@ -130,7 +130,7 @@ def _kept(value: Any, written: Any, artifact: ArtifactName, artifacts: frozenset
 
 
 def _is_filled(kept: Any) -> bool:
-    """Whether a table has fields that decide an artifact which the table as such does not."""
+    """Whether a table has fields that decide an artifact although the table itself does not."""
     if isinstance(kept, list):
         return any(_is_filled(inner) for inner in kept)
     return bool(kept)

@@ -12,7 +12,7 @@ from limbeck.recipe.teacher import Precision
 
 
 class TrainingStage(Section):
-    """One step of a training in several: TinyBERT first learns the inner layers, then the predictions."""
+    """One stage of a training in several stages: TinyBERT first learns the inner layers, then the predictions."""
 
     epochs: int = Field(default=3, ge=1)
     """Passes over the training rows and the transfer text."""
@@ -23,23 +23,23 @@ class TrainingStage(Section):
     warmup_fraction: float | None = Field(default=None, ge=0, lt=1)
     """Share of its steps in which the learning rate rises. Default: that of `[distillation]`."""
     losses: list[Loss] = Field(min_length=1)
-    """Its objective: a weighted sum. A stage without a loss on labels or logits keeps its last epoch, any other its
-    best one by dev."""
+    """Its objective: a weighted sum. A training stage without a loss on labels or logits keeps its last epoch, any
+    other keeps the best one on dev."""
 
 
 class Distillation(Section):
     """Training of the student: the same loop for the distilled student and for the baseline."""
 
     epochs: int = Field(default=6, ge=1)
-    """Passes over the training rows and the transfer text; the best one by dev is kept."""
+    """Passes over the training rows and the transfer text; the best epoch on dev is kept."""
     patience: int | None = Field(default=None, ge=1)
-    """Stop after this many epochs in a row without a better one by dev. Default: never."""
+    """Stop after this many epochs in a row without a better one on dev. Default: run all epochs."""
     batch_size: int = Field(default=128, ge=1)
-    """Rows per batch; batches hold rows of similar length."""
+    """Rows per batch; the rows of a batch have similar lengths."""
     accumulation_steps: int = Field(default=1, ge=1)
-    """Batches whose gradients make one step."""
+    """Batches whose gradients are accumulated for one step."""
     learning_rate: float = Field(default=2e-3, gt=0)
-    """Peak learning rate; it warms up, then falls linearly to zero. Transformers want one near 1e-4."""
+    """Peak learning rate; it warms up, then falls linearly to zero. For transformers, use about 1e-4."""
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
     weight_decay: float = Field(default=1e-4, ge=0)
@@ -47,24 +47,24 @@ class Distillation(Section):
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
     average: float | None = Field(default=None, gt=0, lt=1)
-    """Evaluate, keep and export a running mean of the weights in place of the weights: after every step it moves
-    towards them by 1 − `average` of the way, early in the training by more. 0.999 is a mean over about the last 1,000
-    steps, but never over more than the last ninth of those taken. Default: the weights themselves."""
+    """Evaluate, keep and export an exponential moving average of the weights instead of the weights: after every step
+    it moves towards them by 1 − `average` of the difference, early in the training by more. 0.999 averages about the
+    last 1,000 steps, but never more than the last ninth of the steps so far. Default: the weights themselves."""
     precision: Precision = "fp32"
     """Arithmetic of the student's training."""
     seeds: Annotated[list[Annotated[int, Field(ge=0)]], decides_nothing()] = Field(default=[0], min_length=1)
-    """One student is trained for each seed; the report gives mean and spread, and the best by dev is shipped."""
+    """One student is trained per seed; the report has mean and spread, and the best one on dev is shipped."""
     baseline: Annotated[bool, decides_nothing()] = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
     at_once: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
-    """Students, baselines included, that are trained at the same time, each in a process of its own. Default: on a GPU
-    all of them, but at most 4 on each GPU and no more than there are CPUs; without a GPU, or if they read fewer than
-    500,000 rows in all, one. The result does not depend on it."""
+    """Students, including baselines, that are trained at the same time, each in its own process. Default: on a GPU all
+    of them, but at most 4 per GPU and at most one per CPU; without a GPU, or if they read fewer than 500,000 rows in
+    total, one. The result does not depend on it."""
     losses: Annotated[list[Loss], decides("students")] = Field(default=[LogitMse(kind="logit_mse")], min_length=1)
-    """The objective: a weighted sum. Not read where there are `stages`."""
+    """The objective: a weighted sum. Not used with `stages`."""
     stages: Annotated[list[TrainingStage], decides("students")] = []
-    """Several trainings one after the other, each with epochs, learning rate and losses of its own. `epochs` and
-    `learning_rate` are then those of the baseline alone."""
+    """Training stages that follow each other, each with its own epochs, learning rate and losses. `epochs` and
+    `learning_rate` of `[distillation]` then apply only to the baseline."""
 
     @model_validator(mode="after")
     def _one_objective(self) -> Self:
@@ -74,16 +74,16 @@ class Distillation(Section):
 
     @model_serializer(mode="wrap")
     def _as_written(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without the losses that are not read, which would be refused when the recipe of a run is read again."""
+        """With stages, the unused losses are omitted: together they would be refused when the recipe is read again."""
         table: dict[str, Any] = written(self)
         return {key: value for key, value in table.items() if key != "losses"} if self.stages else table
 
     @property
     def every_loss(self) -> list[Loss]:
-        """The losses of all stages."""
+        """The losses of all training stages."""
         return [loss for stage in self.stages for loss in stage.losses] if self.stages else list(self.losses)
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What all losses together ask for."""
+        """What all losses need, together."""
         return frozenset().union(*(needs_of(loss) for loss in self.every_loss))

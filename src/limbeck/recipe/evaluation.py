@@ -1,4 +1,4 @@
-"""`[evaluation]`: how everything is measured."""
+"""`[evaluation]`: how quality and speed are measured."""
 
 from typing import Annotated
 
@@ -8,17 +8,17 @@ from limbeck.recipe.base import Section
 
 
 class Evaluation(Section):
-    """Quality on held-out rows, and speed in one process layout for all models."""
+    """Quality on held-out rows, and speed under the same conditions for all models."""
 
     latency_rows: int = Field(default=100, ge=1)
-    """Texts timed one by one (batch 1), for every model the same ones."""
+    """Texts timed one by one (batch 1); the same texts for every model."""
     latency_rounds: int = Field(default=3, ge=1)
     """Rounds in which the models take turns, so that noise of the machine affects all of them."""
     throughput_rows: int = Field(default=256, ge=1)
     """Texts per call when rows per second are measured."""
     throughput_batches: list[Annotated[int, Field(ge=2)]] = [32, 256]
-    """Batch sizes of the throughput table, besides 1; each is timed with `threads` threads and with one for each core.
-    The first is also timed on short and on long texts. With an empty list only rows per second are timed."""
+    """Batch sizes of the throughput table, in addition to 1; each is timed with `threads` threads and with one thread
+    per core. The first is also timed on short and on long texts. With an empty list only rows per second are timed."""
     threads: int = Field(default=1, ge=1)
     """Threads that a model may use while it is timed."""
     teacher_int8: bool = True

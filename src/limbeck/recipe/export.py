@@ -1,4 +1,4 @@
-"""`[export]`: the files that ship."""
+"""`[export]`: the exported files."""
 
 from typing import Annotated, Literal
 
@@ -16,14 +16,14 @@ class Export(Section):
     precisions: Annotated[list[Precision], decides_nothing()] = Field(default=["fp32", "int8"], min_length=1)
     """Precisions of the ONNX files to write."""
     fp32_tolerance: float = Field(default=1e-4, gt=0)
-    """Largest difference of a logit between the trained student and the fp32 file; beyond it the export fails."""
+    """Largest difference of a logit between the trained student and the fp32 file; above it the export fails."""
     int8_agreement: float = Field(default=0.98, ge=0, le=1)
     """Least share of rows on which the int8 file predicts the trained student's label; below it the export fails,
     unless at most two rows of a small dev differ."""
     parity_rows: int = Field(default=1000, ge=1)
-    """Rows of dev on which the two are compared."""
+    """Rows of dev on which file and student are compared."""
     calibrate: bool = True
-    """Whether probabilities are calibrated on dev, by one temperature for each file; labels do not change."""
+    """Whether probabilities are calibrated on dev, with one temperature per file; labels do not change."""
 
     @property
     def smallest(self) -> Precision:

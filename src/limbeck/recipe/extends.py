@@ -1,4 +1,4 @@
-"""`extends`: a recipe that says only how it differs from others."""
+"""`extends`: a recipe that contains only its differences from other recipes."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,14 +11,14 @@ from limbeck.recipe.builtin import builtin_methods, builtin_recipes
 from limbeck.recipe.files import at_home
 
 Raw = dict[str, Any]
-KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table that does not say
+KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table without `kind`
 
 
 def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
     """The tables of a recipe file, on top of those of the recipes that it extends."""
     if path in inside:
         chain = " → ".join(step.name for step in (*inside, path))
-        raise RecipeInvalid(recipe=str(path), problems=[f"extends: it goes round in a circle: {chain}"])
+        raise RecipeInvalid(recipe=str(path), problems=[f"extends: recipes extend each other in a cycle: {chain}"])
     raw = _read(path)
     bases = raw.pop("extends", [])
     if isinstance(bases, str):
@@ -28,15 +28,15 @@ def read_recipe(path: Path, *, inside: Sequence[Path] = ()) -> Raw:
         raise RecipeInvalid(recipe=str(path), problems=[problem])
     below: Raw = {}
     for base in bases:
-        below = merged(below, read_recipe(_base_path(base, beside=path), inside=(*inside, path)))
+        below = merged(below, read_recipe(_base_path(base, extending=path), inside=(*inside, path)))
     return merged(below, raw)
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> Raw:
-    """Tables are merged key by key; anything else is what `above` says, if it says something.
+    """Tables are merged key by key; for anything else the value of `above` wins, if it has one.
 
-    A table of another `kind` takes the place of the one below: a transformer has no use for a Bi-LSTM's keys. So do
-    losses and stages, which are two ways to say one thing.
+    A table of another `kind` replaces the one below: a transformer does not have a Bi-LSTM's keys. Losses and stages
+    replace each other, as they are two forms of the same setting.
     """
     kept = dict(below)
     if {"losses", "stages"} & set(above):
@@ -54,14 +54,14 @@ def _same_kind(key: str, lower: Mapping[str, Any], upper: Mapping[str, Any]) -> 
     return "kind" not in upper or lower.get("kind", KINDS.get(key, upper["kind"])) == upper["kind"]
 
 
-def _base_path(name: str, *, beside: Path) -> Path:
+def _base_path(name: str, *, extending: Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
-    for path in (beside.parent / name, at_home(Path(name))):
+    for path in (extending.parent / name, at_home(Path(name))):
         if path.is_file():
             return path
     if name not in known:
         hint = did_you_mean(name, list(known)) or f"; methods: {', '.join(method.name for method in builtin_methods())}"
-        raise RecipeInvalid(recipe=str(beside), problems=[f"extends: no recipe or method '{name}'{hint}"])
+        raise RecipeInvalid(recipe=str(extending), problems=[f"extends: no recipe or method '{name}'{hint}"])
     return known[name]
 
 

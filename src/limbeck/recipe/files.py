@@ -1,4 +1,4 @@
-"""Finding the files a recipe names: beside the recipe, here, or under LIMBECK_DATA."""
+"""Finding the files that a recipe names: next to the recipe, in the working directory, or under LIMBECK_DATA."""
 
 import os
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ def search_roots(recipe_folder: Path | None) -> list[Path]:
 
 
 def find_file(path: str, roots: Sequence[Path]) -> str:
-    """The absolute path that `path` means; a pattern with * or ? is made absolute where it matches something."""
+    """The absolute path of `path` in the first root that has it; a pattern with * or ? must match something there."""
     plain = at_home(Path(path))
     for candidate in [plain] if plain.is_absolute() else [root / plain for root in roots]:
         if candidate.exists() or (_is_pattern(path) and any(_matches(candidate))):
@@ -24,7 +24,7 @@ def find_file(path: str, roots: Sequence[Path]) -> str:
 
 
 def at_home(path: Path) -> Path:
-    """With ~ as the user's folder; as it is where there is no such user."""
+    """With ~ as the user's home folder; unchanged if that user does not exist."""
     try:
         return path.expanduser()
     except RuntimeError:
@@ -55,13 +55,13 @@ SECONDS_TO_ANSWER = 5.0
 
 
 def why_no_hub() -> str | None:
-    """Why the hub gives no answer; None when it does. To be asked before its clients, which retry for long."""
+    """Why the hub cannot be reached; None if it can. Call this before its clients, which retry for a long time."""
     from huggingface_hub import constants, get_session
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     try:
         get_session().head(constants.ENDPOINT, timeout=SECONDS_TO_ANSWER)
-    except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not in reach
+    except Exception as error:  # the hub's client raises a dozen kinds, and all mean: not reachable
         return f"no answer from {constants.ENDPOINT} ({str(error).strip() or type(error).__name__})"
     return None

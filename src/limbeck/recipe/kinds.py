@@ -13,7 +13,7 @@ from limbeck.recipe.student import AnyStudent
 
 
 def _with_kind(table: Any) -> Any:
-    """A `[student]` table without a kind is about the default student."""
+    """A `[student]` table without `kind` describes the default student."""
     return {"kind": DEFAULT_STUDENT, **table} if isinstance(table, Mapping) else table
 
 
@@ -22,7 +22,7 @@ def _union(sections: Iterable[str]) -> Any:
     return Annotated[reduce(or_, map(resolved, sections)), Field(discriminator="kind")]
 
 
-if TYPE_CHECKING:  # which sections there are is known at run time
+if TYPE_CHECKING:  # the sections are known only at run time
     Student = AnyStudent
     Loss = AnyLoss
 else:

@@ -1,4 +1,4 @@
-"""`[labeling]`: asking the teacher, once for every text."""
+"""`[labeling]`: how the teacher is asked, once per text."""
 
 from typing import Annotated, Literal, Self
 
@@ -9,13 +9,13 @@ from limbeck.recipe.decisions import decides_nothing
 
 
 class Labeling(Section):
-    """How the teacher labels rows, and where its labels are kept."""
+    """How the teacher labels rows, and where its labels are stored."""
 
     store: Annotated[str | None, decides_nothing()] = None
-    """Folder of the label store, shared by runs. Default: `.label-store` beside the run folders."""
+    """Folder of the label store, shared by runs. Default: `.label-store` next to the run folders."""
     tokens_per_batch: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
-    """Most tokens in a batch, padding included; texts are sorted by length. Default: 1,024 on a CPU, 65,536 on a GPU.
-    Lower it if the GPU runs out of memory."""
+    """Maximum number of tokens in a batch, including padding; texts are sorted by length. Default: 1,024 on a CPU,
+    65,536 on a GPU. Lower it if the GPU runs out of memory."""
     rows_per_shard: Annotated[int, decides_nothing()] = Field(default=4096, ge=1)
     """Rows written at a time; a killed run labels at most this many again."""
     features: Literal["auto", "none", "cls", "mean"] = "auto"
@@ -24,5 +24,5 @@ class Labeling(Section):
     needs: "cls" for such losses, "mean" for `transfer.choice = "nearest"`."""
 
     def located(self, locate: Locate) -> Self:
-        """With a store that is already there as an absolute path."""
+        """With an existing store as an absolute path."""
         return self if self.store is None else self.model_copy(update={"store": locate(self.store, required=False)})

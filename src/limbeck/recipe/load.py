@@ -19,10 +19,10 @@ from limbeck.recipe.toml import apply_overrides
 class RecipeNotFound(RecipeError):
     """No recipe file and no built-in recipe has this name."""
 
-    def __init__(self, *, name: str, builtin: Sequence[str], beside: Sequence[str] = ()) -> None:
+    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = ()) -> None:
         self.name = name
         super().__init__(
-            f"no recipe '{name}'{did_you_mean(name, [*beside, *builtin])}",
+            f"no recipe '{name}'{did_you_mean(name, [*nearby, *builtin])}",
             found=f"looked for a file of that name and among the built-in recipes: {', '.join(builtin)}",
             advice="Give a path to a .toml file, or run `limbeck recipes` for the list.",
         )
@@ -65,12 +65,12 @@ def recipe_source(name_or_path: str | Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     if str(name_or_path) in known:
         return known[str(name_or_path)]
-    beside = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
-    raise RecipeNotFound(name=str(name_or_path), builtin=list(known), beside=beside)
+    nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
+    raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
 
 
 def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
-    """The file of a recipe, what it says together with all it extends, and the name of its run."""
+    """The file of a recipe, its tables merged with those it extends, and the name of its run."""
     name = str(name_or_path)
     if not at_home(Path(name)).exists() and (both := data_and_method(name)):
         data, method = both
@@ -85,7 +85,7 @@ def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
 def _refuse_bare_method(source: Path, name: str) -> None:
     if source.parent.name == METHODS and source in [method.path for method in builtin_methods()]:
         advice = f'Put extends = "{name}" at the top of your recipe, or run a data set\'s: limbeck run sst2-{name}'
-        raise RecipeInvalid(recipe=name, problems=["it is a method, and has no data"], advice=advice)
+        raise RecipeInvalid(recipe=name, problems=["it is a method without data"], advice=advice)
 
 
 def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
@@ -97,19 +97,19 @@ def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
             return find_file(path, roots)
         except FileNotFoundError:
             if required:
-                problems.append(f"no {what} '{path}'{_beside(path, roots)}{instead}")
+                problems.append(f"no {what} '{path}'{_similar_name(path, roots)}{instead}")
             return path
 
     located = recipe.located(locate)
     if problems:
         places = ", ".join(str(root) for root in roots)
-        advice = f"Looked in {places}. Correct the path, or set LIMBECK_DATA to the folder that holds the data."
+        advice = f"Looked in {places}. Correct the path, or set LIMBECK_DATA to the folder with the data."
         raise RecipeInvalid(recipe=recipe_name, problems=problems, advice=advice)
     return located
 
 
-def _beside(path: str, roots: Sequence[Path]) -> str:
-    """A close name in the folder where the file was looked for."""
+def _similar_name(path: str, roots: Sequence[Path]) -> str:
+    """A hint with a similar name in the folder where the file was expected."""
     wanted = Path(path)
     folders = [wanted.parent] if wanted.is_absolute() else [root / wanted.parent for root in roots]
     names = [inner.name for folder in folders if folder.is_dir() for inner in folder.iterdir()]

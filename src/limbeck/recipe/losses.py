@@ -1,4 +1,4 @@
-"""`[[distillation.losses]]`: what the student is to come close to, one section for each kind of loss."""
+"""`[[distillation.losses]]`: what the student is trained to match; one section per kind of loss."""
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -16,26 +16,26 @@ Projection = Literal["shared", "each"]
 
 
 class AnyLoss(Section):
-    """What every loss has. Each has a `kind` of its own."""
+    """What every loss has. Each has its own `kind`."""
 
     if TYPE_CHECKING:
         kind: str
 
-    needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # of the corpus, the kept labels, or the teacher itself
-    exclusive: ClassVar[bool] = False  # whether it takes a row to have one label only
+    needs: ClassVar[frozenset[Need]] = frozenset({"logits"})  # from corpus, stored labels, or the teacher itself
+    exclusive: ClassVar[bool] = False  # whether it requires rows with a single label
 
     weight: Weight = 1.0
-    """Weight of this loss in the sum: a number, or a schedule, as { kind = "linear", start = 1.0, end = 0.0 }."""
+    """Weight of this loss in the sum: a number, or a schedule such as { kind = "linear", start = 1.0, end = 0.0 }."""
 
     @property
     def name(self) -> str:
-        """What its term is called in curves and in the report."""
+        """The name of its term in curves and in the report."""
         return self.kind
 
 
 class HardLabels(AnyLoss):
-    """Cross-entropy to the labels of the corpus (binary, for each class, with several labels a row); rows without a
-    label add nothing."""
+    """Cross-entropy to the labels of the corpus (with several labels per row: binary cross-entropy of each class); rows
+    without a label are ignored."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels"})
 
@@ -53,8 +53,8 @@ class LogitMse(AnyLoss):
 
 
 class SoftTargets(AnyLoss):
-    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels a row,
-    that of each class by itself."""
+    """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels per row,
+    that of each class separately."""
 
     kind: Literal["soft_targets"]
     """The kind of loss."""
@@ -63,7 +63,7 @@ class SoftTargets(AnyLoss):
 
 
 class JensenShannon(AnyLoss):
-    """Jensen-Shannon divergence between the softened distributions, times T²: bounded, and the same both ways."""
+    """Jensen-Shannon divergence between the softened distributions, times T²: bounded and symmetric."""
 
     exclusive: ClassVar[bool] = True
 
@@ -74,7 +74,7 @@ class JensenShannon(AnyLoss):
 
 
 class Dkd(AnyLoss):
-    """Decoupled distillation (Zhao et al. 2022): the target class and the others weighted apart, times T²."""
+    """Decoupled distillation (Zhao et al. 2022): the target class and the others weighted separately, times T²."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"labels", "logits"})
     exclusive: ClassVar[bool] = True
@@ -84,7 +84,8 @@ class Dkd(AnyLoss):
     temperature: Temperature = 4.0
     """Both distributions are softened by it."""
     target_weight: float = Field(default=1.0, ge=0)
-    """Weight of the target class's part (α in the paper). Rows without a label take the teacher's best class."""
+    """Weight of the target class's part (α in the paper). For rows without a label, the target is the teacher's best
+    class."""
     other_weight: float = Field(default=8.0, ge=0)
     """Weight of the other classes' part (β in the paper); with two classes it is always zero."""
 
@@ -99,7 +100,7 @@ class Dist(AnyLoss):
     temperature: Temperature = 1.0
     """Both distributions are softened by it."""
     between_classes: float = Field(default=1.0, ge=0)
-    """Weight of the part over each row's classes; with two classes it only says which is larger."""
+    """Weight of the part over each row's classes; with two classes it only shows which is larger."""
     within_classes: float = Field(default=1.0, ge=0)
     """Weight of the part over the rows of a batch."""
 
@@ -117,7 +118,7 @@ class StandardisedLogits(AnyLoss):
 
 
 class FeatureLoss(AnyLoss):
-    """A loss on one vector a text, which is kept with the teacher's labels."""
+    """A loss on one vector per text, which is stored with the teacher's labels."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"features"})
 
@@ -157,7 +158,7 @@ class Rkd(FeatureLoss):
     distance_weight: float = Field(default=25.0, ge=0)
     """Weight of the distances."""
     angle_weight: float = Field(default=50.0, ge=0)
-    """Weight of the angles; they take memory with the third power of the batch size."""
+    """Weight of the angles; their memory grows with the third power of the batch size."""
 
 
 class FactorTransfer(FeatureLoss):
@@ -167,8 +168,8 @@ class FactorTransfer(FeatureLoss):
     kind: Literal["factor_transfer"]
     """The kind of loss."""
     weight: Weight = 1.0
-    """Weight of this loss in the sum. It is summed over factors: with a mean over them, as others take it, it would
-    need a weight of hundreds."""
+    """Weight of this loss in the sum. The loss is summed over factors; a mean over factors, as in other
+    implementations, would need a weight of hundreds."""
     factor_share: float = Field(default=0.5, gt=0, le=1)
     """Width of the factors as a share of the teacher's width (k in the paper)."""
     power: Literal[1, 2] = 1
@@ -193,10 +194,10 @@ class Vid(FeatureLoss):
 
 
 class LayerLoss(AnyLoss):
-    """A loss on inner layers: the teacher runs on every batch beside the student."""
+    """A loss on inner layers: the teacher runs on every batch together with the student."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"layers"})
-    reads_attention: ClassVar[bool] = False  # queries, keys and values besides the states
+    reads_attention: ClassVar[bool] = False  # queries, keys and values in addition to the states
 
 
 class MappedLoss(LayerLoss):
@@ -204,15 +205,15 @@ class MappedLoss(LayerLoss):
 
     layers: LayerMap = "uniform"
     """Which layers are compared: "uniform" (layer m of M with m·N/M of N), "last" (the last ones only), "top" (with the
-    teacher's topmost layers), "skip" (as uniform, without the last), "every" (with m·k, `every` says k), or a list of
-    pairs [[student, teacher], …], from 1."""
+    teacher's topmost layers), "skip" (as uniform, without the last), "every" (with m·k, where k is `every`), or a list
+    of pairs [[student, teacher], …], counted from 1."""
     every: int | None = Field(default=None, ge=1)
-    """With layers = "every": how many of the teacher's layers make one of the student's."""
+    """With layers = "every": the number of the teacher's layers per layer of the student."""
 
     @model_validator(mode="after")
     def _every_is_read(self) -> Self:
         if self.every is not None and self.layers != "every":
-            raise ValueError('`every` is read with layers = "every" alone: set that, or leave `every` out')
+            raise ValueError('`every` needs layers = "every": set that, or remove `every`')
         return self
 
 
@@ -222,7 +223,7 @@ class HiddenMse(MappedLoss):
     kind: Literal["hidden_mse"]
     """The kind of loss."""
     projection: Projection = "shared"
-    """One projection for all layers, as TinyBERT's, or one for each."""
+    """One projection for all layers, as in TinyBERT, or one for each."""
 
 
 class HiddenCosine(MappedLoss):
@@ -244,7 +245,7 @@ class EmbeddingMse(LayerLoss):
 
 
 class AttentionMse(MappedLoss):
-    """Mean squared error between attention scores before the softmax (TinyBERT); as many heads on both sides."""
+    """Mean squared error between attention scores before the softmax (TinyBERT); both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
 
@@ -253,7 +254,7 @@ class AttentionMse(MappedLoss):
 
 
 class AttentionKl(MappedLoss):
-    """KL divergence between attention distributions; as many heads on both sides."""
+    """KL divergence between attention distributions; both need the same number of heads."""
 
     reads_attention: ClassVar[bool] = True
 
@@ -270,13 +271,15 @@ class Pkd(MappedLoss):
     kind: Literal["pkd"]
     """The kind of loss."""
     weight: Weight = 1.0
-    """Weight of this loss in the sum. The authors' code takes the mean over the width too: their β of 768 is 1."""
+    """Weight of this loss in the sum. The authors' code also takes the mean over the width: their β of 768 is 1
+    here."""
     layers: LayerMap = "skip"
     """Which layers are compared; see hidden_mse."""
 
 
 class MiniLm(LayerLoss):
-    """MiniLM (Wang et al. 2020): attention and value relations of the last layer; as many heads on both sides."""
+    """MiniLM (Wang et al. 2020): attention and value relations of the last layer; both need the same number of
+    heads."""
 
     reads_attention: ClassVar[bool] = True
 
@@ -285,8 +288,8 @@ class MiniLm(LayerLoss):
 
 
 class MiniLmV2(LayerLoss):
-    """MiniLMv2 (Wang et al. 2021): relations of queries, of keys and of values, in heads of their own; the numbers of
-    attention heads may differ."""
+    """MiniLMv2 (Wang et al. 2021): relations of queries, of keys and of values, in separate relation heads; the numbers
+    of attention heads may differ."""
 
     reads_attention: ClassVar[bool] = True
 
@@ -295,7 +298,7 @@ class MiniLmV2(LayerLoss):
     relation_heads: int = Field(default=48, ge=1)
     """Heads that the vectors are split into; it must divide both widths."""
     teacher_layer: int | None = Field(default=None, ge=1)
-    """Layer of the teacher, from 1. Default: its last. For large teachers an upper middle one is better."""
+    """Layer of the teacher, counted from 1. Default: its last. For large teachers an upper middle one is better."""
 
 
 class Nst(MappedLoss):
@@ -319,10 +322,10 @@ class Fsp(LayerLoss):
 
 
 class Custom(AnyLoss):
-    """A function of your own: `call = "my_package.losses:focal"`.
+    """Your own function: `call = "my_package.losses:focal"`.
 
-    It is called with `student_logits`, `teacher_logits` and `labels` (-1 where a row has none), and with `options`, and
-    returns one number as a tensor. With `features` it also gets `student_features` and `teacher_features`.
+    It is called with `student_logits`, `teacher_logits` and `labels` (-1 for rows without a label), and with `options`,
+    and returns one number as a tensor. With `features` it also gets `student_features` and `teacher_features`.
     """
 
     kind: Literal["custom"]
@@ -341,7 +344,7 @@ class Custom(AnyLoss):
 
 
 def needs_of(loss: AnyLoss) -> frozenset[Need]:
-    """What a loss asks of the corpus, of the kept labels or of the teacher itself."""
+    """What a loss needs from the corpus, the stored labels or the teacher itself."""
     if isinstance(loss, Custom):
         return frozenset({"logits", "features"}) if loss.features else frozenset({"logits"})
     return loss.needs

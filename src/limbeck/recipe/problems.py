@@ -1,4 +1,4 @@
-"""Pydantic's findings as lines a person can act on: path, what is wrong, what was found, did you mean."""
+"""Pydantic's errors as lines that users can act on: path, what is wrong, what was found, did you mean."""
 
 import types
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ WANTED_A_WORD = ("literal_error", "string_type")
 
 def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[BaseModel]) -> list[str]:
     """One line for each problem, in the order of the recipe's sections."""
-    # A key that may be of several types has a finding from each of them: they are one problem.
+    # A key that may have several types has an error for each of them: they are one problem.
     by_path: dict[str, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         path = _path_in_file(details["loc"], raw, is_missing=details["type"] == "missing")
@@ -23,7 +23,7 @@ def problems_of(error: ValidationError, *, raw: Mapping[str, Any], root: type[Ba
     return [
         f"{path}: {_complaint(findings, root=root)}"
         for path, findings in by_path.items()
-        # A list in place of a word was meant as one: what is wrong inside it is the problem.
+        # If a list is given where a word is also possible, the problem is what is wrong inside the list.
         if findings[0]["type"] not in WANTED_A_WORD or not any(other.startswith(f"{path}.") for other in by_path)
     ]
 
@@ -36,7 +36,7 @@ def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> st
             known = did_you_mean(str(details["loc"][-1]), keys) or f" (known: {', '.join(keys)})"
             return f"unknown key{known}"
         case "missing":
-            return "missing; it has to be given"
+            return "missing, but required"
         case "union_tag_not_found" | "union_tag_invalid":
             return _kind_wanted(details, root=root)
         case "value_error":
@@ -56,7 +56,7 @@ def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
 
 
 def _wish(details: ErrorDetails, *, root: type[BaseModel]) -> str:
-    """What pydantic wanted, in TOML's words."""
+    """What pydantic expected, in TOML's terms."""
     match details["type"]:
         case "model_type" | "dict_type" | "model_attributes_type":
             return "should be a table"
@@ -99,17 +99,17 @@ def _path_in_file(loc: Sequence[int | str], raw: object, *, is_missing: bool) ->
         elif isinstance(here, list) and isinstance(step, int):
             path.append(step)
             here = here[step] if step < len(here) else None
-        # else: pydantic names the member of a plain union, which is no key of the file
+        # else: pydantic names the member of a plain union, which is not a key of the file
     return path
 
 
 def _keys_at(root: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
-    """The keys a section knows."""
+    """The keys of a section."""
     return sorted({name for model in _models_in(_annotation_at(root, loc)) for name in model.model_fields})
 
 
 def _annotation_at(root: type[BaseModel], loc: Sequence[int | str]) -> Any:
-    """The type at a location, found by walking along the types."""
+    """The type at a location."""
     here: Any = root
     for step in loc:
         here = _step_into(here, step)

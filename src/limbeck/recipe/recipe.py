@@ -1,4 +1,4 @@
-"""The whole recipe: one field per section."""
+"""The complete recipe: one field per section."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -22,10 +22,11 @@ from limbeck.recipe.transfer import Transfer
 
 
 class Tracking(Section):
-    """Losses, learning rate and dev accuracy of every training, for the trackers that accelerate knows."""
+    """Losses, learning rate and dev accuracy of every training, for the trackers that accelerate supports."""
 
     trackers: list[str] = []
-    """Their names, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each has to be installed. Default: no tracking."""
+    """Names of trackers, e.g. ["tensorboard"], ["wandb"] or ["mlflow"]; each must be installed. Default: no
+    tracking."""
     project: str = Field(default="limbeck", pattern=r"^\w[\w .-]*$")
     """Name of the project in the tracker."""
 
@@ -42,8 +43,8 @@ class Recipe(Section):
     augmentation: Annotated[Augmentation | None, decides("augmented")] = None
     """Changed copies of training rows and transfer text, which the teacher will label too."""
     teacher: Annotated[Teacher, decides("teacher")] = EncoderTeacher()
-    """The big model: an encoder, a file of its answers, a student of another run, a function of your own, or
-    several of them."""
+    """The big model: an encoder, a file of its answers, a student of another run, your own function, or several of
+    them."""
     labeling: Annotated[Labeling, decides("labels")] = Labeling()
     """How the teacher labels rows."""
     student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
@@ -51,16 +52,16 @@ class Recipe(Section):
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
     export: Annotated[Export, decides("exports")] = Export()
-    """The files that ship."""
+    """The exported files."""
     evaluation: Annotated[Evaluation, decides("report")] = Evaluation()
-    """How everything is measured."""
+    """How quality and speed are measured."""
     tracking: Annotated[Tracking, decides_nothing()] = Tracking()
     """Curves for TensorBoard and the like."""
 
     @model_validator(mode="before")
     @classmethod
     def _a_transformer_reads_as_far_as_its_teacher(cls, given: Any) -> Any:
-        """Otherwise one in place of a Bi-LSTM would read only the beginning of long texts."""
+        """Otherwise a transformer that replaces a Bi-LSTM would read only the beginning of long texts."""
         student = given.get("student") if isinstance(given, Mapping) else None
         if not isinstance(student, Mapping) or "max_length" in student:
             return given
@@ -71,7 +72,7 @@ class Recipe(Section):
         return given if length is None else {**given, "student": {**student, "max_length": length}}
 
     @model_validator(mode="after")
-    def _rooms_agree(self) -> Self:
+    def _sections_agree(self) -> Self:
         unlabelled = "transfer text has" if self.transfer else "changed copies have" if self.augmentation else None
         if unlabelled and self.distillation.needs == {"labels"}:
             raise ValueError(
@@ -80,16 +81,16 @@ class Recipe(Section):
             )
         if self.transfer is not None:
             if self.transfer.choice == "nearest" and self.features == "none":
-                raise ValueError('transfer.choice = "nearest" goes by features: set labeling.features = "mean"')
+                raise ValueError('transfer.choice = "nearest" needs features: set labeling.features = "mean"')
             if (self.corpus.pair is None) != (self.transfer.pair is None):
                 raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
         methods = self.augmentation.methods if self.augmentation else []
         if self.augmentation and self.augmentation.transfer_copies and self.transfer is None:
             raise ValueError(
-                "augmentation.transfer_copies copies the transfer text, and there is none: give [transfer]"
+                "augmentation.transfer_copies copies transfer text, but the recipe has no [transfer]: add it"
             )
         if self.corpus.pair is None and any(isinstance(method, Pairing) for method in methods):
-            raise ValueError("pairing makes new pairs, and the corpus has none: take it out, or give corpus.pair")
+            raise ValueError("pairing makes new pairs, but the corpus has no pairs: remove it, or set corpus.pair")
         self._teacher_fits()
         self._losses_fit()
         if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
@@ -98,7 +99,7 @@ class Recipe(Section):
 
     @property
     def features(self) -> Literal["none", "cls", "mean"]:
-        """The vectors that are kept with the teacher's labels, "auto" settled."""
+        """The vectors that are stored with the teacher's labels, with "auto" resolved."""
         asked = self.labeling.features
         if asked != "auto":
             return asked
@@ -107,7 +108,7 @@ class Recipe(Section):
         return "mean" if self.transfer is not None and self.transfer.choice == "nearest" else "none"
 
     def _teacher_fits(self) -> None:
-        """What the rooms behind the teacher ask of it, it must be able to give."""
+        """The teacher must have what later stages need from it."""
         members = each_teacher(self.teacher)
         if any(
             isinstance(member, FileTeacher) and (member.pair is None) != (self.corpus.pair is None)
@@ -116,64 +117,75 @@ class Recipe(Section):
             raise ValueError("corpus.pair and the `pair` of a teacher that is a file must both be given, or neither")
         if any(isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members):
             if self.corpus.pair is None:
-                raise ValueError('teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair')
+                raise ValueError('teacher.pairs = "apart" is for rows of two texts: remove it, or set corpus.pair')
             if STUDENT_KINDS[self.student.kind].pairs == "together":
                 raise ValueError(
-                    f"a {self.student.kind} reads both texts of a row at once, so it cannot start from a teacher of "
+                    f"a {self.student.kind} reads both texts of a row together, so it cannot start from a teacher with "
                     'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
                 )
+        kind = STUDENT_KINDS[self.student.kind]
+        if kind.starts_from == "teacher_layers" and any(
+            isinstance(member, EncoderTeacher) and member.head == "mean" for member in members
+        ):
+            raise ValueError(
+                f'a {self.student.kind} takes over its teacher\'s head, and cannot with teacher.head = "mean": set '
+                'teacher.head = "own", or student.kind = "bilstm"'
+            )
         wanted = self.student.vocabulary.kind
         if wanted != "words" and not any(member.traits.has_tokens for member in members):
             raise ValueError(
-                f'student.vocabulary.kind = "{wanted}" takes the pieces of an encoder, and the teacher is not one'
+                f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )
         if self.features != "none" and not self.teacher.traits.has_features:
             asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
             asked = asked or 'transfer.choice = "nearest"'
             single = f"a single encoder or student only{self._one_of_seeds}"
-            raise ValueError(f"features, for {asked}, can be had from {single}")
+            raise ValueError(f"features, for {asked}, are available from {single}")
 
     @property
     def _one_of_seeds(self) -> str:
-        """What to do where there is more than one teacher because of their seeds."""
+        """Advice if there are several teachers because of teacher.seeds."""
         several = isinstance(self.teacher, EnsembleTeacher) and self.teacher.is_of_seeds
-        return ": give one teacher.seed in place of teacher.seeds" if several else ""
+        return ": set one teacher.seed instead of teacher.seeds" if several else ""
 
     def _losses_fit(self) -> None:
-        """What the losses ask for, teacher, labels and student must have."""
+        """Teacher, labels and student must have what the losses need."""
         distillation = self.distillation
         if "features" in distillation.needs and self.labeling.features == "none":
             asked = self._asking_for("features")
-            raise ValueError(f'{asked} goes by features, and labeling.features = "none": leave that key out')
+            raise ValueError(f'{asked} needs features, but labeling.features is "none": remove that key')
         if self.corpus.multi_label and (wrong := [loss.kind for loss in distillation.every_loss if loss.exclusive]):
             raise ValueError(
-                f"{', '.join(wrong)} {'take' if wrong[1:] else 'takes'} a row to have one label, and "
-                "corpus.multi_label is true: use soft_targets or logit_mse, which know several"
+                f"{', '.join(wrong)} {'need' if wrong[1:] else 'needs'} rows with one label, but "
+                "corpus.multi_label is true: use soft_targets or logit_mse, which support several labels"
             )
         self._classes_are_learned()
         if "layers" in distillation.needs:
-            self._layers_can_be_had(self._asking_for("layers"))
+            self._refuse_without_layers(self._asking_for("layers"))
 
     def _classes_are_learned(self) -> None:
-        """A student that starts from the teacher's layers may have its classifier too; any other must learn it last."""
+        """A student that starts from the teacher's layers may have its classifier too; any other has to learn one, in
+        its last training stage."""
         distillation = self.distillation
         losses = distillation.stages[-1].losses if distillation.stages else distillation.losses
         has_classifier = STUDENT_KINDS[self.student.kind].starts_from == "teacher_layers"
         if not has_classifier and not any({"labels", "logits"} & needs_of(loss) for loss in losses):
             kinds, where = (
                 ", ".join(loss.kind for loss in losses),
-                "the last stage" if distillation.stages else "losses",
+                "the last training stage" if distillation.stages else "losses",
             )
-            raise ValueError(f"{kinds} alone teaches no classes: add logit_mse, soft_targets or hard_labels to {where}")
+            raise ValueError(
+                f"with {kinds} alone no classes are learned: add logit_mse, soft_targets or hard_labels to {where}"
+            )
 
-    def _layers_can_be_had(self, asking: str) -> None:
+    def _refuse_without_layers(self, asking: str) -> None:
         if not self.teacher.traits.has_tokens:
-            single = f"only a single encoder has such{self._one_of_seeds}"
-            raise ValueError(f"{asking} reads the teacher's layers, and {single}")
+            single = f"only a single encoder has layers{self._one_of_seeds}"
+            raise ValueError(f"{asking} reads the teacher's layers, but {single}")
         if not STUDENT_KINDS[self.student.kind].has_layers:
             raise ValueError(
-                f"{asking} reads the student's layers, and a {self.student.kind} has none to compare: "
-                'set student.kind = "transformer", or take a loss on features (spkd, hint, rkd, factor_transfer)'
+                f"{asking} reads the student's layers, but a {self.student.kind} has no layers to compare: "
+                'set student.kind = "transformer", or use a loss on features (spkd, hint, rkd, factor_transfer)'
             )
         if self.student.vocabulary.kind != "teacher":
             raise ValueError(
@@ -182,7 +194,7 @@ class Recipe(Section):
             )
 
     def _asking_for(self, need: Need) -> str:
-        """The kinds of loss that ask for this."""
+        """The kinds of loss that need this."""
         return ", ".join(dict.fromkeys(loss.kind for loss in self.distillation.every_loss if need in needs_of(loss)))
 
     def located(self, locate: Locate) -> Self:
@@ -194,7 +206,7 @@ class Recipe(Section):
 
 
 def _length_of_teacher(given: Any) -> int | None:
-    """The `max_length` of the teacher, of several the longest; None where it is not written, or wrong in itself."""
+    """The `max_length` of the teacher, of several the longest; None if it is missing or invalid."""
     if not isinstance(given, Mapping):
         return None
     members = given.get("members")

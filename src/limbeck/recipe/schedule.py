@@ -1,4 +1,4 @@
-"""A number of the recipe that changes during training: a loss's weight, a temperature."""
+"""A number in the recipe that changes during training: a loss's weight, a temperature."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -11,18 +11,18 @@ WARM_UP_SHARE = 0.1
 
 
 class Schedule(Section):
-    """A number that changes from `start` to `end` during training, in place of a constant one."""
+    """A number that changes from `start` to `end` during training, instead of a constant one."""
 
     kind: Literal["linear", "cosine", "warm_up"]
-    """How it changes: linearly, slowly at both ends and faster between ("cosine"), or linearly upwards at the beginning
-    of the training ("warm_up")."""
+    """How it changes: linearly, along a cosine (slowly at both ends), or linearly upwards at the beginning of the
+    training ("warm_up")."""
     start: float = Field(default=0.0, ge=0)
     """Its value at the first step."""
     end: float = Field(ge=0)
     """Its final value."""
     share: float = Field(default=1.0, gt=0, le=1)
-    """Share of the training over which it changes; then it stays at `end`. Default: all of it, or the first tenth for
-    "warm_up"."""
+    """Share of the training in which it changes; then it stays at `end`. Default: all of the training, or the first
+    tenth for "warm_up"."""
 
     @model_validator(mode="before")
     @classmethod
@@ -35,20 +35,19 @@ class Schedule(Section):
     def _warm_up_rises(self) -> Self:
         if self.kind == "warm_up" and self.start > self.end:
             found = f"start is {self.start:g}, end {self.end:g}"
-            raise ValueError(f'"warm_up" rises, but {found}; a number that falls is "linear" or "cosine"')
+            raise ValueError(f'"warm_up" rises, but {found}; use "linear" or "cosine" for a number that falls')
         return self
 
 
 def _form(value: object) -> str:
-    """Which of the two a value is meant to be, so that a mistake in a table is not also reported as not being a
-    number."""
+    """Which of the two a value is, so that a mistake in a table is not also reported as not being a number."""
     return "schedule" if isinstance(value, Mapping | Schedule) else "number"
 
 
 def _above_zero(value: float | Schedule) -> float | Schedule:
     lowest = min(value.start, value.end) if isinstance(value, Schedule) else value
     if lowest <= 0:
-        raise ValueError(f"should stay above 0 (found {lowest:g}); a schedule starts at 0 unless it says otherwise")
+        raise ValueError(f"should stay above 0 (found {lowest:g}); a schedule starts at 0 unless `start` is set")
     return value
 
 

@@ -1,10 +1,10 @@
-"""The stages of a run, by the names that `--until` takes."""
+"""The stages of the pipeline, with the names that `--until` accepts."""
 
 from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """In the order of the flow."""
+    """The stages in order."""
 
     CORPUS = "corpus"
     TRANSFER = "transfer"

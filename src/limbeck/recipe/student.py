@@ -10,51 +10,54 @@ from limbeck.recipe.decisions import by_content, decides
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
-SHAPE = decides("students", "baseline", "sized_vocabulary")  # what a limit of size leaves for tokens depends on it
-VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students through it alone
+SHAPE = decides(
+    "students", "baseline", "sized_vocabulary"
+)  # the space that max_size_mb leaves for tokens depends on it
+VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students only through the vocabulary
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
 def source_kind(source: str) -> str:
-    """ "teacher", "random", or "file" for the path of one."""
+    """ "teacher", "random", or "file" for a path."""
     return source if source in WITHOUT_FILE else "file"
 
 
 class Vocabulary(Section):
-    """The student's tokens, and how many it may have."""
+    """The student's tokens, and their maximum number."""
 
     kind: Literal["words", "pieces"] = "words"
     """Whole words, or those of the teacher's word pieces that occur in the training text."""
     max_size: int = Field(default=30_000, ge=8)
-    """Most tokens; the most frequent ones are kept. There are fewer if the student would be larger than its teacher."""
+    """Maximum number of tokens; the most frequent ones are kept. There are fewer if the student would be larger than
+    its teacher."""
     min_count: int = Field(default=2, ge=1)
     """Least number of times that a token must occur in the training and transfer text."""
     lowercase: bool = True
-    """Convert upper case to lower case (words only; pieces do as the teacher does)."""
+    """Convert upper case to lower case (words only; pieces follow the teacher)."""
     segmenter: Literal["longest_match", "jieba"] = "longest_match"
     """How Chinese text is split into words, in training and in use (words only; not used for English). "longest_match":
     by the vocabulary alone; "jieba": by jieba, which every user of the model then has to install."""
 
 
 class WordStudent(Section):
-    """What students that read word vectors have in common. Each has a `kind` of its own."""
+    """What students that read word vectors have in common. Each has its own `kind`."""
 
     if TYPE_CHECKING:
         kind: str
 
     dense_size: int = Field(default=200, ge=0)
-    """Width of the ReLU layer before the classes; 0: no such layer."""
+    """Width of the ReLU layer before the classes; 0: without this layer."""
     dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
     word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
-    """Where word vectors start: "teacher" (each word through the teacher, then principal components), "random",
-    or a word2vec/GloVe file (text or .bin, also gzipped). The vectors of a list of sources are concatenated."""
+    """Initial word vectors: "teacher" (each word through the teacher, then principal components), "random", or a
+    word2vec/GloVe file (text or .bin, also gzipped). The vectors of a list of sources are concatenated."""
     embedding_size: int = Field(default=300, ge=1)
-    """Width of word vectors from the teacher or at random; a file has its own."""
+    """Width of word vectors that come from the teacher or are random; a file has its own width."""
     vector_rank: int | None = Field(default=None, ge=1)
-    """Rank of the word vectors: this many numbers per word, and one matrix that makes vectors of them. They start as
+    """Rank of the word vectors: this many numbers per word, and one matrix that expands them to vectors. They start as
     the best approximation of `word_vectors`, and are trained unless `tune_vectors` is false. After training the matrix
-    is merged into the next layer, so that the exported vectors are this narrow. Default: full rank."""
+    is merged into the next layer, so that the exported vectors have this width. Default: full rank."""
     tune_vectors: Annotated[bool, NETWORK] = True
     """Whether word vectors are trained."""
     static_channel: bool = False
@@ -79,19 +82,19 @@ class WordStudent(Section):
     @model_validator(mode="after")
     def _channels_differ(self) -> Self:
         if self.static_channel and not self.tune_vectors:
-            raise ValueError("static_channel adds fixed vectors to trained ones: leave tune_vectors true")
+            raise ValueError("static_channel adds fixed vectors to trained ones: set tune_vectors = true")
         if self.static_channel and self.vector_rank:
             raise ValueError("static_channel doubles the vectors, and vector_rank makes them smaller: choose one")
         return self
 
     @property
     def why_not_pairs(self) -> str | None:
-        """Why a student of these settings cannot read rows of two texts; None: it can."""
+        """Why a student with these settings cannot read rows of two texts; None if it can."""
         return None
 
     @property
     def vector_sources(self) -> list[str]:
-        """What `word_vectors` names: words from WITHOUT_FILE, and paths."""
+        """The sources in `word_vectors`: names from WITHOUT_FILE, and paths."""
         return [self.word_vectors] if isinstance(self.word_vectors, str) else self.word_vectors
 
     def located(self, locate: Locate) -> Self:
@@ -129,13 +132,13 @@ class TextCnn(WordStudent):
     filters: int = Field(default=100, ge=1)
     """Number of filters for each window."""
     dense_size: int = Field(default=0, ge=0)
-    """Width of the ReLU layer before the classes; 0: no such layer, as in Kim 2014."""
+    """Width of the ReLU layer before the classes; 0: without this layer, as in Kim 2014."""
     dropout: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
     """Dropout on word vectors and on the features of a text."""
 
 
 class Bag(WordStudent):
-    """The mean of a text's word vectors, each word with a weight that is learned, then a ReLU layer: microseconds."""
+    """The mean of a text's word vectors, each word with a learned weight, then a ReLU layer: takes microseconds."""
 
     kind: Literal["bag"]
     """The kind of student."""
@@ -144,11 +147,11 @@ class Bag(WordStudent):
 
     @property
     def why_not_pairs(self) -> str | None:
-        """A reason where it has a rank, which is for the layer behind the word vectors: of a pair there is none."""
+        """A reason if it has a rank: the rank needs a layer after the word vectors, and with pairs there is none."""
         if not self.vector_rank:
             return None
         return (
-            "student.vector_rank cannot be had for a bag that reads pairs, which has no layer between its word "
+            "student.vector_rank is not possible for a bag that reads pairs, as it has no layer between its word "
             "vectors and their products: lower student.embedding_size"
         )
 
@@ -159,13 +162,13 @@ class TransformerVocabulary(Section):
     kind: Literal["teacher", "pieces"] = "teacher"
     """All of the teacher's tokens, which losses on single tokens need; or those that occur in the training text."""
     max_size: int = Field(default=30_000, ge=8)
-    """Most pieces; the most frequent ones are kept."""
+    """Maximum number of pieces; the most frequent ones are kept."""
     min_count: int = Field(default=2, ge=1)
     """Least number of times that a piece must occur in the training and transfer text."""
 
 
 class Transformer(Section):
-    """A small transformer: TinyBERT's shape, DistilBERT's, or any other, started from layers of the teacher."""
+    """A small transformer: TinyBERT's shape, DistilBERT's, or any other, initialised from layers of the teacher."""
 
     kind: Literal["transformer"]
     """The kind of student."""
@@ -176,17 +179,16 @@ class Transformer(Section):
     width: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the states. Default: the teacher's."""
     heads: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
-    """Number of attention heads, which must divide the width. Default: the teacher's, or one for each 64 of the
-    width."""
+    """Number of attention heads, which must divide the width. Default: the teacher's, or one per 64 of the width."""
     inner_size: Annotated[int | None, SHAPE] = Field(default=None, ge=1)
     """Width of the feed-forward layers. Default: four times `width`."""
     start: Annotated[Literal["teacher", "random"], NETWORK] = "teacher"
-    """Initial weights. "teacher": layers and embeddings of the teacher if the widths agree; if not, embeddings reduced
-    to their principal components, and random layers."""
+    """Initial weights. "teacher": layers and embeddings of the teacher if the widths are equal; otherwise its
+    embeddings, reduced to their principal components, and random layers."""
     teacher_layers: Annotated[Literal["uniform", "first", "last"] | list[Annotated[int, Field(ge=0)]], NETWORK] = (
         "uniform"
     )
-    """Which of the teacher's layers it starts from: evenly spread (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
+    """Which of the teacher's layers it starts from: evenly spaced (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
     the first ones, the last ones, or a list of their numbers from 0."""
     max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
@@ -203,13 +205,13 @@ class Transformer(Section):
     @model_validator(mode="after")
     def _shape_is_possible(self) -> Self:
         if self.width and self.heads and self.width % self.heads:
-            raise ValueError(f"heads must divide width: {self.width} is no multiple of {self.heads}")
+            raise ValueError(f"heads must divide width: {self.width} is not a multiple of {self.heads}")
         if isinstance(self.teacher_layers, list) and len(self.teacher_layers) != self.layers:
             raise ValueError(
                 f"teacher_layers names {len(self.teacher_layers)} layers of the teacher for {self.layers} layers"
             )
         if self.max_size_mb is not None and self.vocabulary.kind == "teacher":
-            raise ValueError('max_size_mb leaves rare tokens out: set vocabulary.kind = "pieces"')
+            raise ValueError('max_size_mb drops rare tokens: set vocabulary.kind = "pieces"')
         return self
 
 

@@ -1,4 +1,4 @@
-"""`[teacher]`: whose judgement the student learns: a big model, a file of answers, a student, a function, several."""
+"""`[teacher]`: the model the student learns from: an encoder, a file of answers, a student, a function, several."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,32 +16,34 @@ Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
+Head = Literal["own", "mean"]
 FINE_TUNING = has_effect_if('train is not "none"')
 TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
 
 
 @dataclass(frozen=True)
 class TeacherTraits:
-    """What a kind of teacher has besides logits. All else about a kind is in its row of limbeck.teacher.kinds."""
+    """What a kind of teacher has in addition to logits. The rest of a kind is in its row of limbeck.teacher.kinds."""
 
     has_tokens: bool
-    """States of tokens and layers, word pieces and a vector for each."""
+    """Hidden states of tokens in every layer, and word pieces with a vector for each."""
     has_features: bool
-    """One vector a text."""
+    """One vector per text."""
     answers_new_texts: bool
-    """Whether it can be asked about any text. One that cannot is a list of answers, which is read and not computed."""
+    """Whether it can be asked about any text. A teacher that cannot is a list of answers, read from a file."""
 
 
 class Pretraining(Section):
     """The encoder is pretrained further on masked words of the training rows and the transfer text before it is
-    fine-tuned (Gururangan et al. 2020, arXiv:2004.10964). The table turns it on, even an empty one."""
+    fine-tuned (Gururangan et al. 2020, arXiv:2004.10964). An empty table is enough to switch it on."""
 
     epochs: int = Field(default=3, ge=1)
     """Passes over the texts, each with other words masked; the last epoch is kept."""
     batch_size: int = Field(default=64, ge=1)
     """Texts per batch."""
     accumulation_steps: int = Field(default=1, ge=1)
-    """Batches whose gradients make one step: with 4, a step uses 4 × batch_size texts in a quarter of the memory."""
+    """Batches whose gradients are accumulated for one step: with 4, a step uses 4 × batch_size texts in a quarter of
+    the memory."""
     learning_rate: float = Field(default=1e-4, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
@@ -55,7 +57,7 @@ class Pretraining(Section):
     max_length: int | None = Field(default=None, ge=4)
     """Longest text in tokens, special tokens included; longer texts are truncated. Default: the teacher's."""
     max_rows: int | None = Field(default=None, ge=2)
-    """Most texts to read, the training rows first, the others drawn at random. Default: all."""
+    """Maximum number of texts to read: training rows first, the others drawn at random. Default: all."""
     precision: Precision = "auto"
     """Arithmetic. "auto" is bf16 if the hardware supports it, else fp32."""
     seed: int = Field(default=0, ge=0)
@@ -63,34 +65,40 @@ class Pretraining(Section):
 
     @property
     def patience(self) -> None:
-        """There is nothing to wait for: the last epoch is kept."""
+        """Always None: the last epoch is kept."""
 
 
 class EncoderTeacher(Section):
-    """Any encoder that transformers knows as a sequence classifier: fine-tuned on the corpus, or taken as it is."""
+    """Any encoder that transformers supports as a sequence classifier: fine-tuned on the corpus, or used as it is."""
 
     traits: ClassVar = TeacherTraits(has_tokens=True, has_features=True, answers_new_texts=True)
 
     kind: Literal["encoder"] = "encoder"
     """The kind of teacher."""
     checkpoint: Annotated[str, by_content("teacher", "pretrained", "baseline")] = "bert-base-uncased"
-    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A folder here, or
-    under LIMBECK_DATA, is preferred to the hub; for "sentence-transformers/all-mpnet-base-v2" also one that is called
-    "all-mpnet-base-v2"."""
+    """A Hugging Face folder, an installed offline package ("all-MiniLM-L6-v2"), or a name on the hub. A local folder,
+    or one under LIMBECK_DATA, is preferred to the hub; for "sentence-transformers/all-mpnet-base-v2" also a folder with
+    the name "all-mpnet-base-v2"."""
     train: Literal["all", "head", "none"] = "all"
-    """What is fine-tuned: all weights, only the classification head, or nothing, for a checkpoint that already is a
+    """What is fine-tuned: all weights, only the classification head, or nothing, for a checkpoint that is already a
     classifier."""
     label_names: dict[str, str] = {}
     """What the checkpoint's classes are called in the corpus: {"LABEL_0" = "negative", "LABEL_1" = "positive"}. Needed
     with `train = "none"` if its names, or their order, differ from the corpus's."""
+    head: Annotated[Head, FINE_TUNING] = "own"
+    """What classifies: "own" is the head that transformers has for the family, with random weights at first; "mean" is
+    a linear layer on the mean of the last states. That one is fitted by logistic regression before anything else
+    changes, and fine-tuning starts from there (Kumar et al. 2022, arXiv:2202.10054): better with few rows, many classes
+    or few epochs. If no epoch is better on dev than this start, the start is kept. Transformer students need "own"."""
     epochs: Annotated[int, FINE_TUNING] = Field(default=3, ge=1)
-    """Passes over the training rows; the best one by dev is kept."""
+    """Passes over the training rows; the best epoch on dev is kept."""
     patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
-    """Stop after this many epochs in a row without a better one by dev. Default: never."""
+    """Stop after this many epochs in a row without a better one on dev. Default: run all epochs."""
     batch_size: Annotated[int, FINE_TUNING] = Field(default=32, ge=1)
     """Rows per batch."""
     accumulation_steps: Annotated[int, FINE_TUNING] = Field(default=1, ge=1)
-    """Batches whose gradients make one step: with 4, a step uses 4 × batch_size rows in a quarter of the memory."""
+    """Batches whose gradients are accumulated for one step: with 4, a step uses 4 × batch_size rows in a quarter of the
+    memory."""
     learning_rate: Annotated[float, FINE_TUNING] = Field(default=3e-5, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: Annotated[float, FINE_TUNING] = Field(default=0.1, ge=0, lt=1)
@@ -107,20 +115,21 @@ class EncoderTeacher(Section):
     """What is kept of a text that is too long: its beginning, or its beginning and its end (Sun et al. 2019,
     arXiv:1905.05583)."""
     head_share: Annotated[float, TAIL_IS_READ] = Field(default=0.25, gt=0, lt=1)
-    """With "head_and_tail": the share of the tokens that come from the beginning."""
+    """With "head_and_tail": share of the tokens that come from the beginning."""
     pairs: Annotated[ReadingOfPairs, FINE_TUNING] = "together"
-    """How it reads the two texts of a pair: "together" as one row, or "apart", each by itself, as sentence encoders
+    """How it reads the two texts of a pair: "together" as one input, or "apart", each separately, as sentence encoders
     are trained (Reimers and Gurevych 2019, arXiv:1908.10084), with a head that compares the two vectors."""
     precision: Precision = "auto"
     """Arithmetic. "auto" is bf16 if the hardware supports it, else fp32."""
     compile: Annotated[bool, decides_nothing()] = False
-    """Whether the model goes through torch.compile for fine-tuning. Measure whether it pays: see docs/teacher.md."""
+    """Whether the model is compiled with torch.compile for fine-tuning. Measure whether it helps: see
+    docs/teacher.md."""
     processes: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
-    """Processes that fine-tune together, one on each GPU. Default: as many as there are GPUs."""
+    """Number of processes that fine-tune together, one per GPU. Default: the number of GPUs."""
     seed: Annotated[int, FINE_TUNING] = Field(default=0, ge=0)
     """Seed of the head's initial weights, the order of rows and dropout."""
     seeds: Annotated[list[Annotated[int, Field(ge=0)]] | None, decides_nothing()] = Field(default=None, min_length=2)
-    """Several seeds in place of `seed`, for an ensemble of teachers that differ by their seed alone; their logits are
+    """Several seeds instead of `seed`, for an ensemble of teachers that differ only in their seed; their logits are
     averaged. Default: one teacher."""
     near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
@@ -128,10 +137,10 @@ class EncoderTeacher(Section):
     @model_validator(mode="after")
     def _seeds_make_a_difference(self) -> Self:
         if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
-            raise ValueError(f"seeds should be different ones (found {self.seeds})")
+            raise ValueError(f"seeds should all be different (found {self.seeds})")
         if self.seeds is not None and self.train == "none":
             raise ValueError(
-                'seeds change nothing about a teacher that is taken as it is (train = "none"): leave them out, or set '
+                'seeds have no effect on a teacher that is not fine-tuned (train = "none"): remove them, or set '
                 'train = "all"'
             )
         return self
@@ -140,30 +149,41 @@ class EncoderTeacher(Section):
     def _pretrained_to_be_trained(self) -> Self:
         if self.pretraining is not None and self.train == "none":
             raise ValueError(
-                'pretraining changes the encoder under its classifier, which train = "none" takes as it is: set '
-                'train = "all", or leave the table pretraining out'
+                'pretraining changes the encoder below its classifier, but train = "none" does not fine-tune it: set '
+                'train = "all", or remove the table pretraining'
             )
+        return self
+
+    @model_validator(mode="after")
+    def _new_head_to_be_trained(self) -> Self:
+        if self.head == "mean" and self.train == "none":
+            raise ValueError(
+                'head = "mean" gives an encoder another head, and train = "none" takes it as it is: set train = "all", '
+                "or remove the key head"
+            )
+        if self.head == "mean" and self.pairs == "apart":
+            raise ValueError('pairs = "apart" has a head of its own: remove head = "mean"')
         return self
 
     @model_validator(mode="after")
     def _apart_to_be_trained(self) -> Self:
         if self.pairs == "apart" and self.train == "none":
             raise ValueError(
-                'pairs = "apart" gives an encoder another head, and train = "none" takes it as it is: set '
-                'train = "all", or leave the key pairs out'
+                'pairs = "apart" gives an encoder a new head, but train = "none" does not fine-tune it: set '
+                'train = "all", or remove the key pairs'
             )
         return self
 
     @property
     def fields_without_effect(self) -> frozenset[str]:
-        """How it is fine-tuned, if it is not; and the share of the beginning, if the beginning is all that is read."""
+        """The settings of fine-tuning without fine-tuning; `head_share` if only the beginning is read."""
         unmet = [FINE_TUNING] if self.train == "none" else []
         unmet += [TAIL_IS_READ] if self.long_texts == "head" else []
         return frozenset().union(*(fields_marked(type(self), marker) for marker in unmet))
 
     def located(self, locate: Locate) -> Self:
-        """With the checkpoint as an absolute path if it is a folder here, also one that has only the last part of a hub
-        name for its own; else it is left to the teacher's room."""
+        """With the checkpoint as an absolute path if it is a local folder, or if a local folder has the last part of
+        the hub name; otherwise unchanged, for the room `teacher` to find."""
         for name in (self.checkpoint, PurePosixPath(self.checkpoint).name):
             folder = Path(locate(name, required=False))
             if folder.is_dir() and (name == self.checkpoint or (folder / "config.json").is_file()):
@@ -191,18 +211,18 @@ class FileTeacher(Section):
     `probability_` or `logit_` and the class; in JSON lines also inside an object `probabilities` or `logits`. A field
     of an object is written "object.field"."""
     values: Literal["auto", "probabilities", "logits"] = "auto"
-    """What the columns hold; "auto": probabilities if every row is a distribution, else logits."""
+    """What the columns contain; "auto": probabilities if every row is a distribution, else logits."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
     """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for a hundred
     classes."""
     uncovered: Annotated[Literal["stop", "skip"], decides("labels")] = "stop"
     """What to do with rows that the file does not have: stop the run, or skip them and report how many."""
     format: FileFormat = "auto"
-    """File format; "auto" goes by the file's extension (.txt is read like .tsv)."""
+    """File format; "auto" depends on the file's extension (.txt is read like .tsv)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
-    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv."""
+    """Whether " quotes fields that contain delimiters. "auto": yes in csv, no in tsv."""
     encoding: str = "utf-8"
     """Encoding of text files. A byte order mark is skipped."""
     near_chance: Annotated[NearChance, decides_nothing()] = "stop"
@@ -215,26 +235,26 @@ class FileTeacher(Section):
 
 class StudentTeacher(Section):
     """A student of another run, as a teacher assistant for a smaller one (Mirzadeh et al. 2020,
-    arXiv:1902.03393). For short, at the top of the recipe: `teacher = "runs/big/students/bilstm"`."""
+    arXiv:1902.03393). Short form, at the top of the recipe: `teacher = "runs/big/students/bilstm"`."""
 
     traits: ClassVar = TeacherTraits(has_tokens=False, has_features=True, answers_new_texts=True)
 
     kind: Literal["student"]
     """The kind of teacher."""
     path: Annotated[str, by_content()] = Field(min_length=1)
-    """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best by dev
+    """The folder of a student (runs/big/students/bilstm/0), of its seeds (runs/big/students/bilstm: the best one on dev
     is used), or of an exported model (runs/big/models/bilstm-int8)."""
     near_chance: Annotated[NearChance, decides_nothing()] = "stop"
     """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
 
     def located(self, locate: Locate) -> Self:
         """With the folder as an absolute path."""
-        instead = '; an encoder is named by its own key: [teacher] checkpoint = "…"'
+        instead = '; an encoder has its own key: [teacher] checkpoint = "…"'
         return self.model_copy(update={"path": locate(self.path, what="folder of a student", instead=instead)})
 
 
 class CustomTeacher(Section):
-    """A function of your own, which may be anything that classifies texts: `call = "my_package.teachers:tfidf"`.
+    """Your own function: anything that classifies texts. `call = "my_package.teachers:tfidf"`.
 
     It is called once with `labels`, the class names, and with `options`, and returns a function that maps a list of
     texts, or of (text, second text), to an array (rows, classes). docs/teacher.md has an example.
@@ -249,26 +269,27 @@ class CustomTeacher(Section):
     options: dict[str, Any] = {}
     """Further arguments of the function."""
     name: str | None = None
-    """What to call this teacher in the report; default: the function's name."""
+    """Name of this teacher in the report. Default: the function's name."""
     answers: Literal["probabilities", "logits"] = "probabilities"
-    """What it answers. Logits that are taken for probabilities are an error, the other way round nobody would notice:
+    """What it returns. Logits read as probabilities cause an error; probabilities read as logits would go unnoticed,
     hence the default."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
-    """Probabilities are kept this far from 0 and 1, whose logits are infinite. With a hundred classes, lower it."""
+    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for a hundred
+    classes."""
     texts_per_call: int = Field(default=64, ge=1)
-    """Most texts in one call. What a call has answered is on disk before the next one."""
+    """Maximum number of texts in one call. The answers of a call are on disk before the next call."""
     near_chance: Annotated[NearChance, decides_nothing()] = "stop"
-    """What to do with a teacher that does hardly better on dev than guessing: stop the run, or only say so."""
+    """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
 
     @model_validator(mode="after")
     def _options_can_be_kept(self) -> Self:
-        """They are part of what its answers are kept under."""
+        """They are part of the key of its answers, so they must be JSON."""
         if "labels" in self.options:
-            raise ValueError("options has a key `labels`, by which the function gets the class names: rename it")
+            raise ValueError("options has a key `labels`, but the function gets the class names by it: rename it")
         try:
             json.dumps(self.options, allow_nan=False)
         except (TypeError, ValueError):
-            raise ValueError("options should hold texts, numbers, true or false, lists and tables alone") from None
+            raise ValueError("options should contain only texts, numbers, true or false, lists and tables") from None
         return self
 
     @property
@@ -278,7 +299,7 @@ class CustomTeacher(Section):
 
 
 def _with_kind(given: Any) -> Any:
-    """A `[teacher]` table that says no kind is about an encoder; a text in its place is the path of a student."""
+    """A `[teacher]` table without `kind` describes an encoder; a text instead of a table is the path of a student."""
     if isinstance(given, str):
         return {"kind": "student", "path": given}
     return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
@@ -306,12 +327,12 @@ class EnsembleTeacher(Section):
     @model_validator(mode="after")
     def _one_seed_each(self) -> Self:
         if any(isinstance(member, EncoderTeacher) and member.seeds for member in self.members):
-            raise ValueError("a member has one seed: give each seed a [[teacher.members]] table of its own")
+            raise ValueError("a member has one seed: give each seed its own [[teacher.members]] table")
         return self
 
     @model_validator(mode="after")
     def _same_rows(self) -> Self:
-        """One member that lacks rows and stops, beside one that skips them, would be asked for two things at once."""
+        """A row that is missing in two files cannot both stop the run and be skipped."""
         rules = {member.uncovered for member in self.members if isinstance(member, FileTeacher)}
         if len(rules) > 1:
             raise ValueError("the members that are files must agree on `uncovered`")
@@ -319,13 +340,13 @@ class EnsembleTeacher(Section):
 
     @property
     def is_of_seeds(self) -> bool:
-        """Whether the members differ by their seed alone, as those that `teacher.seeds` makes."""
-        alike = {member.model_dump_json(exclude={"seed"}) for member in self.members}
-        return len(alike) == 1 and isinstance(self.members[0], EncoderTeacher)
+        """Whether the members differ only in their seed, as with `teacher.seeds`."""
+        settings = {member.model_dump_json(exclude={"seed"}) for member in self.members}
+        return len(settings) == 1 and isinstance(self.members[0], EncoderTeacher)
 
     @property
     def one_with_seeds(self) -> EncoderTeacher | None:
-        """The encoder with several seeds that is the same as this ensemble; None if there is none."""
+        """The encoder with several seeds that is equivalent to this ensemble; None if there is none."""
         first = self.members[0]
         if not isinstance(first, EncoderTeacher) or not self.is_of_seeds:
             return None

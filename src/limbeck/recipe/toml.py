@@ -1,4 +1,4 @@
-"""Writing a recipe as TOML; reading is the standard library's."""
+"""Writing a recipe as TOML, and `--set`; the standard library reads TOML."""
 
 import json
 import tomllib
@@ -14,7 +14,8 @@ from limbeck.recipe.teacher import EnsembleTeacher
 def to_toml(recipe: Recipe) -> str:
     """The recipe with every default written out; loading it gives the same recipe.
 
-    Teachers that differ by their seed alone are one `[teacher]` with `seeds`, where a change is one for all of them.
+    Teachers that differ only in their seed are written as one `[teacher]` with `seeds`, so that one change applies to
+    all of them.
     """
     tables = recipe.model_dump(mode="json", exclude_none=True)
     if isinstance(recipe.teacher, EnsembleTeacher) and (one := recipe.teacher.one_with_seeds):
@@ -54,11 +55,11 @@ def _value(value: object) -> str:
         return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return json.dumps(value)  # numbers and booleans are written alike in JSON and TOML
+    return json.dumps(value)  # numbers and booleans are the same in JSON and TOML
 
 
 def apply_overrides(raw: dict[str, Any], overrides: Sequence[str], *, recipe: str) -> dict[str, Any]:
-    """A copy of the raw recipe with each `path=value` put in; the value is read as TOML, else as text."""
+    """A copy of the raw recipe with each `path=value` applied; the value is read as TOML, otherwise as text."""
     changed: dict[str, Any] = _copy(raw)
     problems = [problem for override in overrides if (problem := _apply(changed, override))]
     if problems:
@@ -109,4 +110,4 @@ def _parsed_value(text: str) -> Any:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
         return text.strip()
-    return text.strip() if isinstance(value, date | time) else value  # no key takes a date; a name may look like one
+    return text.strip() if isinstance(value, date | time) else value  # no key is a date, but a name may look like one

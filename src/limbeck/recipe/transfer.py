@@ -1,4 +1,4 @@
-"""`[transfer]`: unlabelled text the teacher will label; the strongest lever there is."""
+"""`[transfer]`: unlabelled text that the teacher labels; it improves students most."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -25,35 +25,35 @@ class Transfer(Section):
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
     format: FileFormat = "auto"
-    """File format; "auto" goes by the file's extension (.txt holds plain lines)."""
+    """File format; "auto" depends on the file's extension (.txt contains plain lines)."""
     header: bool = True
     """Whether the first line of csv and tsv files names the columns."""
     quoting: Literal["auto"] | bool = "auto"
-    """Whether " quotes fields that hold delimiters. "auto": yes in csv, no in tsv."""
+    """Whether " quotes fields that contain delimiters. "auto": yes in csv, no in tsv."""
     encoding: str = "utf-8"
     """Encoding of text files."""
     where: dict[str, str] = {}
     """Use only rows whose columns have these values: {source = "imdb"}. Default: all rows."""
     split_sentences: bool = False
-    """Split every text into sentences (English and Chinese), each a row of its own."""
+    """Split every text into sentences (English and Chinese); each becomes a row."""
     split_paragraphs: bool = False
-    """Split every text at empty lines or, if there are none, at every line end; each paragraph is a row of its own."""
+    """Split every text at empty lines or, if it has none, at every line end; each paragraph becomes a row."""
     form: Literal["auto", "as_is"] | list[FormStep] = "auto"
-    """How texts are normalised: "auto" brings them to the form of the corpus where it differs (lower case, spaces
-    around punctuation, full-width letters made narrow), "as_is" keeps them, a list names the steps. The student's
-    tokenizer applies the same steps, so that texts it classifies later are read in that form too."""
+    """How texts are normalised: "auto" converts them to the form of the corpus if it differs (lower case, spaces around
+    punctuation, full-width letters made narrow), "as_is" keeps them, a list names the steps. The student's tokenizer
+    applies the same steps, so that texts it classifies later are read in the same form."""
     min_words: int = Field(default=1, ge=1)
     """Shortest text to keep, in words (in Chinese: in characters)."""
     max_words: int = Field(default=400, ge=1)
     """Longest text to keep, in words (in Chinese: in characters)."""
     near_duplicates: float = Field(default=0.8, gt=0, le=1)
     """Rows whose Jaccard similarity to an earlier row, or to a row of dev or test, reaches this value are dropped. 1.0
-    drops only rows that are equal but for case, width and white space."""
+    drops only rows that are equal except for case, width and white space."""
     rows: Annotated[int | None, CHOICE] = Field(default=None, ge=1)
     """Number of rows to keep. Default: all."""
     choice: Annotated[Literal["random", "nearest", "balanced"], CHOICE] = "random"
-    """Which rows to keep: drawn at random; nearest to the corpus by the teacher's features; or equally many of each
-    class, as the teacher labels them."""
+    """Which rows to keep: drawn at random; nearest to the corpus by the teacher's features; or the same number of each
+    class, by the teacher's labels."""
     pool: int | None = Field(default=None, ge=1)
     """Number of rows, drawn at random, that the teacher labels to choose from. Default: four times `rows`."""
     least_confidence: Annotated[float, CHOICE] = Field(default=0.0, ge=0, lt=1)
@@ -61,33 +61,33 @@ class Transfer(Section):
     seed: Annotated[int, CHOICE] = 0
     """Seed of all draws."""
     overlap: Literal["report", "remove"] = "remove"
-    """What to do with rows that also appear in dev or test: only report them, or remove them. Keep the default unless
-    you know why not."""
+    """What to do with rows that also appear in dev or test: only report them, or remove them. With "report", results
+    look better than they are."""
 
     @model_validator(mode="after")
     def _window(self) -> Self:
         if self.min_words > self.max_words:
             raise ValueError(f"min_words ({self.min_words}) is larger than max_words ({self.max_words})")
         if (self.split_sentences or self.split_paragraphs) and self.pair is not None:
-            raise ValueError("split_sentences and split_paragraphs work on single texts; leave them out for pairs")
+            raise ValueError("split_sentences and split_paragraphs are for single texts; remove them for pairs")
         if self.split_sentences and self.split_paragraphs:
-            raise ValueError("give split_sentences or split_paragraphs: sentences are cut within paragraphs anyway")
+            raise ValueError("set only one of split_sentences and split_paragraphs: sentences never span paragraphs")
         if not self.files and not self.hub:
             raise ValueError("give `files` or `hub`")
         if self.choice != "random" and self.rows is None:
-            raise ValueError(f'choice = "{self.choice}" needs `rows`: how many to choose')
+            raise ValueError(f'choice = "{self.choice}" needs `rows`: the number to choose')
         if self.pool is not None and self.rows is not None and self.pool < self.rows:
             raise ValueError(f"pool ({self.pool}) is smaller than rows ({self.rows})")
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With every file as an absolute path, and every data set that is a folder here."""
+        """With every file, and every data set that is a local folder, as an absolute path."""
         files = [locate(file) for file in self.files]
         return self.model_copy(update={"files": files, "hub": [_located(name, locate) for name in self.hub]})
 
 
 def named_split(name: str) -> tuple[str, str | None]:
-    """The data set and the split that "imdb:unsupervised" names; None: all its splits."""
+    """The data set and the split in a name such as "imdb:unsupervised"; None means all splits."""
     data_set, colon, split = name.rpartition(":")
     is_split = colon and data_set and split and not {"/", "\\"} & set(split) and not Path(name).is_dir()
     return (data_set, split) if is_split else (name, None)

@@ -1,1 +1,1 @@
-"""What a run came to, shown to people: tables, plots, the page, model cards, comparisons (no torch)."""
+"""The results of a run for people: tables, plots, the page, model cards, comparisons (no torch)."""

@@ -1,4 +1,4 @@
-"""A bench on the terminal: one table for each number of threads."""
+"""The results of `limbeck bench` on the terminal: one table per number of threads."""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -13,7 +13,7 @@ from limbeck.report.wording import UNKNOWN, three_figures, times
 
 
 def print_bench(result: Mapping[str, Any], console: Console) -> None:
-    """Every number of threads, the slowest model first; then what the numbers mean."""
+    """Print a table per number of threads, the slowest model first; then what the numbers mean."""
     for threads in sorted({case["threads"] for model in result["models"] for case in model["cases"]}):
         print_grid(bench_grid(result["models"], threads=threads), console)
         console.print()
@@ -21,7 +21,7 @@ def print_bench(result: Mapping[str, Any], console: Console) -> None:
 
 
 def bench_grid(models: Sequence[Mapping[str, Any]], *, threads: int) -> Grid:
-    """What every model takes on so many threads."""
+    """The times of every model with this number of threads."""
     entries = [
         {**model, "by_batch": {case["batch"]: case for case in model["cases"] if case["threads"] == threads}}
         for model in models
@@ -35,30 +35,31 @@ def bench_grid(models: Sequence[Mapping[str, Any]], *, threads: int) -> Grid:
 
 
 def _p50(entry: Entry) -> float:
-    """Of one text a call. A model that was too slow to be timed on so many threads is slower than all others."""
+    """With one text per call. A model that was too slow to be timed is sorted as the slowest."""
     alone = entry["by_batch"].get(1)
     return float(alone["call_ms"]["p50"]) if alone else inf
 
 
 def explained(result: Mapping[str, Any]) -> str:
-    """What was measured, in sentences."""
+    """What was measured, in words."""
     texts = result["texts"]
     kind = "pairs of texts" if texts["pairs"] else "texts"
     most = max(case["batch"] for model in result["models"] for case in model["cases"])
-    rates = f"{most}/s: rows a second in calls of {most}. " if most > 1 else ""
+    rates = f"{most}/s: rows per second in calls of {most}. " if most > 1 else ""
     counts = {len(model["cases"]) for model in result["models"]}
     open_cases = f" {UNKNOWN}: a call would have taken too long." if len(counts) > 1 else ""
     return (
-        f"From text to label, tokenising included, on {texts['count']:,} {kind} ({texts['source']}; half of them have "
-        f"up to {texts['median_characters']:,} characters), which come again and again, so that words are known; each "
-        f"model in a process of its own, taking turns; {result['machine']['cpu']}. p50, p95, p99: with one text a "
-        f"call, 50, 95 and 99 of 100 take no longer. {rates}Faster than {result['measured_by']}, with one text a "
-        f"call; bulk: faster than it in the largest calls that both were timed with.{open_cases}"
+        f"From text to label, including tokenization, on {texts['count']:,} {kind} ({texts['source']}; half of them "
+        f"have up to {texts['median_characters']:,} characters), which are repeated, so that their words are known; "
+        f"each model in its own process, taking turns; {result['machine']['cpu']}. p50, p95, p99: with one text per "
+        f"call, 50, 95 and 99 of 100 calls take at most this long. {rates}Faster: compared with "
+        f"{result['measured_by']}, with one text per call; bulk: the same in the largest calls that both were timed "
+        f"with.{open_cases}"
     )
 
 
 def _fields(batches: Sequence[int]) -> list[Field]:
-    """The less a column matters, the higher its rank."""
+    """The columns; the less important, the higher the rank."""
     return [
         Field("model", lambda entry: str(entry["name"]), {}, is_words=True),
         Field("engine", lambda entry: str(entry["engine"]).partition(" ")[0], {}, is_words=True),
@@ -72,7 +73,7 @@ def _fields(batches: Sequence[int]) -> list[Field]:
 
 
 def _number(heading: str, batch: int, *keys: str, rank: int = 0) -> Field:
-    """A number of the calls with so many rows; nothing where there were none of them."""
+    """A column with a number of the calls with this many rows; a dash if there are none."""
 
     def value(entry: Entry) -> Any:
         found = entry["by_batch"].get(batch)

@@ -1,4 +1,4 @@
-"""Several runs on one self-contained page: pictures of all their models, and the tables."""
+"""Several runs on one self-contained page: plots of all their models, and the tables."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ TEMPLATE = "comparison.html.jinja"
 
 
 def page_of_runs(runs: Sequence[ComparedRun]) -> str:
-    """The HTML, from nothing but the runs' reports."""
+    """The HTML, made only from the runs' reports."""
     reports = [(run.name, run.report) for run in runs]
     return rendered(
         TEMPLATE,

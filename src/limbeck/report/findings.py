@@ -1,4 +1,4 @@
-"""What was found in the data, in words, above all rows of dev and test that a student could have seen."""
+"""What was found in the data, in words, mainly rows of dev and test that a student could have seen."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from limbeck.report import wording
 
 HELD_OUT = ("dev", "test")
-SAID_ELSEWHERE = (
+SHOWN_ELSEWHERE = (
     *("name", "labels", "language", "pair", "multi_label", "labels_from", "rows", "rows_per_label", "overlap"),
 )
 
 
 def warnings(report: Mapping[str, Any]) -> list[str]:
-    """One sentence for every overlap that was left in; each makes the numbers look better than they are."""
+    """One sentence per overlap that was not removed; each makes the numbers look better than they are."""
     return [
-        f'{counts}: results look better than they are; {section}.overlap = "remove" in the recipe keeps them out'
+        f'{counts}: results look better than they are; {section}.overlap = "remove" in the recipe removes them'
         for section, counts, mode in _overlaps(report)
         if mode != "remove"
     ]
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
-    """What has to be known to read the numbers right: rows the teacher was silent about, and what the labels are."""
+    """What is needed to read the numbers correctly: rows without a teacher label, and where the labels come from."""
     return [*_unanswered(report), *_labels_of_columns(report)]
 
 
@@ -31,8 +31,8 @@ def _unanswered(report: Mapping[str, Any]) -> list[str]:
     if answered == rows:
         return []
     if answered == 0:
-        return [f"the teacher said nothing of the {rows:,} {split} rows: nothing here can be compared with it"]
-    counts = f"the teacher said nothing of {rows - answered:,} of {rows:,} {split} rows"
+        return [f"the teacher has no labels for the {rows:,} {split} rows: nothing here can be compared with it"]
+    counts = f"the teacher has no labels for {rows - answered:,} of {rows:,} {split} rows"
     return [f"{counts}: its own numbers and all agreement with it are about the other {answered:,}"]
 
 
@@ -41,25 +41,25 @@ def _labels_of_columns(report: Mapping[str, Any]) -> list[str]:
         return []
     rule = "label is the largest of its columns"
     if wording.is_multi_label(report):
-        rule = "labels are all of its columns that hold 0.5 or more"
+        rule = "labels are all of its columns with 0.5 or more"
     agreement = f"{wording.measure(report)} here means agreement with it"
-    return [f"a row's {rule}; where a model wrote those columns, {agreement}"]
+    return [f"a row's {rule}; if a model wrote those columns, {agreement}"]
 
 
 def corpus_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Whatever was noted about the corpus beyond name, sizes and classes, as pairs of name and value."""
-    noted = {name: value for name, value in report["corpus"].items() if name not in SAID_ELSEWHERE}
+    """Facts about the corpus other than name, sizes and classes, as pairs of name and value."""
+    noted = {name: value for name, value in report["corpus"].items() if name not in SHOWN_ELSEWHERE}
     return [*_removed(report, "corpus"), *_flat(noted)]
 
 
 def transfer_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How the transfer text was gathered; empty where there is none."""
+    """How the transfer text was gathered; empty without transfer text."""
     noted = {name: value for name, value in (report["transfer"] or {}).items() if name != "overlap"}
     return [*_flat(noted), *_removed(report, "transfer")]
 
 
 def augmentation_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How copies of training rows and transfer text were made; empty where there are none."""
+    """How copies of training rows and transfer text were made; empty without copies."""
     noted = dict(report.get("augmentation") or {})
     methods = noted.pop("methods", [])
     return [*_flat(noted), *(pair for method in methods for pair in _of_method(method))]
@@ -77,25 +77,25 @@ def _overlaps(report: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             found = overlap.get("splits", {}).get(split)
             if found and found["found"]:
                 rows = f"{found['found']:,} of {found['rows']:,} {split} rows"
-                yield section, f"{rows} stand in {place} ({found['verbatim']:,} verbatim)", str(overlap.get("mode"))
+                yield section, f"{rows} appear in {place} ({found['verbatim']:,} verbatim)", str(overlap.get("mode"))
 
 
 def _removed(report: Mapping[str, Any], wanted: str) -> list[tuple[str, str]]:
     return [
-        ("kept out", counts.replace("stand in", "stood in"))
+        ("removed", counts.replace("appear in", "were in"))
         for section, counts, mode in _overlaps(report)
         if section == wanted and mode == "remove"
     ]
 
 
 def _flat(facts: Any, prefix: str = "") -> list[tuple[str, str]]:
-    """Facts of whatever depth as pairs; what is nothing or none is left out."""
+    """Nested facts as pairs; empty and zero values are omitted."""
     if isinstance(facts, Mapping):
         return [pair for name, value in facts.items() for pair in _flat(value, f"{prefix} {name}".replace("_", " "))]
-    return [(prefix.strip(), _said(facts))] if facts else []
+    return [(prefix.strip(), _in_words(facts))] if facts else []
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
@@ -104,6 +104,6 @@ def _said(value: Any) -> str:
         case float():
             return f"{value:,.4g}"
         case list():
-            return ", ".join(_said(item) for item in value)
+            return ", ".join(_in_words(item) for item in value)
         case _:
             return str(value)

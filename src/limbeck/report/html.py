@@ -12,12 +12,12 @@ from limbeck.report.tables.relative import relative_grid
 from limbeck.report.templates import pictures, rendered
 
 TEMPLATE = "report.html.jinja"
-MOST_CONFUSED = 8
+MAX_CONFUSED = 8
 SHORT_TEXT = 260  # characters of a row that are shown at once
 
 
 def page(report: Mapping[str, Any]) -> str:
-    """The HTML of a report, from nothing but what stands in report.json. What an old report lacks is left out."""
+    """The HTML of a report, made only from report.json. Parts that an old report does not have are omitted."""
     model = wording.main_model(report)
     return rendered(
         TEMPLATE,
@@ -69,19 +69,20 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
 
 
 def what_to_use(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The model the commands at the foot of the page name: the last exported file, else the student."""
+    """The model in the commands at the end of the page: the last exported file, otherwise the student."""
     exported = [entry for entry in report["models"] if entry["role"] == "export"]
     return exported[-1] if exported else wording.main_model(report)
 
 
 def _confused(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> list[tuple[str, str, int]]:
-    """The commonest mistakes of the student in words; with two classes the picture says it all."""
+    """The most frequent mistakes of the student in words; with two classes the plot is enough."""
     labels = report["corpus"]["labels"]
-    return plots.most_confused(model, labels=labels, most=MOST_CONFUSED) if model and len(labels) > 2 else []
+    return plots.most_confused(model, labels=labels, most=MAX_CONFUSED) if model and len(labels) > 2 else []
 
 
 def _shown_error(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with its labels in words, and its text in two parts: what is shown, and what opens on demand."""
+    """A row with its labels in words, and its text in two parts: the part that is shown, and the part that is
+    folded."""
     text = row["text"] if row["pair"] is None else f"{row['text']} ⇄ {row['pair']}"
     cut = text.rfind(" ", SHORT_TEXT // 2, SHORT_TEXT) if " " in text[SHORT_TEXT // 2 : SHORT_TEXT] else SHORT_TEXT
     return {
@@ -93,5 +94,5 @@ def _shown_error(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _labels(said: str | list[str]) -> str:
-    return said if isinstance(said, str) else ", ".join(said) or "none"
+def _labels(labels: str | list[str]) -> str:
+    return labels if isinstance(labels, str) else ", ".join(labels) or "none"

@@ -17,20 +17,20 @@ from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
-MOST_RANK = 10  # columns of a higher rank are for those who look into the report
-MOST_LABELS = 40  # more of them are counted, not named
-ALONE = "- Cross-entropy to the labels of the corpus, and nothing from the teacher."
-DEV = "It was judged on dev, which also chose the epoch that was kept: a little flattering."
-ONE_SEED = "One seed was trained: how much of the numbers is luck is not known."
+MAX_RANK = 10  # columns of a higher rank are only in the report
+MAX_LABELS = 40  # more labels are counted, not listed
+ALONE = "- Cross-entropy to the labels of the corpus, without the teacher."
+DEV = "It was judged on dev, which also chose the epoch that was kept: the numbers are a little too good."
+ONE_SEED = "One seed was trained: how much of the numbers is noise is not known."
 
 
 def model_card(report: Mapping[str, Any], name: str, *, objective: Sequence[str], max_length: int) -> str:
-    """The card of the model `name` of this report; `objective` says what it was trained to do, line by line."""
+    """The card of the model `name` of this report; `objective` describes its training objective, line by line."""
     entry = next(entry for entry in report["models"] if entry["name"] == name)
     parts = [
         metadata(report, entry),
         f"# {name}",
-        _what_it_is(report, entry),
+        _description(report, entry),
         "## Numbers",
         _numbers(report, entry),
         "## Data",
@@ -50,7 +50,7 @@ def model_card(report: Mapping[str, Any], name: str, *, objective: Sequence[str]
 
 
 def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
-    """The front matter: YAML, all texts in quotes as JSON has them, which YAML reads alike."""
+    """The front matter: YAML, with all texts quoted as in JSON, which is valid YAML."""
     corpus = report["corpus"]
     tags = ["text-classification", "knowledge-distillation", "onnx", str(entry["kind"]), str(entry["precision"])]
     lines = [
@@ -74,14 +74,14 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
     return "\n".join(lines)
 
 
-def _what_it_is(report: Mapping[str, Any], entry: wording.Entry) -> str:
+def _description(report: Mapping[str, Any], entry: wording.Entry) -> str:
     labels = report["corpus"]["labels"]
     kind, size = _title(entry["kind"]), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
-    classes = f"{len(labels)} classes" if len(labels) > MOST_LABELS else ", ".join(f"`{label}`" for label in labels)
+    classes = f"{len(labels)} classes" if len(labels) > MAX_LABELS else ", ".join(f"`{label}`" for label in labels)
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
     origin = (
-        "trained alone, without a teacher, to compare with"
+        "trained alone, without a teacher, for comparison"
         if entry["role"] == "baseline"
         else f"distilled from {wording.teacher_of(report)['name']}"
     )
@@ -92,8 +92,8 @@ def _what_it_is(report: Mapping[str, Any], entry: wording.Entry) -> str:
 
 
 def _numbers(report: Mapping[str, Any], entry: wording.Entry) -> str:
-    """The quality table with the lines that this model is to be held against, and what it comes to."""
-    table = written([_beside_teacher(quality_grid(report), entry)], Format.MARKDOWN).rstrip("\n")
+    """The quality table with this model and those it is compared with, and the result in words."""
+    table = written([_with_teacher(quality_grid(report), entry)], Format.MARKDOWN).rstrip("\n")
     words = [_seeds(entry), *_gain(entry)]
     words += [sentence for sentence in sentences.differences(report) if sentence.startswith(f"{entry['name']}: ")]
     return "\n\n".join([table, *(f"{sentence}." for sentence in words)])
@@ -115,9 +115,9 @@ def _gain(entry: wording.Entry) -> list[str]:
     return [f"{words[0].upper()}{words[1:]}"]
 
 
-def _beside_teacher(grid: Grid, entry: wording.Entry) -> Grid:
-    """The lines of this model, of the teacher and of the baseline; the columns that most readers look for."""
-    chosen = grid.at([place for place, field in enumerate(grid.fields) if field.rank < MOST_RANK])
+def _with_teacher(grid: Grid, entry: wording.Entry) -> Grid:
+    """The lines of this model, of the teacher and of the baseline, with the most important columns."""
+    chosen = grid.at([column for column, field in enumerate(grid.fields) if field.rank < MAX_RANK])
     lines = [line for line in chosen.lines if _belongs(line.values, entry)]
     return replace(chosen, lines=tuple(lines), notes=())
 
@@ -131,7 +131,7 @@ def _data(report: Mapping[str, Any]) -> Iterator[str]:
     rows = ", ".join(f"{count:,} {split}" for split, count in corpus["rows"].items())
     yield f"- {corpus['name']}: {rows} rows; {LANGUAGES.get(corpus['language'], corpus['language'])}."
     of_train = (corpus.get("rows_per_label") or {}).get("train") or {}
-    if of_train and len(of_train) <= MOST_LABELS:
+    if of_train and len(of_train) <= MAX_LABELS:
         yield "- Train rows by label: " + ", ".join(f"{label} {count:,}" for label, count in of_train.items()) + "."
     if report["transfer"] and report["transfer"].get("kept"):
         yield f"- {report['transfer']['kept']:,} rows of unlabelled text, which the teacher labelled."
@@ -160,15 +160,15 @@ def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
     shown = [f"{which} {wording.milliseconds(entry, which)} ms" for which in ("p50", "p95", "p99") if times.get(which)]
     faster = entry["speedup_over_teacher"]
     int8 = entry.get("speedup_over_teacher_int8")
-    beside = "" if faster is None else f"; {wording.times(faster)} the teacher's speed"
-    beside += f", {wording.times(int8)} that of the teacher as an int8 file" if int8 else ""
+    compared = "" if faster is None else f"; {wording.times(faster)} the teacher's speed"
+    compared += f", {wording.times(int8)} that of the teacher as an int8 file" if int8 else ""
     rate = wording.three_figures(entry["rows_per_second"])
     threads = f"{machine['threads']} thread{'' if machine['threads'] == 1 else 's'}"
     return (
         f"- {wording.count(entry['parameters'])} parameters, "
         f"{wording.count(entry['parameters_without_embeddings'])} without embeddings; "
         f"{wording.three_figures(entry['size_mb'])} MB.\n"
-        f"- Text to label: {', '.join(shown)}; {rate} rows/s in batches{beside}.\n"
+        f"- Text to label: {', '.join(shown)}; {rate} rows/s in batches{compared}.\n"
         f"- Measured on {machine['cpu']}, {threads}."
     )
 
@@ -183,12 +183,12 @@ def _usage(report: Mapping[str, Any], name: str) -> str:
 
 
 def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int) -> Iterator[str]:
-    """What a reader of the numbers would otherwise believe."""
+    """What the numbers do not show."""
     corpus = report["corpus"]
     language = LANGUAGES.get(corpus["language"], corpus["language"])
     judged = f"{report['judged_rows']:,} {report['judged_split']} rows of {corpus['name']}"
-    yield f"Judged on {judged} and on nothing else: text of another kind, or of a later time, may give other numbers."
-    yield f"Made for {language}; of a text it reads the first {max_length:,} tokens."
+    yield f"Judged on {judged} only: text of another kind, or from a later time, may give other numbers."
+    yield f"For {language} texts; it reads the first {max_length:,} tokens of a text."
     if report["judged_split"] == "dev":
         yield DEV
     if entry["seed_count"] == 1:
@@ -212,7 +212,7 @@ def _quoted(text: Any) -> str:
 
 
 def objective_in_words(section: Distillation) -> list[str]:
-    """A line for every loss, Markdown; under a line for every stage where there are several."""
+    """Markdown with a line per loss; with several training stages, below a line per stage."""
     if not section.stages:
         return [f"- {_loss(loss)}" for loss in section.losses]
     lines = []
@@ -223,19 +223,19 @@ def objective_in_words(section: Distillation) -> list[str]:
 
 
 def _loss(loss: AnyLoss) -> str:
-    """Its name, its settings, and what it is: the first sentence of its section."""
+    """Its name, its settings, and the first sentence of its section's docstring."""
     table = loss.model_dump(exclude={"kind", "options"}, exclude_none=True)
-    settings = ", ".join(f"{key.replace('_', ' ')} {_said(getattr(loss, key))}" for key in table)
-    sentences = re.split(r"\.\s+(?=[A-Z])", " ".join((type(loss).__doc__ or "").split()))  # not behind "et al."
+    settings = ", ".join(f"{key.replace('_', ' ')} {_in_words(getattr(loss, key))}" for key in table)
+    sentences = re.split(r"\.\s+(?=[A-Z])", " ".join((type(loss).__doc__ or "").split()))  # not after "et al."
     meaning = sentences[0].rstrip(".")
     return f"`{loss.name}` ({settings}): {meaning}."
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, Schedule):
         return f"from {value.start:g} to {value.end:g} ({value.kind.replace('_', ' ')})"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join("→".join(map(str, item)) if isinstance(item, list) else _said(item) for item in value)
+        return ", ".join("→".join(map(str, item)) if isinstance(item, list) else _in_words(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What the numbers of a report come to, in plain words (standard library alone)."""
+"""What the numbers of a report mean, in plain words (standard library alone)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from limbeck.report import wording
 
 SIGNIFICANT = 0.05  # p below this is a difference beyond noise
 NOISE = "no difference beyond noise"
-ALL_OF_THEM = 0.995  # so large a share of texts sent to the teacher is all of them
+NEARLY_ALL = 0.995  # share of texts sent to the teacher that counts as all
 
 
 def differences(report: Mapping[str, Any]) -> list[str]:
@@ -31,7 +31,7 @@ def _alone(report: Mapping[str, Any]) -> str:
 
 
 def _difference(test: Mapping[str, Any], *, against: str) -> str:
-    """McNemar's test in words: it looks only at rows of which one of the two is right and the other wrong."""
+    """McNemar's test in words: it uses only rows on which one of the two is right and the other wrong."""
     p = wording.p_value(test["p"])
     evidence = f"p {p}" if p.startswith("<") else f"p = {p}"
     counts = f"{evidence}, {test['only_this']:,} rows to {test['only_other']:,}"
@@ -41,12 +41,12 @@ def _difference(test: Mapping[str, Any], *, against: str) -> str:
 
 
 def is_noise(test: Mapping[str, Any]) -> bool:
-    """Whether a difference of this size comes up by chance often enough."""
+    """Whether the difference is not significant."""
     return bool(test["p"] >= SIGNIFICANT)
 
 
 def cascade(report: Mapping[str, Any]) -> str | None:
-    """What asking the teacher only when the student is unsure comes to; None where it was not measured."""
+    """The result of asking the teacher only when the student is unsure; None if it was not measured."""
     found = report.get("cascade")
     if not found:
         return None
@@ -55,23 +55,23 @@ def cascade(report: Mapping[str, Any]) -> str | None:
         return f"No share of texts sent to the teacher brings {student} to the teacher's {measure}."
     share = cheapest["asked_share"]
     if share <= 0:
-        return f"{student} by itself is as good as the teacher here: there is no need to ask the teacher at all."
-    if share >= ALL_OF_THEM:
+        return f"{student} alone is as good as the teacher here: there is no need to ask the teacher."
+    if share >= NEARLY_ALL:
         return f"Only asking the teacher every time keeps its {measure}."
     kept = _kept(found, measure=measure)
     return f"Ask the teacher for {_whole_percent(share)} % of texts and {kept}{_instead(report, cheapest)}."
 
 
 def _kept(found: Mapping[str, Any], *, measure: str) -> str:
-    """The threshold may come from other rows than those it is judged on, and then need not hold there."""
+    """The threshold may be chosen on other rows, and then need not keep the teacher's accuracy on these."""
     accuracy, teacher = found["cheapest"]["accuracy"], found["teacher_accuracy"]
     if accuracy >= teacher:
         return f"keep its {measure}"
-    return f"come to an {measure} of {wording.percent(accuracy)} % (the teacher: {wording.percent(teacher)} %)"
+    return f"reach an {measure} of {wording.percent(accuracy)} % (the teacher: {wording.percent(teacher)} %)"
 
 
 def _instead(report: Mapping[str, Any], point: Mapping[str, Any]) -> str:
-    """What that costs, where both times are known."""
+    """The time it takes, if both times are known."""
     teacher = (wording.teacher_of(report)["latency_ms"] or {}).get("p50")
     if point.get("ms") is None or teacher is None:
         return ""
@@ -79,7 +79,7 @@ def _instead(report: Mapping[str, Any], point: Mapping[str, Any]) -> str:
 
 
 def calibration(report: Mapping[str, Any]) -> str | None:
-    """What the temperature of the main student does to its confidence; None where it has none."""
+    """What the temperature of the main student does to its confidence; None without a temperature."""
     model = wording.main_model(report)
     if model is None or model.get("temperature") is None or model.get("ece_calibrated") is None:
         return None

@@ -1,4 +1,4 @@
-"""The pages' templates: all text from outside is escaped, and what is missing is an error and not a gap."""
+"""Rendering of the pages' templates: all text from outside is escaped, and a missing value is an error."""
 
 from collections.abc import Iterable
 from importlib.resources import files
@@ -11,7 +11,7 @@ from limbeck.report import wording
 
 
 def rendered(template: str, **content: Any) -> str:
-    """The page that a template of this room makes of its content."""
+    """The page from a template of this room and its content."""
     environment = Environment(
         loader=FunctionLoader(lambda name: (files("limbeck.report") / name).read_text(encoding="utf-8")),
         autoescape=True,
@@ -24,5 +24,5 @@ def rendered(template: str, **content: Any) -> str:
 
 
 def pictures(drawn: Iterable[str | None]) -> list[Markup]:
-    """Those that could be drawn, as markup."""
+    """The plots that exist, as markup."""
     return [Markup(picture) for picture in drawn if picture]

@@ -1,4 +1,4 @@
-"""`limbeck transfer`: the text that a student learned from besides train, in numbers and in examples."""
+"""`limbeck transfer`: the extra text that a student was trained on, in numbers and examples."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,11 +32,11 @@ SHARES = ("words_changed_share", "label_flips")
 
 
 def show_transfer(folder: Path, *, examples: int, console: Console, as_json: bool = False) -> None:
-    """Print what is known of the extra text of a run. Raises if there is none."""
+    """Print numbers and examples of the extra text of a run. Raises if there is none."""
     parts = {name: TransferText(folder / name) for name in PARTS if (folder / name).is_dir()}
     if not parts:
         is_run = (folder / "run.json").is_file()
-        reason = "it has neither transfer text nor copies" if is_run else "it holds no run"
+        reason = "it has neither transfer text nor copies" if is_run else "it is not a run"
         advice = "Give the folder of a run whose recipe has [transfer] or [augmentation]."
         raise ArtifactMissing(folder=folder, kind="run with transfer text", reason=reason, advice=advice)
     for text in parts.values():
@@ -59,20 +59,20 @@ def _print_numbers(quality: Mapping[str, Any], console: Console) -> None:
     for name, value in quality.items():
         if name == "methods" or value in (None, 0, [], {}):
             continue
-        console.print(Text(f"  {name.replace('_', ' '):<16} {_said(value)}"), soft_wrap=True)
+        console.print(Text(f"  {name.replace('_', ' '):<16} {_in_words(value)}"), soft_wrap=True)
 
 
 def _print_methods(methods: Sequence[Mapping[str, Any]], judged: Sequence[Mapping[str, Any]], console: Console) -> None:
-    """A line a method: what it made, and what the teacher made of that."""
+    """A line per method: the copies it made, and the teacher's answers on them."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column, heading in METHOD_COLUMNS.items():
         table.add_column(heading, justify="left" if column == "kind" else "right", no_wrap=True)
     for number, method in enumerate(methods):
         numbers = {**method, **(judged[number] if number < len(judged) else {})}
         shown = {name: f"{numbers[name]:.1%}" for name in SHARES if numbers.get(name) is not None}
-        table.add_row(*(Text(shown.get(column, _said(numbers.get(column)))) for column in METHOD_COLUMNS))
+        table.add_row(*(Text(shown.get(column, _in_words(numbers.get(column)))) for column in METHOD_COLUMNS))
     console.print(table)
-    explained = "words: share that was changed; flips: copies that the teacher gives another label than their source"
+    explained = "words: share that was changed; flips: copies with another label from the teacher than their source"
     console.print(Text(explained, style="dim"))
 
 
@@ -80,10 +80,10 @@ def _print_teacher(numbers: Mapping[str, Any], *, own: Mapping[str, float], cons
     if not numbers["rows"]:
         console.print("  the teacher has not labelled it")
         return
-    beside = ", ".join(f"{split} {entropy:.3f}" for split, entropy in own.items())
+    of_corpus = ", ".join(f"{split} {entropy:.3f}" for split, entropy in own.items())
     balance = ", ".join(f"{name} {share:.1%}" for name, share in numbers["teacher_balance"].items())
-    console.print(Text(f"  learned from     {numbers['rows']:,} of {numbers['labelled']:,} labelled rows"))
-    console.print(Text(f"  teacher entropy  {numbers['teacher_entropy']:.3f} (corpus: {beside})"))
+    console.print(Text(f"  trained on       {numbers['rows']:,} of {numbers['labelled']:,} labelled rows"))
+    console.print(Text(f"  teacher entropy  {numbers['teacher_entropy']:.3f} (corpus: {of_corpus})"))
     console.print(Text(f"  teacher's classes {balance}"), soft_wrap=True)
     if numbers.get("label_flips") is not None:
         console.print(Text(f"  label flips      {numbers['label_flips']:.1%} of the copies"))
@@ -99,7 +99,7 @@ def _print_examples(text: TransferText, count: int, console: Console) -> None:
     console.print()
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     match value:
         case None:
             return "–"
@@ -110,8 +110,8 @@ def _said(value: Any) -> str:
         case float():
             return f"{value:.3g}"
         case list():
-            return ", ".join(_said(item) for item in value) or "none"
+            return ", ".join(_in_words(item) for item in value) or "none"
         case dict():
-            return ", ".join(f"{name.replace('_', ' ')} {_said(inner)}" for name, inner in value.items())
+            return ", ".join(f"{name.replace('_', ' ')} {_in_words(inner)}" for name, inner in value.items())
         case _:
             return str(value)

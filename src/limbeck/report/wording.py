@@ -1,6 +1,6 @@
-"""How a report's numbers are written, and the verdict in one sentence (standard library alone).
+"""How a report's numbers are formatted, and the verdict in one sentence (standard library alone).
 
-A number that is not known, as the size of a teacher that is a file, is None in the report and a dash in words.
+A number that is not known, such as the size of a teacher that is a file, is None in the report and a dash in text.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ UNKNOWN = "–"
 
 
 def measure(report: Mapping[str, Any]) -> str:
-    """What the share of right rows is called: where a row may have several labels, all of them must be right."""
+    """The name of the share of right rows: with several labels per row, all of them must be right."""
     return "exact match" if is_multi_label(report) else "accuracy"
 
 
@@ -27,7 +27,7 @@ def percent(fraction: float | None, *, digits: int = 1) -> str:
 
 
 def accuracy(entry: Entry) -> str:
-    """`92.8 ± 0.3`; without the spread where there is one seed only."""
+    """`92.8 ± 0.3`; without the spread for a single seed."""
     mean = percent(entry["accuracy"])
     return (
         mean
@@ -77,15 +77,15 @@ def three_figures(number: float | None) -> str:
 
 
 def signed(fraction: float | None, *, digits: int = 1) -> str:
-    """0.013 as `+1.3`, with a true minus sign where it is below zero; what rounds to zero has no sign."""
+    """0.013 as `+1.3`, with a true minus sign below zero; what rounds to zero has no sign."""
     if fraction is None:
         return UNKNOWN
-    told = f"{100 * fraction:+.{digits}f}".replace("-", "−")
-    return told if any(digit in told for digit in "123456789") else told[1:]
+    text = f"{100 * fraction:+.{digits}f}".replace("-", "−")
+    return text if any(digit in text for digit in "123456789") else text[1:]
 
 
 def decimal(number: float | None) -> str:
-    """0.8561 as `0.856`, with a true minus sign where it is below zero."""
+    """0.8561 as `0.856`, with a true minus sign below zero."""
     return UNKNOWN if number is None else f"{number:.3f}".replace("-", "−")
 
 
@@ -114,7 +114,7 @@ def baseline_of(report: Mapping[str, Any]) -> Entry | None:
 
 
 def main_model(report: Mapping[str, Any]) -> Entry | None:
-    """The entry the verdict is about: the first student, or the first exported file where no student stands."""
+    """The entry that the verdict is about: the first student, or the first exported file if there is no student."""
     for role in ("student", "export"):
         for entry in report["models"]:
             if entry["role"] == role:
@@ -123,7 +123,7 @@ def main_model(report: Mapping[str, Any]) -> Entry | None:
 
 
 def verdict(report: Mapping[str, Any]) -> str:
-    """What the run came to, in one sentence that claims no more than the numbers hold."""
+    """The result of the run in one sentence that claims no more than the numbers show."""
     model = main_model(report)
     if model is None:
         return "There is no student in this report to compare with the teacher."
@@ -131,31 +131,31 @@ def verdict(report: Mapping[str, Any]) -> str:
     sentence = f"{model['name']} {_kept(model, teacher, report)}, {_cost(model, teacher)}"
     gain = model.get("gain_over_baseline")
     gained = "" if gain is None else f"; {gain_in_words(gain, seeds=model['seed_count'])}"
-    return f"{sentence}{gained}.{_quicker(model, teacher, report)}"
+    return f"{sentence}{gained}.{_faster_file(model, teacher, report)}"
 
 
 def _kept(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
-    """Against the teacher on the rows that both were asked about: a teacher that is a file need not know all."""
+    """Compared with the teacher on the rows that it has labelled: a file need not cover all rows."""
     rows, known = report["judged_rows"], teacher.get("judged_rows", report["judged_rows"])
     if not teacher["accuracy"]:
-        other = "the teacher: 0 %" if known else f"the teacher said nothing of the {report['judged_split']} rows"
+        other = "the teacher: 0 %" if known else f"the teacher has no labels for the {report['judged_split']} rows"
         return f"has an {measure(report)} of {percent(model['accuracy'])} % ({other})"
     what = "exact matches" if is_multi_label(report) else "accuracy"
     share = model.get("accuracy_on_teacher_rows", model["accuracy"]) / teacher["accuracy"]
-    where = "" if known == rows else f" on the {known:,} of {rows:,} rows it answered"
+    where = "" if known == rows else f" on the {known:,} of {rows:,} rows that the teacher labelled"
     return f"keeps {percent(share)} % of the teacher's {what}{where}"
 
 
 def _cost(model: Entry, teacher: Entry) -> str:
-    """Against the teacher's, if that is known; else what the model itself takes."""
+    """Compared with the teacher's cost, if that is known; otherwise the model's own cost."""
     if model["speedup_over_teacher"] is None or teacher["size_mb"] is None:
         return f"takes {milliseconds(model, 'p50')} ms for a text and {three_figures(model['size_mb'])} MB"
     speed = _comparison(model["speedup_over_teacher"], more="faster", less="slower")
     return f"is {speed} and {_comparison(teacher['size_mb'] / model['size_mb'], more='smaller', less='larger')}"
 
 
-def _quicker(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
-    """A sentence on the quickest exported file, where it is quicker than the model; nothing where none is."""
+def _faster_file(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
+    """A sentence about the fastest exported file, if it is faster than the model; otherwise empty."""
     files = [entry for entry in report["models"] if entry["role"] == "export" and entry["speedup_over_teacher"]]
     best = max(files, key=lambda entry: float(entry["speedup_over_teacher"]), default=None)
     if best is None or best["speedup_over_teacher"] <= (model["speedup_over_teacher"] or float("inf")):
@@ -168,7 +168,7 @@ def _comparison(factor: float, *, more: str, less: str) -> str:
 
 
 def gain_in_words(gain: Mapping[str, Any], *, seeds: int) -> str:
-    """A gain whose 95 % interval holds zero is no gain, and is not called one."""
+    """A gain whose 95 % interval includes zero is not called a gain."""
     points = percent(abs(gain["accuracy"]))
     low, high = gain["ci95"]
     bounds = f"95 % interval {signed(low)} to {signed(high)}"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, assert_never
 
 from limbeck.errors import FileEmpty, NothingToPredict, RowMalformed
 from limbeck.runtime.row import Row
-from limbeck.tables.formats import Column, FileFormat, KnownFormat, Quoting, TableForm, named_format
-from limbeck.tables.opening import Source, path_of
+from limbeck.tables.formats import Column, FileFormat, KnownFormat, Quoting, TableForm, ending_of, named_format
+from limbeck.tables.opening import Source, TextInput, path_of
 from limbeck.tables.parquet import plain_cells
 from limbeck.tables.raw_table import ABSENT, RawTable, find_column_as_text
 from limbeck.tables.table import open_table, plain_text
@@ -34,6 +34,7 @@ class Trained:
     pair: Column | None = None
     header: bool | None = None
     quoting: Quoting | None = None
+    had_tabs: bool = False  # in a .txt file, which training reads as tsv
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ def opened_rows(
         header=_first(header, trained.header, True),
         quoting=_first(quoting, trained.quoting, "auto"),
         encoding=encoding,
-        txt_holds="lines",
+        txt_holds="tsv" if trained.had_tabs and _has_tabs(source, wanted, encoding=encoding) else "lines",
         by_options=True,
         is_echoed=True,
     )
@@ -226,6 +227,17 @@ def opened_rows(
         yield InputRows(table, wanted)
     finally:
         table.close()
+
+
+def _has_tabs(source: Source, wanted: Wanted, *, encoding: str) -> bool:
+    """Whether a .txt file is a table like the one of training, and not plain lines, of which pairs have one tab."""
+    path = path_of(source)
+    if ending_of(path) != ".txt" or not path.is_file():
+        return False
+    text = TextInput(path, form=TableForm(encoding=encoding, by_options=True))
+    first = text.head(1).partition("\n")[0]
+    text.close()
+    return first.count("\t") > wanted.is_pair
 
 
 def _first(*values: Any) -> Any:

@@ -27,8 +27,8 @@ def columns_of(rows: Sequence[Row]) -> list[list[str]]:
     Without leading and trailing white space, as in training: for some tokenizers a word after a space is another token.
     """
     if isinstance(rows[0], str):
-        return [[text.strip() for text in cast(Sequence[str], rows)]]
-    return [[text.strip() for text in column] for column in zip(*rows, strict=True)]
+        return [list(map(str.strip, cast(Sequence[str], rows)))]
+    return [list(map(str.strip, column)) for column in zip(*rows, strict=True)]
 
 
 def refuse_no_list(rows: object, *, pair: bool) -> None:

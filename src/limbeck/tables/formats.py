@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -114,13 +114,16 @@ def known_format(path: Path, *, form: TableForm = DEFAULT) -> KnownFormat:
     return found
 
 
-def format_by_content(head: str, *, is_table: bool) -> Literal["csv", "tsv", "jsonl", "lines"]:
-    """By the first lines of a text file. What is not JSON is csv or tsv if `is_table`, else plain lines."""
-    if JSON_ROWS.match(head):
+def format_by_content(head: Callable[[int], str], *, is_table: bool) -> Literal["csv", "tsv", "jsonl", "lines"]:
+    """By the first lines of a text file. What is not JSON is csv or tsv if `is_table`, else plain lines.
+
+    `head` gives so many lines. An array may be one line of any length, so none is asked for before that is known.
+    """
+    if JSON_ROWS.match(head(0)):
         return "jsonl"
     if not is_table:
         return "lines"
-    return "tsv" if "\t" in head.partition("\n")[0] else "csv"
+    return "tsv" if "\t" in head(1).partition("\n")[0] else "csv"
 
 
 def csv_delimiter(head: str, *, header: bool) -> str:

@@ -22,7 +22,7 @@ DECODER = json.JSONDecoder()
 
 def json_table(text: TextInput, *, form: TableForm) -> RawTable:
     """A file of JSON objects: an array if it starts as one, else one a line."""
-    is_array = text.head().lstrip().startswith("[")
+    is_array = text.head(0).lstrip().startswith("[")
     objects = _array_objects(text, form=form) if is_array else _line_objects(text, form=form)
     first = next(objects, None)
     if first is None:

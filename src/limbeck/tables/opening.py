@@ -107,11 +107,15 @@ class TextInput:
         self.is_live, self._form = False, form
         self._reading = self._read(source, watch)
         self._ahead: list[str] = []
+        self._ends_ahead = 0  # line ends in it
         self._fault: DataError | None = None
 
-    def head(self) -> str:
-        """The first lines: FIRST_LINES or more where there are as many; of a pipe, those that came with the first."""
-        while not self._has_head():
+    def head(self, lines: int = FIRST_LINES) -> str:
+        """The first lines: so many or more where there are as many; of a pipe, those that came with the first.
+
+        None at all are asked for: the first characters that are no white space.
+        """
+        while not self._has_ahead(lines):
             try:
                 block = next(self._reading, None)
             except DataError as fault:
@@ -122,6 +126,7 @@ class TextInput:
             if block is None:
                 break
             self._ahead.append(block)
+            self._ends_ahead += block.count("\n")
         return "".join(self._ahead)
 
     def blocks(self) -> Iterator[str]:
@@ -185,14 +190,14 @@ class TextInput:
         if text := decoder.decode(cast(Any, ""), final=True):
             yield text
 
-    def _has_head(self) -> bool:
+    def _has_ahead(self, lines: int) -> bool:
         if self._fault is not None or not self._ahead:
             return self._fault is not None
-        size = sum(map(len, self._ahead))
-        ends = sum(block.count("\n") for block in self._ahead)
-        if ends >= FIRST_LINES or size >= MOST_HEAD:
+        if not lines:
+            return any(block and not block.isspace() for block in self._ahead)
+        if self._ends_ahead >= (1 if self.is_live else lines):
             return True
-        return self.is_live and ends > 0
+        return sum(map(len, self._ahead)) >= MOST_HEAD
 
     def _read(self, source: Source, watch: Watch) -> Generator[str, None, None]:
         decoder = _decoder(self._form, path=self.path)

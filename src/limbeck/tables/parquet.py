@@ -3,8 +3,6 @@
 import gzip
 import io
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -142,7 +140,8 @@ def pyarrow(*, purpose: str) -> tuple[Any, Any]:
 def _open(source: Source) -> Any:
     pa, pq = pyarrow(purpose="reading parquet files")
     try:
-        return pq.ParquetFile(_seekable(source, pa), buffer_size=BUFFER_BYTES)
+        # What pyarrow buffers ahead it keeps until the file is closed: that would be all of it.
+        return pq.ParquetFile(_seekable(source, pa), buffer_size=BUFFER_BYTES, pre_buffer=False)
     except (pa.ArrowInvalid, OSError) as error:
         raise FileUnreadable(path=path_of(source), kind="parquet", reason=str(error).splitlines()[0]) from None
 
@@ -152,6 +151,9 @@ def _seekable(source: Source, pa: Any) -> Any:
     with opened(source) as stream:
         if isinstance(source, str | Path) and Path(source).is_file() and not isinstance(stream, gzip.GzipFile):
             return Path(source)
+        import shutil  # these two take a tenth of the time in which `predict` starts
+        import tempfile
+
         with tempfile.NamedTemporaryFile() as file:
             shutil.copyfileobj(cast(BinaryIO, stream), file)
             file.flush()

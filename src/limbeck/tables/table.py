@@ -73,7 +73,7 @@ def open_table(
     if format == "parquet" or (format is None and starts_as_parquet(source)):
         return parquet_table(source, watch=watch)
     text = TextInput(source, form=form, watch=watch)
-    format = format or format_by_content(text.head(), is_table=otherwise == "table")
+    format = format or format_by_content(text.head, is_table=otherwise == "table")
     match format:
         case "csv" | "tsv":
             return delimited_table(text, format=format, form=form)

@@ -32,7 +32,7 @@ class CustomTeacherUnusable(TeacherError):
     def __init__(self, *, call: str, reason: str, advice: str = "") -> None:
         self.call, self.reason = call, reason
         advice = advice or "Python must find it: install its package, or put PYTHONPATH=. before the command."
-        super().__init__(f"the teacher '{call}' cannot be used\n  {reason}\n{advice}")
+        super().__init__(f"the teacher '{call}' cannot be used", found=reason, advice=advice)
 
 
 class CustomAnswers:

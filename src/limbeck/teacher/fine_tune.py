@@ -1,5 +1,7 @@
 """Fine-tuning an encoder on the corpus: every weight, or its head alone; in one process, or in several."""
 
+import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -14,17 +16,19 @@ from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
+from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import find_checkpoint
 from limbeck.teacher.encoder import Encoder, padding_values
 from limbeck.teacher.loading import load_encoder
+from limbeck.teacher.probe import fit_head
 from limbeck.teacher.tokens import MASK, Tokens
 from limbeck.training.batches import length_batches
-from limbeck.training.checkpoints import best_of, progress_of
+from limbeck.training.checkpoints import best_of, progress_of, save_best
 from limbeck.training.cuda_graphs import Slots, Widths
 from limbeck.training.device import choose_arithmetic
-from limbeck.training.loop import train
+from limbeck.training.loop import rank, train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
 from limbeck.training.skill import judged, skill
@@ -32,6 +36,7 @@ from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
+START = "start.json"  # in the work folder: what the fitted head reached on dev
 # Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
 CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
 
@@ -49,6 +54,7 @@ def start_encoder(section: EncoderTeacher, *, corpus: Corpus) -> Encoder:
         multi_label=corpus.is_multi_label,
         label_names=section.label_names,
         apart=section.pairs == "apart",
+        head=section.head,
     )
     if section.train == "head":
         _freeze_encoder(encoder)
@@ -82,7 +88,8 @@ def fine_tune(
     run_together("limbeck.teacher.fine_tune:fine_tune_as_member", job, processes=processes)
     encoder.model.load_state_dict(best_of(work))
     history: History = progress_of(work)["history"]
-    return history
+    start = work / START
+    return [*(json.loads(start.read_text(encoding="utf-8")) if start.is_file() else []), *history]
 
 
 def fine_tune_as_member(job: Mapping[str, Any]) -> None:
@@ -137,6 +144,7 @@ def _fine_tune_here(
         with evaluating(model):
             return judge(encoder, corpus.splits["dev"])
 
+    before = _fitted_start(encoder, section, corpus=corpus, work=work, reporter=reporter)
     progress = train(
         encoder.model,
         section,
@@ -150,12 +158,45 @@ def _fine_tune_here(
         tracks=tracks,
         widths=widths if can_be_captured(encoder) and not section.compile else None,
     )
-    return progress.history
+    return progress.history if before is None else _better_of(before, progress.history, encoder, work, reporter)
+
+
+@dataclass(frozen=True)
+class _FittedStart:
+    """What fine-tuning starts from if the head was fitted first: its result on dev, and all weights."""
+
+    entry: dict[str, Any]
+    weights: dict[str, Tensor]
+
+
+def _better_of(before: _FittedStart, history: History, encoder: Encoder, work: Path, reporter: Reporter) -> History:
+    """With the start in the encoder if no epoch of fine-tuning was better on dev."""
+    if all(rank(before.entry) >= rank(entry) for entry in history):
+        encoder.model.load_state_dict(before.weights)
+        if os.environ.get("RANK", "0") == "0":  # the first of a group of processes writes for all
+            save_best(work, encoder.model)
+        reporter.note("  no epoch was better on dev than the head on the frozen encoder, which is kept")
+    return [before.entry, *history]
+
+
+def _fitted_start(
+    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter
+) -> _FittedStart | None:
+    if section.head != "mean":
+        return None
+    entry = fit_head(encoder, corpus, loss=label_loss(corpus), reporter=reporter)
+    entry |= judge(encoder, corpus.splits["dev"])
+    reporter.note(f"  head on the frozen encoder: {entry['dev_accuracy']:.1%} on dev; fine-tuning starts from there")
+    work.mkdir(parents=True, exist_ok=True)
+    (work / START).write_text(json.dumps([entry]), encoding="utf-8")  # for the process that asked for a group of them
+    return _FittedStart(entry, {name: value.cpu().clone() for name, value in encoder.model.state_dict().items()})
 
 
 def can_be_captured(encoder: Encoder) -> bool:
     """Whether a step does the same on every batch of a shape, and never asks the GPU for a number: so we have read."""
-    return encoder.model.config.model_type in CAPTURABLE and encoder.tokenizer.padding_side == "right"
+    config = encoder.model.config
+    family = config.encoder["model_type"] if config.model_type == MeanEncoderConfig.model_type else config.model_type
+    return family in CAPTURABLE and encoder.tokenizer.padding_side == "right"
 
 
 def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:

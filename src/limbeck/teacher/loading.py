@@ -11,10 +11,11 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
 from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.mean_encoder import MeanEncoderConfig, mean_encoder_of
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.models.twin_encoder import FAMILIES, TwinEncoderConfig, twin_of, typed_pairs
-from limbeck.recipe.teacher import EncoderTeacher, LongTexts
+from limbeck.recipe.teacher import EncoderTeacher, Head, LongTexts
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import class_order, classes_of, final_layer, name_classes, put_in_order, start_afresh
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
@@ -69,12 +70,14 @@ def load_encoder(
     multi_label: bool = False,
     label_names: Mapping[str, str] | None = None,
     apart: bool = False,
+    head: Head = "own",
 ) -> Encoder:
     """From a Hugging Face folder; with `labels`, with a head for these classes.
 
     The checkpoint's own head is kept if its classes have these names in this order, or if `label_names` (theirs →
     ours) says which is which; else it starts fresh, and `note` says so. With `apart`, an encoder that reads the texts
-    of a pair together becomes one that reads each by itself, with a fresh head.
+    of a pair together becomes one that reads each by itself, with a new head; with `head = "mean"` it gets a new head
+    that reads the mean of its states.
     """
     quiet_transformers()
     with damage_as_user_errors(folder):
@@ -82,22 +85,30 @@ def load_encoder(
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
     becomes_twin = apart and config.model_type != TwinEncoderConfig.model_type
+    becomes_mean = head == "mean" and config.model_type != MeanEncoderConfig.model_type
+    gets_head = becomes_twin or becomes_mean
     order = _order_to_keep(theirs, labels, label_names=label_names or {}, folder=folder)
-    loses_head, order = becomes_twin and order is not None, None if becomes_twin else order
+    loses_head, order = gets_head and order is not None, None if gets_head else order
     fitted = {"num_labels": len(labels)} if labels and order is None else {}
     if becomes_twin:
         _refuse_apart(config, tokenizer, folder=folder)
     with damage_as_user_errors(folder):
-        model, loading = (AutoModel if becomes_twin else AutoModelForSequenceClassification).from_pretrained(
+        model, loading = (AutoModel if gets_head else AutoModelForSequenceClassification).from_pretrained(
             folder,
             use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused below, in our own words
-            **({} if becomes_twin else fitted),
+            **({} if gets_head else fitted),
         )
-    if becomes_twin:
-        model, loading = _twin(model, loading, tokenizer=tokenizer, classes=fitted.get("num_labels", len(theirs)))
+    if gets_head:
+        classes = fitted.get("num_labels", len(theirs))
+        if becomes_twin:
+            typed_pairs(tokenizer)
+            wrapped = twin_of(model, cls_token_id=tokenizer.cls_token_id, labels=classes)
+        else:
+            wrapped = mean_encoder_of(model, labels=classes)
+        model, loading = wrapped, _inside(wrapped, loading)
     _refuse_strange_weights(model, missing=loading["missing_keys"], folder=folder)
     _refuse_other_shapes(model, loading["mismatched_keys"], folder=folder)
     if not fitted:
@@ -122,7 +133,7 @@ def load_encoder(
 
 def _note_on_pairs(config: Any, *, apart: bool, loses_head: bool) -> str | None:
     if loses_head:
-        return "the checkpoint's head is for texts that are read together; a fresh one is trained"
+        return "the checkpoint's own head is not used; a new one is trained"
     if config.model_type == TwinEncoderConfig.model_type and not apart:
         return "the checkpoint reads the texts of a pair apart, and goes on to"
     return None
@@ -135,16 +146,12 @@ def _refuse_apart(config: Any, tokenizer: Any, *, folder: Path) -> None:
         raise TextsNotApart(path=folder, reason="its tokenizer has no tokens that a text begins and ends with")
 
 
-def _twin(
-    model: Any, loading: Mapping[str, Any], *, tokenizer: Any, classes: int
-) -> tuple[Any, dict[str, Collection[Any]]]:
-    """The encoder inside a twin, whose weights have other names; the head is fresh."""
-    typed_pairs(tokenizer)
-    twin = twin_of(model, cls_token_id=tokenizer.cls_token_id, labels=classes)
-    inside, names = twin.base_model_prefix, {name for name, _ in twin.named_parameters()}
+def _inside(wrapped: Any, loading: Mapping[str, Any]) -> dict[str, Collection[Any]]:
+    """What was found while loading, by the names that the weights have inside the model with a new head."""
+    inside, names = wrapped.base_model_prefix, {name for name, _ in wrapped.named_parameters()}
     missing = {f"{inside}.{name}" for name in loading["missing_keys"]} & names
     mismatched = [(f"{inside}.{name}", *shapes) for name, *shapes in loading["mismatched_keys"]]
-    return twin, {"missing_keys": missing | {"classifier.weight", "classifier.bias"}, "mismatched_keys": mismatched}
+    return {"missing_keys": missing | {"classifier.weight", "classifier.bias"}, "mismatched_keys": mismatched}
 
 
 def load_ready(folder: Path, *, section: EncoderTeacher, labels: Sequence[str], multi_label: bool) -> Encoder:

@@ -1,1 +1,1 @@
-"""Segmenters, vocabulary, word vectors; one tokenizer.json for training and serving."""
+"""Tokenizers, vocabularies, word vectors, sentences; one tokenizer.json for training and serving."""

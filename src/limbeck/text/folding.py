@@ -1,4 +1,4 @@
-"""One form for texts that differ only in case, width or spacing; used for overlap and duplicates."""
+"""One form for texts that differ only in case, width or spacing; used to find overlap and duplicates."""
 
 import unicodedata
 
@@ -12,5 +12,5 @@ def folded_letters(text: str) -> str:
     """The text in compatibility form (NFKC), case folded; white space stays."""
     if text.isascii():
         return text.casefold()
-    # Folding the case can undo the normal form (U+1E9E, Greek with iota below), so it is restored after.
+    # Case folding can undo the normal form (U+1E9E, Greek with iota subscript), so the text is normalised again.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).casefold()

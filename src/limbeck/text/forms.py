@@ -1,4 +1,4 @@
-"""How texts are written: case, width, marks set apart; and the steps that bring texts to the form of others."""
+"""The form of texts (case, width, spaces around punctuation), and the steps that convert texts to another form."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +12,7 @@ from limbeck.text.spacing import PLACE, spaced
 
 FormStep = Literal["narrow", "narrow_marks", "lowercase", "spaced"]  # in the order in which they are taken
 
-# Marks of Chinese writing; the others of the full-width block (＃, ％, ＋ …) are mostly slips of the keyboard.
+# Chinese punctuation; the other characters of the full-width block (＃, ％, ＋ …) are mostly typing errors.
 CHINESE_MARKS = dict(zip("。，、！？；：（）～", ".,,!?;:()~", strict=True))
 WIDE = {chr(narrow + 0xFEE0): chr(narrow) for narrow in range(0x21, 0x7F)} | {"\u3000": " "}
 NARROW = {wide: narrow for wide, narrow in WIDE.items() if wide not in CHINESE_MARKS}
@@ -20,7 +20,7 @@ WIDE_LETTERS = frozenset(wide for wide, narrow in WIDE.items() if narrow.isalnum
 ASCII_MARKS = frozenset('.,!?;:()"')
 
 SAMPLE_TEXTS, SAMPLE_CHARACTERS = 2_000, 500
-# A corpus shows its form in no fewer letters, marks and texts than these.
+# The form of a corpus is known only if it has at least this many letters, marks and texts.
 FEWEST_LETTERS, FEWEST_MARKS, FEWEST_TEXTS = 200, 50, 50
 HARDLY_ANY, SOME = 0.002, 0.01  # shares
 APART, NOT_APART = 0.9, 0.5
@@ -28,7 +28,7 @@ APART, NOT_APART = 0.9, 0.5
 
 @dataclass(frozen=True)
 class Form:
-    """What was seen in a sample of texts; the shares are 0 where there was nothing to look at."""
+    """The form of a sample of texts; a share is 0 if there was nothing to count."""
 
     texts: int
     letters: int  # that have an upper and a lower case
@@ -39,12 +39,12 @@ class Form:
     chinese_marks: float  # of the texts: with Chinese marks
 
     def shares(self) -> dict[str, float]:
-        """The shares alone, as a report gives them."""
+        """Only the shares, rounded for a report."""
         return {name: round(share, 4) for name, share in asdict(self).items() if isinstance(share, float)}
 
 
 def form_of(texts: Sequence[str]) -> Form:
-    """Look at the first characters of up to 2,000 texts, evenly spaced."""
+    """The form of the first characters of up to 2,000 texts, evenly spaced."""
     step = max(1, -(-len(texts) // SAMPLE_TEXTS))
     sample = [text[:SAMPLE_CHARACTERS] for text in texts[::step]]
     letters = upper = marks = apart = 0
@@ -68,10 +68,10 @@ def form_of(texts: Sequence[str]) -> Form:
 
 
 def chosen_steps(asked: str | Sequence[str], *, text: Form, corpus: Form) -> list[FormStep]:
-    """The steps that `form` in the recipe means for text of this form and a corpus of that one.
+    """The steps that `form` in the recipe means for text and a corpus of these forms.
 
-    "auto": those that bring the text to the corpus's form, and no others. A list: those it names, but Chinese marks
-    stay wide where the corpus has them.
+    "auto": those that convert the text to the corpus's form, and no others. A list: those it names, but Chinese marks
+    stay wide if the corpus has them.
     """
     if asked == "auto":
         return _steps_between(text, corpus)
@@ -82,7 +82,7 @@ def chosen_steps(asked: str | Sequence[str], *, text: Form, corpus: Form) -> lis
 
 
 def in_form(steps: Sequence[FormStep]) -> Callable[[str], str]:
-    """A function that takes a text through the steps. A text that has taken them is not changed by them again."""
+    """A function that applies the steps to a text. Applying them a second time changes nothing."""
     functions = [_STEPS[step][0] for step in _STEPS if step in steps]
 
     def formed(text: str) -> str:
@@ -94,7 +94,7 @@ def in_form(steps: Sequence[FormStep]) -> Callable[[str], str]:
 
 
 def as_normalizer(steps: Sequence[FormStep]) -> Normalizer:
-    """The steps as part of a tokenizer.json; it does just what `in_form` does."""
+    """The steps as part of a tokenizer.json; equivalent to `in_form`."""
     return Normalizers([part for step in _STEPS if step in steps for part in _STEPS[step][1]()])
 
 
@@ -117,7 +117,7 @@ def _share(part: int, whole: int) -> float:
 
 
 def _lowercase(text: str) -> str:
-    # Letter by letter: Python alone knows that a sigma at the end of a word is another one.
+    # Letter by letter: Python, unlike the tokenizers library, lowers a sigma at the end of a word to another letter.
     return text.lower() if "Σ" not in text else "".join(map(str.lower, text))
 
 

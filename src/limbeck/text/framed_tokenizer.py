@@ -1,4 +1,4 @@
-"""The tokenizer of students that read special tokens around a text: training, export and serving all read it."""
+"""The tokenizer of students that read special tokens around a text; training, export and serving all use it."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from limbeck.text.student_tokenizer import MASK
 
 @dataclass(frozen=True)
 class Frame:
-    """The special tokens before, between and behind texts, and the type of each token.
+    """The special tokens before, between and after texts, and the type of each token.
 
     One text has two gaps around it, two texts have three; a gap is a list of (id, type).
     """
@@ -26,8 +26,8 @@ class Frame:
 
     @classmethod
     def read_off(cls, tokenizer: Tokenizer, *, texts: int) -> Self:
-        """What the tokenizer's post-processor puts around one text or two."""
-        probe = Tokenizer(WordLevel({"a": 0}, unk_token="a"))  # a text that is one token, whatever the tokenizer knows
+        """The frame that the tokenizer's post-processor puts around one text or two."""
+        probe = Tokenizer(WordLevel({"a": 0}, unk_token="a"))  # makes one token of "a", whatever the vocabulary is
         if tokenizer.post_processor is not None:
             probe.post_processor = tokenizer.post_processor
         row = probe.encode("a", "a" if texts == 2 else None)
@@ -43,7 +43,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """How many special tokens it adds."""
+        """The number of special tokens it adds."""
         return sum(map(len, self.gaps))
 
     @cached_property
@@ -72,24 +72,24 @@ class Frame:
 
 
 class FramedTokenizer(TokenizerFile):
-    """Texts and pairs of texts to ids, between the special tokens that the post-processor of its tokenizer.json says.
+    """Texts and pairs of texts to ids, with the special tokens of the post-processor in its tokenizer.json.
 
-    "[MASK]" in a text is the mask where the vocabulary has one, else an unknown token; no text spells padding. The id
-    of padding stands in the "padding" entry of tokenizer.json; the tokenizers library itself neither pads nor cuts.
+    "[MASK]" in a text is the mask if the vocabulary has one, else an unknown token; no text produces padding. The id
+    of padding is in the "padding" entry of tokenizer.json; the tokenizers library itself neither pads nor truncates.
     """
 
     def __init__(self, json_text: str) -> None:
         super().__init__(json_text)
         state = json.loads(json_text)
         if not state.get("padding"):
-            raise ValueError("a framed tokenizer.json says in its padding entry which token pads")
+            raise ValueError("a framed tokenizer.json needs a padding entry that says which token pads")
         self.pad_id: int = state["padding"]["pad_id"]
         tokenizer = Tokenizer.from_str(json_text)
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._one, self._two = (Frame.read_off(tokenizer, texts=texts) for texts in (1, 2))
         if not self._one.size:
-            raise ValueError("a framed tokenizer.json has a post-processor that puts special tokens around a text")
+            raise ValueError("a framed tokenizer.json needs a post-processor that puts special tokens around a text")
         self._ids = tokenizer.get_vocab(with_added_tokens=True)
         self._unknown = _unknown_token(state["model"], self._ids)
         has_mask = MASK in self._ids or self._unknown is None
@@ -104,7 +104,7 @@ class FramedTokenizer(TokenizerFile):
         return tokens
 
     def __len__(self) -> int:
-        """The highest id and one: how many rows a table of its tokens has."""
+        """The highest id plus one: the number of rows of an embedding table for it."""
         return max(self._ids.values()) + 1
 
     @property
@@ -114,26 +114,26 @@ class FramedTokenizer(TokenizerFile):
 
     def encode(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
         """The ids of each text with its special tokens, at most `max_length`; all of them are of type 0."""
-        room = max(0, max_length - self._one.size)
-        return [self._one.around(ids[:room]) for ids in self._plain.read(texts, max_length=max_length)]
+        most = max(0, max_length - self._one.size)
+        return [self._one.around(ids[:most]) for ids in self._plain.read(texts, max_length=max_length)]
 
     def encode_pairs(
         self, texts: Sequence[str], pairs: Sequence[str], *, max_length: int
     ) -> tuple[list[Ids], list[Ids]]:
         """The ids of each pair with its special tokens, and the types of these tokens.
 
-        At most `max_length` of them: the longer text is cut first, as "longest_first" of transformers does.
+        At most `max_length` of them: the longer text is truncated first, like "longest_first" of transformers.
         """
-        room = max(0, max_length - self._two.size)
+        most = max(0, max_length - self._two.size)
         rows: list[Ids] = []
         types: list[Ids] = []
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             of_block = slice(start, start + TEXTS_AT_ONCE)
             firsts, seconds = (
-                self._plain.read(column[of_block], max_length=max_length, whole=True) for column in (texts, pairs)
+                self._plain.read(column[of_block], max_length=max_length, truncate=False) for column in (texts, pairs)
             )
             for first, second in zip(firsts, seconds, strict=True):
-                kept = kept_lengths(len(first), len(second), room=room)
+                kept = kept_lengths(len(first), len(second), most=most)
                 cut = first[: kept[0]], second[: kept[1]]
                 rows.append(self._two.around(*cut))
                 types.append(self._two.types_around(*cut))
@@ -143,28 +143,29 @@ class FramedTokenizer(TokenizerFile):
         return text if self._unknown is None else text.replace(MASK, self._unknown)
 
     def _without_padding(self, ids: Ids) -> Ids:
-        """Where a text spells the padding token, an unknown one: padding inside a text is wrong."""
+        """An unknown token wherever a text spells the padding token: padding must not occur inside a text."""
         if self.pad_id not in ids:
             return ids
-        instead = [] if self._unknown is None else [self._ids[self._unknown]]
-        return [number for found in ids for number in (instead if found == self.pad_id else [found])]
+        replacement = [] if self._unknown is None else [self._ids[self._unknown]]
+        return [number for found in ids for number in (replacement if found == self.pad_id else [found])]
 
 
-def kept_lengths(first: int, second: int, *, room: int) -> tuple[int, int]:
-    """How much stays of two texts that have room together: the longer one is cut until both are alike, then both.
+def kept_lengths(first: int, second: int, *, most: int) -> tuple[int, int]:
+    """The lengths of two texts that may have `most` tokens together.
 
-    Of an odd room, the longer text gets the one token more; of two alike, the second.
+    The longer text is truncated until both are equal, then both. If `most` is odd, the longer text gets one token more;
+    of two equally long texts, the second.
     """
-    if first + second <= room:
+    if first + second <= most:
         return first, second
     shorter = min(first, second)
-    if 2 * shorter > room:
-        shorter = room // 2
-    return (room - shorter, shorter) if first > second else (shorter, room - shorter)
+    if 2 * shorter > most:
+        shorter = most // 2
+    return (most - shorter, shorter) if first > second else (shorter, most - shorter)
 
 
 def _unknown_token(model: dict[str, Any], ids: dict[str, int]) -> str | None:
-    """The model's own, or what RoBERTa's byte pairs, which need none, call theirs."""
+    """The model's own, or the usual name of it: RoBERTa's byte-level BPE has one without needing it."""
     if model.get("unk_id") is not None:
         return str(model["vocab"][model["unk_id"]][0])
     return next((name for name in (model.get("unk_token"), "<unk>", "[UNK]") if name in ids), None)

@@ -1,4 +1,4 @@
-"""The tokenizers of transformer students: all of the teacher's tokens, or the pieces that the texts use, in a frame."""
+"""Builds the tokenizers of transformer students: all of the teacher's tokens, or the pieces that the texts use."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,12 +31,12 @@ def framed_teacher_tokenizer(
     has_types: bool,
     form: Sequence[FormStep] = (),
 ) -> FramedTokenizer:
-    """A teacher's tokenizer with all of its tokens, each under its own id, and its own frame around texts.
+    """A teacher's tokenizer with all of its tokens and their ids, and its own frame around texts.
 
-    Second texts are of type 1 where the frame has it so and `has_types` is true. The mask is called "[MASK]" whatever
-    the teacher calls it. Every text is brought to the `form` before the normaliser sees it.
+    Second texts have type 1 if they have it in the frame and `has_types` is true. The mask is renamed to "[MASK]".
+    Every text is converted to the `form` before the normaliser sees it.
 
-    Raises TeacherTokensUnsupported where nothing stands before a text that a classifier could read.
+    Raises TeacherTokensUnsupported if the frame has no token before a text, which a classifier could read.
     """
     tokenizer = _read(tokenizer_json)
     frames = Frame.read_off(tokenizer, texts=1), Frame.read_off(tokenizer, texts=2)
@@ -65,8 +65,8 @@ def framed_pieces(
 ) -> Framed:
     """The teacher's pieces that the texts use, in BERT's frame; and for each token the teacher's id, −1 for none.
 
-    [PAD], [UNK], [MASK], [CLS] and [SEP] come first, with a `pad_id` of 1 in the order of RoBERTa and MPNet, who count
-    positions from it. `special_ids` says which of the teacher's tokens each of them stands for.
+    [PAD], [UNK], [MASK], [CLS] and [SEP] come first; with a `pad_id` of 1 in the order of RoBERTa and MPNet, which
+    count positions from it. `special_ids` gives the teacher's token for each of them.
     """
     counted = count_framed_pieces(
         tokenizer_json,
@@ -90,11 +90,11 @@ def count_framed_pieces(
     pad_id: Literal[0, 1] = 0,
     form: Sequence[FormStep] = (),
 ) -> Callable[[int], Framed]:
-    """Count once, and get the tokenizer of any size: what `framed_pieces` gives for it."""
+    """Count once, and get the tokenizer of any size, the same as from `framed_pieces`."""
     try:
         cut = count_pieces(tokenizer_json, texts, min_count=min_count, form=form)
     except TokenizerUnsupported as error:
-        reason = f"they cannot be cut down, their model is {error.model}"
+        reason = f"they cannot be reduced, their model is {error.model}"
         raise TeacherTokensUnsupported(reason=reason, other_kind="teacher") from None
     theirs = {**Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=True), **special_ids}
 
@@ -107,7 +107,7 @@ def count_framed_pieces(
 
 
 def _in_frame(cut: StudentTokenizer, *, pad_id: Literal[0, 1], has_types: bool) -> tuple[FramedTokenizer, list[str]]:
-    """With the special tokens of the frame, and all tokens in the order of their ids."""
+    """The tokenizer with the special tokens of the frame, and all tokens in the order of their ids."""
     kept = cut.vocabulary[len(SPECIAL_TOKENS) :]
     pieces = [*ORDERS[pad_id], *(piece for piece in kept if piece not in FRAME_TOKENS)]
     numbers = {piece: number for number, piece in enumerate(pieces)}
@@ -152,8 +152,8 @@ def _framed(state: Json, tokens: Mapping[int, str], *, frames: Frames, pad_id: i
 def _template(frame: Frame, tokens: Mapping[int, str], *, has_types: bool) -> list[Json]:
     parts = [_special(gap, tokens, has_types=has_types) for gap in frame.gaps]
     row = parts[0]
-    for name, kind, behind in zip("AB", frame.text_types, parts[1:], strict=False):
-        row = [*row, {"Sequence": {"id": name, "type_id": kind if has_types else 0}}, *behind]
+    for name, kind, after in zip("AB", frame.text_types, parts[1:], strict=False):
+        row = [*row, {"Sequence": {"id": name, "type_id": kind if has_types else 0}}, *after]
     return row
 
 
@@ -170,7 +170,7 @@ def _read(tokenizer_json: str) -> Tokenizer:
 
 
 def _rename(state: Json, old: str, new: str) -> None:
-    """Call a token by another name, under its own id; not where another token has that name."""
+    """Rename a token and keep its id, unless another token has the new name."""
     vocabulary = state["model"]["vocab"]
     is_scored = isinstance(vocabulary, list)  # [piece, score] in the order of the ids, else piece: id
     known = {piece for piece, _ in vocabulary} if is_scored else set(vocabulary)
@@ -185,7 +185,7 @@ def _rename(state: Json, old: str, new: str) -> None:
 
 
 def _in_form(own: Json | None, form: Sequence[FormStep]) -> Json:
-    """A normaliser that takes the steps of the form before those it takes now."""
+    """A normaliser that applies the steps of the form before its own."""
     carrier = Tokenizer(WordLevel({"a": 0}, unk_token="a"))
     carrier.normalizer = as_normalizer(form)
     steps: Json = json.loads(carrier.to_str())["normalizer"]

@@ -1,4 +1,4 @@
-"""jieba as functions from characters to words and tags: quiet, and without a file left in the temporary folder."""
+"""jieba as functions from characters to words and tags, without its log lines and its file in the temporary folder."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -9,11 +9,11 @@ from typing import Any
 from limbeck.errors import DependencyMissing
 
 Cut = Callable[[str], list[str]]
-FIRST_HAN = "\u2e80"  # every ideograph is at or above it, every European letter, digit and mark below
+FIRST_HAN = "\u2e80"  # every ideograph is at or above it; every European letter, digit and mark is below
 
 
 def jieba_cut() -> Cut:
-    """A function that cuts Han text into words with jieba and leaves other text whole."""
+    """A function that cuts Han text into words with jieba and leaves other text uncut."""
     segmenter = _segmenter(_import_jieba())
 
     def cut(unit: str) -> list[str]:
@@ -26,7 +26,7 @@ def jieba_cut() -> Cut:
 
 
 def jieba_tags() -> Cut:
-    """A function from a word to its part of speech, or to several where jieba takes it apart."""
+    """A function from a word to its part of speech, or to several if jieba splits the word."""
     segmenter = _segmenter(_import_jieba())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -40,14 +40,14 @@ def jieba_tags() -> Cut:
 
 
 def jieba_dictionary() -> Mapping[str, int]:
-    """How often jieba has counted each word; beginnings of words that are no words themselves stand there with 0."""
+    """jieba's count of each word; prefixes of words that are not words themselves have the count 0."""
     counts: Mapping[str, int] = _segmenter(_import_jieba()).FREQ
     return counts
 
 
 @cache
 def _segmenter(jieba: ModuleType) -> Any:
-    """Does what jieba's `initialize` does, less its log lines and the cache file that it shares with everybody."""
+    """Does what jieba's `initialize` does, without its log lines and its shared cache file."""
     segmenter = jieba.Tokenizer()
     segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
     segmenter.initialized = True
@@ -56,7 +56,7 @@ def _segmenter(jieba: ModuleType) -> Any:
 
 def _import_jieba() -> ModuleType:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of its invalid escapes and of pkg_resources
+        warnings.simplefilter("ignore")  # about its invalid escapes and pkg_resources
         try:
             import jieba
         except ModuleNotFoundError as error:

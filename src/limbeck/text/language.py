@@ -1,16 +1,16 @@
-"""Telling English from Chinese by the letters of a sample."""
+"""Detects whether texts are English or Chinese, from the letters of a sample."""
 
 from collections.abc import Sequence
 from typing import Literal
 
 SAMPLE_TEXTS = 500
 SAMPLE_CHARACTERS = 1_000  # of each text
-# A Han character is about a word, a Latin letter a fifth of one: Chinese stays Chinese among many brand names.
+# A Han character is about a word, a Latin letter about a fifth of one: Chinese with many brand names is still Chinese.
 CHINESE_SHARE = 0.2
 
 
 def detect_language(texts: Sequence[str]) -> Literal["en", "zh"]:
-    """Chinese when Han characters are a fifth of all letters or more; English otherwise, and without any letter."""
+    """Chinese if at least a fifth of all letters are Han characters; English otherwise, also without any letter."""
     step = max(1, -(-len(texts) // SAMPLE_TEXTS))
     letters = han = 0
     for index in range(0, len(texts), step):
@@ -21,7 +21,7 @@ def detect_language(texts: Sequence[str]) -> Literal["en", "zh"]:
 
 
 def _is_han(character: str) -> bool:
-    """The unified ideographs, their extension A, the compatibility block, and the planes of rare ideographs."""
+    """Unified ideographs, extension A, the compatibility block, and the planes of rare ideographs."""
     return (
         "\u4e00" <= character <= "\u9fff"
         or "\u3400" <= character <= "\u4dbf"

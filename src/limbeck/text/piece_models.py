@@ -1,4 +1,4 @@
-"""The three kinds of model inside a Hugging Face tokenizer.json, and how each is made smaller."""
+"""The three kinds of model inside a Hugging Face tokenizer.json, and how pieces are dropped from each."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 
 class PieceModel(Protocol):
-    """What has to be known of a model in order to drop pieces from it."""
+    """What is needed to drop pieces from a model."""
 
     @property
     def known(self) -> Collection[str]:
@@ -22,10 +22,10 @@ class PieceModel(Protocol):
         """Its own token for unknown text."""
 
     def letters(self, piece: str) -> Sequence[str]:
-        """The smallest pieces that the piece's characters would be, each on its own."""
+        """The pieces that the piece's characters would be, each on its own."""
 
     def needs(self, piece: str) -> set[str]:
-        """What has to stay, besides the piece, for the model to arrive at it."""
+        """The other pieces that must stay so that the model can produce this one."""
 
     def smaller(self, pieces: Sequence[str]) -> Json:
         """The model's JSON with these pieces in this order; the student's unknown token is among them."""
@@ -41,7 +41,7 @@ class WordPieceModel:
         self.unknown: str | None = model["unk_token"]
 
     def letters(self, piece: str) -> Sequence[str]:
-        """The first character as a word's beginning, the others as continuations."""
+        """The first character as the start of a word, the others as continuations."""
         if piece.startswith(self._prefix):
             return [self._prefix + letter for letter in piece.removeprefix(self._prefix)]
         return [piece[0], *(self._prefix + letter for letter in piece[1:])]
@@ -77,7 +77,7 @@ class UnigramModel:
     def smaller(self, pieces: Sequence[str]) -> Json:
         """The same with fewer pieces.
 
-        The cost of an unknown character hangs on the lowest score of all, so new tokens are given just that one.
+        The cost of an unknown character depends on the lowest score of all, so new tokens get exactly that one.
         """
         lowest = min(self._scores.values(), default=0.0)
         scores = {**self._scores, **dict.fromkeys(SPECIAL_TOKENS, lowest)}
@@ -87,7 +87,7 @@ class UnigramModel:
 
 
 class BpeModel:
-    """Merges in a fixed order (RoBERTa): a piece needs everything that it is merged from."""
+    """Merges in a fixed order (RoBERTa): a piece needs all pieces that it is merged from."""
 
     def __init__(self, model: Json) -> None:
         self._model = model
@@ -108,32 +108,32 @@ class BpeModel:
         return [*symbols[:-1], symbols[-1] + self._suffix] if symbols and is_end else symbols
 
     def needs(self, piece: str) -> set[str]:
-        """All that the piece is merged from; nothing when merges do not lead to it (it is then taken whole).
+        """All pieces that this one is merged from; empty if no merges lead to it (it is then matched directly).
 
-        The merges inside a piece are the same wherever it stands in a word: had there been one across its border,
-        the word would not have been cut there.
+        The merges inside a piece are the same wherever it occurs in a word: with a merge across its border, the word
+        would not have been cut there.
         """
         symbols = list(self.letters(piece))
         steps = set(symbols)
         while len(symbols) > 1:
             ranks = [self._ranks.get(pair, math.inf) for pair in pairwise(symbols)]
-            place = ranks.index(min(ranks))
-            if ranks[place] == math.inf:
+            first = ranks.index(min(ranks))
+            if ranks[first] == math.inf:
                 return set()
-            symbols[place : place + 2] = [self._merged(symbols[place], symbols[place + 1])]
-            steps.add(symbols[place])
+            symbols[first : first + 2] = [self._merged(symbols[first], symbols[first + 1])]
+            steps.add(symbols[first])
         return steps
 
     def smaller(self, pieces: Sequence[str]) -> Json:
-        """The same with fewer pieces, and with the merges that lie within them."""
+        """The same with fewer pieces, and only the merges among them."""
         kept = set(pieces)
         merges = [[a, b] for a, b in self._ranks if a in kept and b in kept and self._merged(a, b) in kept]
         return {
             **self._model,
             "dropout": None,
             "unk_token": UNK,
-            # A model without an unknown token knows every byte; in the smaller one the bytes of a new character
-            # are one unknown together.
+            # A model without an unknown token knows every byte; in the smaller one, the bytes of a new character
+            # become one unknown token.
             "fuse_unk": self._model["fuse_unk"] or self.unknown is None,
             "vocab": _numbered(pieces),
             "merges": merges,

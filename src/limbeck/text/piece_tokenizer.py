@@ -1,4 +1,4 @@
-"""The teacher's word pieces, cut down to those that the student's texts use."""
+"""Reduces the teacher's tokenizer to the word pieces that the student's texts use."""
 
 import json
 from collections import Counter
@@ -28,12 +28,12 @@ MASK_TOKEN: Json = {
 
 
 class TokenizerUnsupported(StudentError):
-    """The teacher's tokenizer is of a kind that cannot be cut down for a student."""
+    """The teacher's tokenizer has a model that cannot be reduced for a student."""
 
     def __init__(self, *, found: str, known: Sequence[str]) -> None:
         self.model = found
         super().__init__(
-            "the teacher's tokenizer cannot be cut down to a student's vocabulary",
+            "the teacher's tokenizer cannot be reduced to a student's vocabulary",
             found=f"its model: {found}; known: {', '.join(known)}",
             advice='Set student.vocabulary.kind = "words".',
         )
@@ -42,12 +42,12 @@ class TokenizerUnsupported(StudentError):
 def cut_down_pieces(
     tokenizer_json: str, texts: Iterable[str], *, max_size: int, min_count: int, form: Sequence[FormStep] = ()
 ) -> StudentTokenizer:
-    """A Hugging Face tokenizer with its frequent pieces only, renumbered by falling count.
+    """A Hugging Face tokenizer with its frequent pieces only, renumbered by descending count.
 
-    Single characters that the texts use stay in any case, as far as there is room, so that rare words fall apart
-    into smaller pieces instead of becoming unknown. With min_count 1 and room enough, the texts are cut just as
-    before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens go. Every text is
-    brought to the `form` before the normaliser sees it.
+    Single characters that the texts use are always kept, as far as `max_size` allows, so that rare words are split into
+    smaller pieces instead of becoming unknown. With min_count 1 and a large enough size, texts are tokenized exactly as
+    before. Normaliser and pre-tokeniser stay; post-processor, truncation, padding and special tokens are dropped. Every
+    text is converted to the `form` before the normaliser sees it.
     """
     return count_pieces(tokenizer_json, texts, min_count=min_count, form=form)(max_size)
 
@@ -55,13 +55,13 @@ def cut_down_pieces(
 def count_pieces(
     tokenizer_json: str, texts: Iterable[str], *, min_count: int, form: Sequence[FormStep] = ()
 ) -> Callable[[int], StudentTokenizer]:
-    """Count once, and get the tokenizer of any size: what `cut_down_pieces` gives for it."""
+    """Count once, and get the tokenizer of any size, the same as from `cut_down_pieces`."""
     state = _bare(tokenizer_json, form)
     model = PIECE_MODELS[state["model"]["type"]](state["model"])
     counts = _counted(state, model, texts)
 
     def of_size(size: int) -> StudentTokenizer:
-        kept = _kept(model, counts, room=max(0, size - len(SPECIAL_TOKENS)), min_count=min_count)
+        kept = _kept(model, counts, most=max(0, size - len(SPECIAL_TOKENS)), min_count=min_count)
         pieces = [*SPECIAL_TOKENS, *sorted(kept, key=lambda piece: (-counts[piece], piece))]
         return _assembled(state, model, pieces)
 
@@ -69,7 +69,7 @@ def count_pieces(
 
 
 def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:
-    """The tokenizer's state in the library's present form, without what adds to a text or takes from it."""
+    """The tokenizer's state in the library's current format, without anything that lengthens or shortens a text."""
     try:
         tokenizer = Tokenizer.from_str(tokenizer_json)
     except Exception as error:  # the library raises nothing more precise
@@ -81,7 +81,7 @@ def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:
     if state["model"]["type"] not in PIECE_MODELS:
         raise TokenizerUnsupported(found=state["model"]["type"], known=list(PIECE_MODELS))
     if state["model"]["type"] == "Unigram":
-        # As they were written: the library's own round trip can change a score's last digit, and with it a cut.
+        # As in the file: the library's own round trip can change a score's last digit, and with it a segmentation.
         state["model"]["vocab"] = json.loads(tokenizer_json)["model"]["vocab"]
     added = [token for token in state["added_tokens"] if not token["special"]]
     return {**state, "post_processor": None, "truncation": None, "padding": None, "added_tokens": added}
@@ -106,18 +106,18 @@ def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _kept(model: PieceModel, counts: Counter[str], *, room: int, min_count: int) -> set[str]:
-    """Single characters first, then pieces by falling count, each with what it needs, as far as there is room."""
+def _kept(model: PieceModel, counts: Counter[str], *, most: int, min_count: int) -> set[str]:
+    """At most `most` pieces: single characters first, then pieces by descending count, each with those it needs."""
     letters: Counter[str] = Counter()
     for piece, count in counts.items():
         for letter in model.letters(piece):
             letters[letter] += count
-    kept = set([letter for letter in _by_count(letters) if letter in model.known][:room])
+    kept = set([letter for letter in _by_count(letters) if letter in model.known][:most])
     for piece in _by_count(counts):
-        if counts[piece] < min_count or len(kept) >= room:
+        if counts[piece] < min_count or len(kept) >= most:
             break
         wanted = {piece, *model.needs(piece)} - kept
-        if len(kept) + len(wanted) <= room:
+        if len(kept) + len(wanted) <= most:
             kept |= wanted
     return kept
 

@@ -1,4 +1,4 @@
-"""Texts to the ids of their tokens, with nothing around them: what every tokenizer of ours does first."""
+"""Texts to token ids without special tokens: the first step of all our tokenizers."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -11,34 +11,34 @@ from limbeck.text.piece_memo import Ids, PieceMemo
 from limbeck.text.readable import readable
 from limbeck.text.separable import is_separable
 
-TEXTS_AT_ONCE = 8_192  # bounds the memory that the encodings of a large corpus take
+TEXTS_AT_ONCE = 8_192  # limits the memory for the encodings of a large corpus
 PIECES_AT_ONCE = 256
-# Of a text, no more characters are read than so many, and so many for each token asked for.
+# A text is read up to 10,000 characters, or 100 for each token asked for if that is more.
 LEAST_CHARACTERS, CHARACTERS_PER_TOKEN = 10_000, 100
 
 
 class PlainIds:
-    """The ids that a tokenizer gives to texts. Words that it has read before are looked up, where that is exact.
+    """The ids that a tokenizer gives to texts. Words that it has read before are looked up, if that is exact.
 
-    `before` is done to every text, `after` to the ids of every text; each must give the same if it is done to the words
-    of a text one by one. Texts are cut here and not by the tokenizers library: its settings are state of the tokenizer,
-    and changing them while another thread encodes is an error.
+    `before` is applied to every text, `after` to the ids of every text; each must give the same result when applied to
+    the words of a text one by one. Texts are truncated here and not by the tokenizers library: its settings are state
+    of the tokenizer, and changing them while another thread encodes is an error.
     """
 
     def __init__(
         self, tokenizer: Tokenizer, *, after: Callable[[Ids], Ids], before: Callable[[str], str] | None = None
     ) -> None:
         self._tokenizer, self._before, self._after = tokenizer, before, after
-        is_known = is_separable(tokenizer)
-        self._memo = PieceMemo(of_texts=self._of_texts, of_pieces=self._of_pieces) if is_known else None
+        can_look_up = is_separable(tokenizer)
+        self._memo = PieceMemo(of_texts=self._of_texts, of_pieces=self._of_pieces) if can_look_up else None
 
-    def read(self, texts: Sequence[str], *, max_length: int, whole: bool = False) -> list[Ids]:
-        """The ids of each text, at most `max_length`; or all of them, of a text that is not too long for that."""
+    def read(self, texts: Sequence[str], *, max_length: int, truncate: bool = True) -> list[Ids]:
+        """The ids of each text, at most `max_length`; without `truncate`, all ids of the characters that are read."""
         if len(texts) > TEXTS_AT_ONCE:
             blocks = (texts[start : start + TEXTS_AT_ONCE] for start in range(0, len(texts), TEXTS_AT_ONCE))
-            return [row for block in blocks for row in self.read(block, max_length=max_length, whole=whole)]
+            return [row for block in blocks for row in self.read(block, max_length=max_length, truncate=truncate)]
         most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN)
-        most_tokens = sys.maxsize if whole else max_length
+        most_tokens = max_length if truncate else sys.maxsize
         if self._memo is not None:
             return self._memo.read(texts, most_tokens=most_tokens, most_characters=most_characters)
         given = [readable(text, most_characters=most_characters) for text in texts]
@@ -50,7 +50,7 @@ class PlainIds:
         return [self._after(encoding.ids) for encoding in encodings]
 
     def _of_pieces(self, pieces: list[str]) -> list[Ids]:
-        """As `_of_texts`, but several words share an encoding: that takes less time."""
+        """Like `_of_texts`, but several words share an encoding, which takes less time."""
         if len(pieces) == 1:
             return self._of_texts(pieces)
         given = pieces if self._before is None else [*map(self._before, pieces)]
@@ -59,17 +59,17 @@ class PlainIds:
         encodings = self._tokenizer.encode_batch(groups, is_pretokenized=True, add_special_tokens=False)
         for group, encoding in zip(groups, encodings, strict=True):
             found: list[Ids] = [[] for _ in group]
-            for number, place in zip(encoding.ids, cast(list[int], encoding.word_ids), strict=True):
-                found[place].append(number)
+            for number, word in zip(encoding.ids, cast(list[int], encoding.word_ids), strict=True):
+                found[word].append(number)
             rows += map(self._after, found)
         return rows
 
 
 class TokenizerFile:
-    """A tokenizer.json, which is written as it was read.
+    """A tokenizer.json, which is written exactly as it was read.
 
-    The text is kept because the library reads a written number only to the last digit or so: a tokenizer that is
-    written by it and read again may cut a text of two equally good cuts in the other way.
+    The JSON is kept because the library may change the last digit of a number when it reads it: a tokenizer that is
+    written by the library and read again may choose another of two equally good segmentations.
     """
 
     def __init__(self, json_text: str) -> None:

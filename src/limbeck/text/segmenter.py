@@ -1,4 +1,4 @@
-"""A tokenizer.json whose text is cut into words by jieba before they are looked up."""
+"""A tokenizer.json whose text is segmented by jieba before its words are looked up."""
 
 import json
 from typing import Literal, cast
@@ -9,36 +9,36 @@ from tokenizers.pre_tokenizers import PreTokenizer, Sequence
 from limbeck.text.jieba_words import jieba_cut
 
 Segmenter = Literal["longest_match", "jieba"]
-MARK = "segmenter"  # a key beside the library's own, at the top of the JSON
+MARK = "segmenter"  # a key in addition to the library's own, at the top of the JSON
 
 
 def marked_jieba(json_text: str) -> str:
-    """The tokenizer.json with the note that its units are cut by jieba. The library alone refuses to read it, which is
-    better than other words."""
+    """The tokenizer.json with the mark that its text is segmented by jieba. Without us, the library refuses to read it,
+    which is better than giving other words."""
     return json.dumps({MARK: "jieba", **json.loads(json_text)}, ensure_ascii=False)
 
 
 def opened(json_text: str) -> Tokenizer:
-    """The tokenizer of a tokenizer.json, with jieba and its dictionary loaded if it asks for it.
+    """The tokenizer of a tokenizer.json, with jieba and its dictionary loaded if the file has the mark.
 
-    Raises DependencyMissing where jieba is not installed.
+    Raises DependencyMissing if jieba is needed and not installed.
     """
-    if f'"{MARK}"' not in json_text:  # spares reading a large JSON twice
+    if f'"{MARK}"' not in json_text:  # avoids parsing a large JSON twice
         return Tokenizer.from_str(json_text)
     state = json.loads(json_text)
     asked = state.pop(MARK, None)
     if asked is None:
         return Tokenizer.from_str(json_text)
     if asked != "jieba":
-        raise ValueError(f"a student's text is cut by jieba or by its vocabulary, not by {asked!r}")
+        raise ValueError(f"a student's text is segmented by jieba or by its vocabulary, not by {asked!r}")
     tokenizer = Tokenizer.from_str(json.dumps(state))
     tokenizer.pre_tokenizer = Sequence([tokenizer.pre_tokenizer, PreTokenizer.custom(JiebaWords())])
     return tokenizer
 
 
 class JiebaWords:
-    """The library calls it with the units of a text, after its own normalising and splitting: jieba is given the very
-    runs of characters that it was given when words were counted. It keeps no state, so threads may share it."""
+    """A pre-tokenizer that the library calls after its own normalising and splitting, so that jieba gets the same runs
+    of characters as when words were counted. It has no state, so threads may share it."""
 
     def __init__(self) -> None:
         self._cut = jieba_cut()
@@ -54,5 +54,5 @@ class JiebaWords:
         parts, end = [], 0
         for word in words:
             start, end = end, end + len(word)
-            parts.append(cast(NormalizedString, unit[start:end]))  # None only for places outside of the unit
+            parts.append(cast(NormalizedString, unit[start:end]))  # None only for positions outside of the unit
         return parts

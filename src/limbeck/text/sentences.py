@@ -1,12 +1,12 @@
-"""Cutting a text into sentences or paragraphs, and counting its words."""
+"""Splits a text into sentences or paragraphs, and counts its words."""
 
 import re
 from itertools import groupby
 
-# With the line end behind it, if there is one: both are one break.
+# With the line end after it, if there is one: both are one break.
 HTML_BREAK = re.compile(r"(?:<|&lt;)\s{0,9}/?\s{0,9}br\b[^<>&]{0,99}(?:>|&gt;)(?:[ \t]{0,9}\r?\n)?", re.IGNORECASE)
 
-# A terminator with its closing marks, a space, and what follows does not go on in lower case.
+# A terminator with its closing marks and a space, not followed by lower case.
 ENGLISH_END = re.compile(r"""[.!?…]+['")\]”’»]*\ (?!['"(\[“‘«]*[a-zß-öø-ÿ])""", re.VERBOSE)
 ABBREVIATION = re.compile(
     r"""['"(\[“‘]*(?:
@@ -23,8 +23,8 @@ CHINESE_SENTENCE = re.compile(r"[^。！？；…!?]*[。！？；…!?]+[”’
 def split_sentences(text: str, *, language: str) -> list[str]:
     """The sentences in order, white space collapsed, none of them empty.
 
-    Line breaks and HTML's <br> always end a sentence. In English, a full stop does not end one after an
-    abbreviation or initial, and no mark does where the text goes on in lower case.
+    Line breaks and HTML's <br> always end a sentence. In English, a full stop after an abbreviation or initial does
+    not end one, and neither does any mark before lower case.
     """
     split_line = _split_chinese if language == "zh" else _split_english
     return [sentence for line in _lines(text) if line for sentence in split_line(line)]
@@ -33,8 +33,8 @@ def split_sentences(text: str, *, language: str) -> list[str]:
 def split_paragraphs(text: str) -> list[str]:
     """The paragraphs in order, white space collapsed, none of them empty.
 
-    They end where a line is empty; in a text without such a line between others, where any line ends. HTML's <br>
-    ends a line, so that two of them end a paragraph.
+    An empty line ends a paragraph; in a text without empty lines between others, every line end does. HTML's <br> ends
+    a line, so that two of them end a paragraph.
     """
     lines = _lines(text)
     if all(lines):
@@ -49,7 +49,7 @@ def word_count(text: str, *, language: str) -> int:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines, white space collapsed; empty ones stand only between others."""
+    """The lines, white space collapsed; empty ones occur only between others."""
     if "<" in text or "&" in text:
         text = HTML_BREAK.sub("\n", text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]

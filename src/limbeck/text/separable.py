@@ -1,4 +1,4 @@
-"""Which tokenizers read the words between spaces one by one, whatever stands beyond the spaces."""
+"""Detects tokenizers that read the words between spaces independently of each other."""
 
 import json
 from typing import Any
@@ -12,37 +12,37 @@ from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN
 
 Json = dict[str, Any]
 
-# N("a b") is N("a") + " " + N("b") for each of these: they look at one character after the other, or, in Unicode's
-# normal forms, at letters and the marks on them, and no mark forms one character with a space. The library lowers
-# letter by letter: a sigma is the same at the end of a word.
+# N("a b") is N("a") + " " + N("b") for each of these: they process single characters or, in Unicode's normal forms,
+# letters with their combining marks, and no mark combines with a space. The library lowers letter by letter: a sigma
+# is the same at the end of a word.
 NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
 REPLACED = {SINGLE_QUOTE, DOUBLE_QUOTE, PLACE}  # expressions that neither match a space nor look beyond one
-# White space ends a word and is no part of any; and what may follow, as it is given one word after the other.
+# For these, white space ends a word and is not part of any. FOLLOWERS may come after them: they get single words.
 PRE_TOKENIZERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 FOLLOWERS = {"Digits", "Punctuation", *PRE_TOKENIZERS}
 WORDS = {ENGLISH_TOKEN, CHINESE_UNIT}
 
 
 def is_separable(tokenizer: Tokenizer) -> bool:
-    """Whether the ids of a text are those of the parts between its spaces (U+0020 alone), one part after the other.
+    """Whether the ids of a text are the concatenated ids of its parts between spaces (only U+0020).
 
-    False for everything that is not known to be so: spaces that are part of tokens, expressions of others, cuts by
-    chance. Other white space is no place to part a text at: BERT, for one, joins what a vertical tab or U+0085 parts.
+    False if that is not certain: spaces that are part of tokens, unknown expressions, random segmentation. A text
+    cannot be split at other white space: BERT, for one, joins words around a vertical tab or U+0085.
     """
     return (
-        _is_sure(tokenizer.model)
+        _is_deterministic(tokenizer.model)
         and all(map(_is_local, _parts(_state(tokenizer.normalizer), "normalizers")))
         and _parts_words(tokenizer.pre_tokenizer)
         and not any(
-            # Where they are looked for in the text as it was written, such a token is within one part.
+            # A token that is matched in the original text and has no space lies within one part.
             token.normalized or token.single_word or " " in token.content
             for token in tokenizer.get_added_tokens_decoder().values()
         )
     )
 
 
-def _is_sure(model: Model) -> bool:
-    """Whether the model gives a word the same ids every time: a unigram model can be told to draw lots."""
+def _is_deterministic(model: Model) -> bool:
+    """Whether the model gives a word the same ids every time: a unigram model can be set to sample."""
     if isinstance(model, Unigram):
         return getattr(model, "alpha", None) is None and getattr(model, "nbest_size", None) is None
     return isinstance(model, WordLevel | WordPiece)
@@ -60,11 +60,11 @@ def _is_local(normalizer: Json) -> bool:
 def _parts_words(pre_tokenizer: PreTokenizer | None) -> bool:
     try:
         first, *others = _parts(_state(pre_tokenizer), "pretokenizers")
-    except ValueError:  # there is none
+    except ValueError:  # it has no pre-tokenizer
         return False
-    except Exception:  # the library's, for Python's code: jieba's, which is given one unit after the other
+    except Exception:  # raised by the library for a part in Python: jieba's, which gets one unit at a time
         if not isinstance(pre_tokenizer, Sequence) or not hasattr(pre_tokenizer, "__getitem__"):
-            return False  # not every version of the library tells its parts
+            return False  # not every version of the library gives access to the parts
         return _parts_words(pre_tokenizer[0])
     return _starts(first) and all(part["type"] in FOLLOWERS or _starts(part) for part in others)
 
@@ -72,12 +72,12 @@ def _parts_words(pre_tokenizer: PreTokenizer | None) -> bool:
 def _starts(pre_tokenizer: Json) -> bool:
     if pre_tokenizer["type"] != "Split":
         return pre_tokenizer["type"] in PRE_TOKENIZERS
-    is_whole = pre_tokenizer["behavior"] == "Removed" and pre_tokenizer["invert"]
-    return is_whole and pre_tokenizer["pattern"].get("Regex") in WORDS
+    keeps_matches = pre_tokenizer["behavior"] == "Removed" and pre_tokenizer["invert"]
+    return keeps_matches and pre_tokenizer["pattern"].get("Regex") in WORDS
 
 
 def _state(part: Any) -> Json | None:
-    """A part of the tokenizer as tokenizer.json has it; the whole file need not be read again for that."""
+    """A part of the tokenizer as in tokenizer.json, without serialising the complete tokenizer."""
     state: Json | None = None if part is None else json.loads(part.__getstate__())
     return state
 

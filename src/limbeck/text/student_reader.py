@@ -1,4 +1,4 @@
-"""What a trained student reads of texts: its own tokens, as padded arrays under the names of its network's inputs."""
+"""Texts as inputs of a trained student: its tokens, as padded arrays under the names of its network's inputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ TYPES = "token_type_ids"
 
 @dataclass(frozen=True)
 class ReadRows:
-    """Tokens of rows, by the name of the input they are for; masks are made where rows are padded."""
+    """Tokens of rows, by the name of the input they are for; masks are made when rows are padded."""
 
-    columns: Mapping[str, Sequence[Ids]]  # each one list of numbers for a row
+    columns: Mapping[str, Sequence[Ids]]  # each with one list of numbers per row
     masks: Mapping[str, str]  # input → the name of its mask
     pad_id: int
 
     @property
     def lengths(self) -> Array:
-        """(rows): the tokens of each; where it has two texts that are read apart, those of the longer one."""
+        """(rows): the number of tokens of each; if its two texts are read separately, that of the longer one."""
         lengths: Array = np.max([[len(row) for row in column] for column in self.columns.values()], axis=0)
         return lengths.astype(np.int64)
 
     def batch(self, places: Sequence[int] | Array, *, with_types: bool) -> dict[str, Array]:
         """(rows, tokens) for each input and each mask, padded at the end to the longest of these rows.
 
-        Types of tokens are left out for a network that has no table of them.
+        Token types are omitted for a network that has no embeddings of them.
         """
         arrays: dict[str, Array] = {}
         for name, column in self.columns.items():
             if name == TYPES and not with_types:
                 continue
-            rows = [column[place] for place in places]
+            rows = [column[at] for at in places]
             lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
             inside = np.arange(lengths.max(initial=0))[None, :] < lengths[:, None]
             arrays[name] = np.full(inside.shape, self.pad_id if name in self.masks else 0, dtype=np.int64)
@@ -53,7 +53,7 @@ class ReadRows:
 
 @dataclass(frozen=True)
 class StudentReader:
-    """A student's tokenizer, and how much of a text it reads."""
+    """A student's tokenizer, and the most tokens of a text that it reads."""
 
     tokenizer: StudentTokenizer | FramedTokenizer
     max_length: int
@@ -64,7 +64,7 @@ class StudentReader:
         return cls(FramedTokenizer.load(path) if is_framed else StudentTokenizer.load(path), max_length)
 
     def read(self, texts: Sequence[str], pairs: Sequence[str] | None) -> ReadRows:
-        """The rows as tokens. Between special tokens two texts are one sequence; students of words read them apart."""
+        """The rows as tokens. A framed tokenizer joins two texts into one sequence; others read them separately."""
         if isinstance(self.tokenizer, FramedTokenizer):
             return self._framed(self.tokenizer, texts, pairs)
         columns = {"input_ids": self.tokenizer.encode(texts, max_length=self.max_length)}
@@ -82,5 +82,5 @@ class StudentReader:
 
 
 def has_token_types(config: Any) -> bool:
-    """Whether a network of this config tells the tokens of second texts by their type: DistilBERT's does not."""
+    """Whether a network of this config distinguishes second texts by token type: DistilBERT does not."""
     return (getattr(config, "type_vocab_size", None) or 0) > 1

@@ -1,4 +1,4 @@
-"""The student's tokenizer: one tokenizer.json that training, export and serving all read."""
+"""The student's tokenizer: one tokenizer.json that training, export and serving all use."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -17,8 +17,8 @@ PAD, UNK, MASK = SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[MASK]")
 class StudentTokenizer(TokenizerFile):
     """Texts to ids. Padding is 0, unknown is 1, mask is 2; "[MASK]" in a text is the mask, the others are plain text.
 
-    `encode` is as quick for a list of one text as it is for many: words that were met before are looked up, and what
-    comes out is the same. Threads may share a tokenizer.
+    `encode` is as fast per text for one text as for many: words that were read before are looked up, with the same
+    result. Threads may share a tokenizer.
     """
 
     def __init__(self, json_text: str) -> None:
@@ -26,7 +26,7 @@ class StudentTokenizer(TokenizerFile):
         self._tokenizer = opened(json_text)
         found = tuple(self._tokenizer.id_to_token(number) for number in range(len(SPECIAL_TOKENS)))
         if found != SPECIAL_TOKENS:
-            raise ValueError(f"a student's first tokens are {SPECIAL_TOKENS}, not {found}")
+            raise ValueError(f"a student's first tokens must be {SPECIAL_TOKENS}, not {found}")
         self._plain = PlainIds(self._tokenizer, after=_without_padding)
 
     @cached_property
@@ -46,7 +46,7 @@ class StudentTokenizer(TokenizerFile):
 def padded(
     ids: Sequence[Sequence[int]], *, pad_id: int = PAD_ID
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """(rows, tokens) ids filled up with padding at the end, and (rows) lengths."""
+    """(rows, tokens) ids padded at the end, and (rows) lengths."""
     lengths = np.fromiter(map(len, ids), dtype=np.int32, count=len(ids))
     width = int(lengths.max(initial=0))
     matrix = np.full((len(ids), width), pad_id, dtype=np.int64)
@@ -56,5 +56,5 @@ def padded(
 
 
 def _without_padding(ids: list[int]) -> list[int]:
-    """Where a text spells "[PAD]" and a piece model took it for one piece, an unknown: no text holds padding."""
+    """An unknown token wherever a piece model read "[PAD]" in a text as one piece: no text contains padding."""
     return ids if PAD_ID not in ids else [UNK_ID if number == PAD_ID else number for number in ids]

@@ -1,4 +1,4 @@
-"""A student's vocabulary of whole words, English or Chinese."""
+"""Builds a student's tokenizer with a vocabulary of whole words, English or Chinese."""
 
 import math
 from collections import Counter
@@ -21,7 +21,7 @@ from limbeck.text.word_patterns import CHINESE_UNIT, DOUBLE_QUOTE, ENGLISH_TOKEN
 
 QUOTES: tuple[Normalizer, ...] = (Replace(Regex(SINGLE_QUOTE), "'"), Replace(Regex(DOUBLE_QUOTE), '"'))
 
-OfSize = Callable[[int], StudentTokenizer]  # the tokenizer of so many tokens, special ones included
+OfSize = Callable[[int], StudentTokenizer]  # from the number of tokens, special ones included, to the tokenizer
 
 
 def build_word_tokenizer(
@@ -34,19 +34,19 @@ def build_word_tokenizer(
     form: Sequence[FormStep] = (),
     segmenter: Segmenter = "longest_match",
 ) -> StudentTokenizer:
-    """The most frequent words as a tokenizer; `max_size` counts padding, unknown and mask too.
+    """A tokenizer of the most frequent words; `max_size` includes padding, unknown and mask.
 
-    Every text is brought to the `form` first, whoever gives it to the tokenizer later.
+    The tokenizer converts every text to the `form` first, in training and in use.
 
-    English words are cut as the Penn treebank and SST-2 cut them ("don't" is do n't, "it's" is it 's), and text
-    that is already cut so gives the same tokens.
+    English words are split as in the Penn treebank and SST-2 ("don't" is do n't, "it's" is it 's); text that is already
+    split like that gives the same tokens.
 
     Chinese words are found with jieba. With "longest_match" that is done once: the tokenizer itself is a unigram model
-    over them, so serving needs no jieba, and takes the most probable cut. Every character seen is a token too, in so
-    far as there is room, and therefore only new characters are unknown; several in a row become one unknown.
+    over them, so serving needs no jieba, and chooses the most probable segmentation. Every character seen is a token
+    too, as far as `max_size` allows, so only new characters are unknown; several in a row become one unknown token.
 
-    With "jieba" every text is cut by jieba, in training and in use. A word that is no token is cut further, by longest
-    match; one with a new character is one unknown.
+    With "jieba" every text is segmented by jieba, in training and in use. A word that is not a token is split further,
+    by longest match; one with a new character is one unknown token.
     """
     counted = count_words(
         texts,
@@ -70,7 +70,7 @@ def count_words(
     form: Sequence[FormStep] = (),
     segmenter: Segmenter = "longest_match",
 ) -> OfSize:
-    """Count once, and get the tokenizer of any size up to `max_size`: what `build_word_tokenizer` gives for it."""
+    """Count once, and get the tokenizer of any size up to `max_size`, the same as from `build_word_tokenizer`."""
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
@@ -85,9 +85,9 @@ def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
 
-    # The trainer numbers words by falling count, ties by the word itself.
-    room = max(0, max_size - len(SPECIAL_TOKENS))
-    trainer = WordLevelTrainer(vocab_size=room, min_frequency=min_count, show_progress=False, special_tokens=[])
+    # The trainer numbers words by descending count, ties by the word itself.
+    word_count = max(0, max_size - len(SPECIAL_TOKENS))
+    trainer = WordLevelTrainer(vocab_size=word_count, min_frequency=min_count, show_progress=False, special_tokens=[])
     tokenizer.train_from_iterator(texts, trainer)
     ids = tokenizer.get_vocab()
     words = [*SPECIAL_TOKENS, *sorted(ids, key=ids.__getitem__)]
@@ -123,16 +123,16 @@ def _chinese(texts: Iterator[str], normalizer: Normalizer, *, min_count: int, se
 
 
 def _most_probable(kept: Sequence[str], words: Counter[str]) -> Model:
-    """The cut whose words are the most frequent ones together."""
+    """A model that chooses the segmentation with the highest product of word frequencies."""
     total = max(1, words.total())
-    # Characters that stand inside longer words only count as seen once. Six digits are read back as they are written.
+    # Characters that occur only inside longer words count once. Six digits survive a round trip through the library.
     scores = [(word, round(math.log(max(1, words[word]) / total), 6)) for word in kept]
     rarest = round(math.log(1 / total), 6)
     return Unigram([*((token, rarest) for token in SPECIAL_TOKENS), *scores], unk_id=UNK_ID)
 
 
 def _looked_up(kept: Sequence[str]) -> Model:
-    """The word as it is; else the longest tokens that it is made of, from its beginning on."""
+    """A model that looks up the word, or else splits it from the start into the longest tokens."""
     ids = {word: number for number, word in enumerate([*SPECIAL_TOKENS, *kept])}
     return WordPiece(ids, unk_token=UNK, continuing_subword_prefix="", max_input_chars_per_word=LONGEST_UNIT)
 

@@ -1,4 +1,4 @@
-"""Reading the vectors of wanted words out of GloVe and word2vec files."""
+"""Reads the vectors of wanted words from GloVe and word2vec files."""
 
 import gzip
 import re
@@ -37,7 +37,7 @@ class VectorsMalformed(StudentError):
 
 
 class VectorRecord(NamedTuple):
-    """One word of the file. `numbers` is as it stands there, since most words are not wanted."""
+    """One word of the file. `numbers` are the raw bytes, since most words are not wanted."""
 
     line: int
     word: bytes
@@ -45,7 +45,7 @@ class VectorRecord(NamedTuple):
 
 
 class VectorFileLayout(NamedTuple):
-    """What the first bytes say: numbers per word, header or not, and how many words a binary file promises."""
+    """The layout found in the first bytes: numbers per word, header or not, and the word count of a binary file."""
 
     width: int
     header: bool
@@ -53,11 +53,11 @@ class VectorFileLayout(NamedTuple):
 
 
 def read_word_vectors(path: Path, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    """(words, width) vectors and (words) whether the file has the word; rows of words it has not are zeros.
+    """(words, width) vectors and (words) whether the file has the word; rows of missing words are zeros.
 
-    A word that is not there as it is spelled gets the vector of its lower-cased form. Reads GloVe text, word2vec
-    text and word2vec binary, each also gzipped, in one pass and in the memory of the words asked for. The first
-    of two entries for the same word counts.
+    A word that the file does not have in this spelling gets the vector of its lower-cased form. Reads GloVe text,
+    word2vec text and word2vec binary, each also gzipped, in one pass, with memory for the wanted words only. Of two
+    entries for the same word the first is used.
     """
     with _opened(path) as stream:
         layout = _layout(path, stream)
@@ -66,7 +66,7 @@ def read_word_vectors(path: Path, words: Sequence[str]) -> tuple[npt.NDArray[np.
 
 
 def first_words(path: Path, *, most: int) -> list[str]:
-    """The words at the start of a file, which are its most frequent ones: files are written in that order."""
+    """The first words of a file, which are the most frequent ones: files are written in that order."""
     with _opened(path) as stream:
         layout = _layout(path, stream)
         records = _text_records(path, stream, layout) if layout.binary_count is None else _binary(path, stream, layout)
@@ -74,14 +74,14 @@ def first_words(path: Path, *, most: int) -> list[str]:
 
 
 def vector_width(path: Path) -> int:
-    """Numbers per vector in a file, read off its beginning."""
+    """Numbers per vector in a file, read from its start."""
     with _opened(path) as stream:
         return _layout(path, stream).width
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
-    """The file's bytes, unpacked."""
+    """The file's bytes, decompressed."""
     with path.open("rb") as raw:
         magic = raw.peek(4)[:4]
         if magic.startswith(ZIP_MAGIC):
@@ -91,7 +91,7 @@ def _opened(path: Path) -> Iterator[BufferedReader]:
             return
         try:
             with gzip.open(raw) as unpacked:
-                yield cast(BufferedReader, unpacked)  # a stream of bytes all the same
+                yield cast(BufferedReader, unpacked)  # also a stream of bytes
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise VectorsMalformed(path=path, line=1, reason=f"the gzip data is damaged: {error}") from None
 
@@ -109,20 +109,20 @@ def _layout(path: Path, stream: BufferedReader) -> VectorFileLayout:
         return VectorFileLayout(width=width, header=False, binary_count=None)
     count, width = int(header[1]), int(header[2])
     if width == 0:
-        raise VectorsMalformed(path=path, line=1, reason="the header says that vectors have no numbers")
+        raise VectorsMalformed(path=path, line=1, reason="the header gives a vector width of 0")
     is_binary = _is_binary(path, start[len(first_line) + 1 :], width)
     return VectorFileLayout(width=width, header=True, binary_count=count if is_binary else None)
 
 
 def _peek(stream: BufferedReader) -> bytes:
-    """Some bytes from the start, at least the whole first line, without moving on."""
+    """Some bytes from the start, at least the complete first line, without moving the position."""
     start = stream.read(BYTES_AT_ONCE)
     stream.seek(0)
     return start
 
 
 def _is_binary(path: Path, after_header: bytes, width: int) -> bool:
-    """By the name's ending; else by whether what follows the first word can be written text."""
+    """Whether the file is binary: by its ending, else by whether what follows the first word is not text."""
     if ".bin" in path.suffixes[-2:]:
         return True
     numbers = after_header.partition(b" ")[2][: 4 * width]
@@ -173,7 +173,7 @@ def _binary(path: Path, stream: BufferedReader, layout: VectorFileLayout) -> Ite
         while (space := buffer.find(b" ", position)) < 0 or space + 1 + size > len(buffer):
             more = stream.read(BYTES_AT_ONCE)
             if not more:
-                reason = f"the file ends after {record - 1:,} of the {count:,} vectors that its header promises"
+                reason = f"the file ends after {record - 1:,} of the {count:,} vectors that its header declares"
                 raise VectorsMalformed(path=path, line=record + 1, reason=reason)
             buffer, position = buffer[position:] + more, 0
         yield VectorRecord(record + 1, buffer[position:space].lstrip(b"\n"), buffer[space + 1 : space + 1 + size])
@@ -198,7 +198,7 @@ def _gathered(
 
 
 def _wanted(words: Sequence[str]) -> tuple[dict[bytes, list[int]], dict[bytes, list[int]]]:
-    """Rows by the word itself, and by its lower-cased form where that is another word; bytes as in the file."""
+    """Rows by the word itself, and by its lower-cased form if that is another word; as bytes, like the file."""
     exact, lowered = defaultdict[bytes, list[int]](list), defaultdict[bytes, list[int]](list)
     for row, word in enumerate(words):
         exact[word.encode("utf-8", "surrogatepass")].append(row)
@@ -212,7 +212,7 @@ def _numbers(path: Path, record: VectorRecord, *, binary: bool) -> npt.NDArray[n
         vector = np.frombuffer(record.numbers, dtype="<f4").astype(np.float32)
     else:
         try:
-            with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused below
+            with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused below
                 vector = np.array([float(number) for number in record.numbers.split(b" ")]).astype(np.float32)
         except ValueError as error:
             raise VectorsMalformed(path=path, line=record.line, reason=str(error)) from None

@@ -10,7 +10,7 @@ import numpy as np
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
-from limbeck.artifacts.teacher_folder import TWIN, TeacherFolder
+from limbeck.artifacts.teacher_folder import MEAN, TWIN, TeacherFolder
 from limbeck.kinds import kind_of_config, resolved
 from limbeck.text.student_reader import TYPES, StudentReader
 
@@ -98,11 +98,13 @@ def multiply_adds(
 ) -> int | None:
     """For one row whose texts have these numbers of tokens, special ones included, by the config.json of its network;
     None if no formula is known. An exported network may need fewer."""
-    from limbeck.models.multiply_adds import twin_multiply_adds
+    from limbeck.models.multiply_adds import mean_encoder_multiply_adds, twin_multiply_adds
 
     model_type = config["model_type"]
     if model_type == TWIN:
         return twin_multiply_adds(config["encoder"], tokens=tokens, classes=classes)
+    if model_type == MEAN:
+        return mean_encoder_multiply_adds(config["encoder"], tokens=tokens, classes=classes)
     formula = resolved(kind_of_config(model_type).multiply_adds)
     products: int | None = formula(config, tokens=tokens, classes=classes, exported=exported)
     return products

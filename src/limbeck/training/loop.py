@@ -352,7 +352,7 @@ def _finish_epoch(
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
     best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
-    if best is None or keep == "last" or _rank(validation) > _rank(best):
+    if best is None or keep == "last" or rank(validation) > rank(best):
         progress.best_epoch = progress.epoch
         if is_writing:
             save_best(work, model)
@@ -365,7 +365,8 @@ def _finite(loss: float) -> float:
     return loss
 
 
-def _rank(validation: dict[str, Any]) -> tuple[float, float]:
+def rank(validation: dict[str, Any]) -> tuple[float, float]:
+    """Better is larger: a higher score on dev; at the same score, a lower loss."""
     return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
 
 

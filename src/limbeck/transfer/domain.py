@@ -1,4 +1,4 @@
-"""How far unlabelled text lies from the corpus, by the words they share."""
+"""How similar the domain of unlabelled text is to the corpus, measured by shared words."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,15 +9,15 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.transfer.held_out import pieces_of
 from limbeck.transfer.shingles import Piece
 
-FAR = 0.5  # less than this share of running words known from train is worth a warning
+FAR = 0.5  # warn if less than this share of the running words appears in train
 WORD = re.compile(r"\w+")
 HAN_OR_WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+|[^\W\u3400-\u4dbf\u4e00-\u9fff]+")
 
 
 def domain_of(pieces: Iterable[Piece], *, corpus: Corpus) -> dict[str, Any]:
-    """Shares of running words and of distinct ones, without regard to case.
+    """Shares of running words and of distinct words, ignoring case.
 
-    In Chinese, every two neighbouring characters stand for a word: that needs no dictionary, and single characters
+    In Chinese, every two neighbouring characters count as a word: that needs no dictionary, and single characters
     would be known from any Chinese text.
     """
     words = _chinese_words if corpus.language == "zh" else _words
@@ -36,7 +36,7 @@ def _all_words(pieces: Iterable[Piece], words: Callable[[str], list[str]]) -> It
 
 
 def _known(texts: Iterable[list[str]], vocabulary: set[str]) -> tuple[float, set[str]]:
-    """The share of running words that stand in the vocabulary, and the distinct words."""
+    """The share of running words that are in the vocabulary, and the distinct words."""
     total = known = 0
     seen: set[str] = set()
     for words in texts:

@@ -1,4 +1,4 @@
-"""Rows of dev and test that unlabelled text holds: the same but for folding, nearly the same, or cut short."""
+"""Finds rows of dev and test in unlabelled text: equal after folding, nearly equal, or truncated."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ from limbeck.text.folding import folded
 from limbeck.transfer.near_duplicates import NearTexts, Traits, in_blocks
 from limbeck.transfer.shingles import Piece
 
-# Texts that share so many of their first characters, folded, are taken for copies of one text of which one was cut
-# short, or had something added: as wholes the two need not be similar. In English many texts begin alike ("This is one
-# of the worst movies I have"), and it takes more characters to say as much.
+# Two texts whose first characters, folded, are the same over this length count as copies of one text, one of them
+# truncated or extended; the complete texts need not be similar. English needs more characters than Chinese, because
+# many English texts begin alike ("This is one of the worst movies I have").
 OPENING = {"zh": 30}
 OTHER_OPENING = 60
 
@@ -24,10 +24,10 @@ OTHER_OPENING = 60
 class _HeldOutSplit:
     exact: list[bytes]
     folded: list[bytes]
-    first: int  # the number of its first row among the rows of all splits
+    first: int  # index of its first row among the rows of all splits
     exact_found: set[bytes] = field(default_factory=set)
     folded_found: set[bytes] = field(default_factory=set)
-    near_found: set[int] = field(default_factory=set)  # places in the split
+    near_found: set[int] = field(default_factory=set)  # positions in the split
 
     def counts(self) -> dict[str, int]:
         is_found = [key in self.folded_found for key in self.folded]
@@ -35,12 +35,12 @@ class _HeldOutSplit:
             "rows": len(self.folded),
             "found": sum(is_found),
             "verbatim": sum(key in self.exact_found for key in self.exact),
-            "near": sum(not is_found[place] for place in self.near_found),
+            "near": sum(not is_found[position] for position in self.near_found),
         }
 
 
 class HeldOut:
-    """The rows that must not be learned from, and which of them were met so far."""
+    """The held-out rows, which must not be learned from, and which of them were found so far."""
 
     def __init__(self, corpus: Corpus, *, near_duplicates: float) -> None:
         self._is_exact = near_duplicates == 1
@@ -55,7 +55,7 @@ class HeldOut:
         self.keys = {key for split in self._splits.values() for key in split.folded}
 
     def holds(self, piece: Piece, key: bytes) -> bool:
-        """Whether a row is the piece, which folds to this key; the row is then counted as found."""
+        """Whether a row equals the piece, whose folded key is `key`; the row is then counted as found."""
         if key not in self.keys:
             return False
         exact = content_key(*piece)
@@ -65,21 +65,21 @@ class HeldOut:
         return True
 
     def nearly_holds(self, pieces: Sequence[Piece], traits: Traits) -> npt.NDArray[np.bool_]:
-        """(pieces): whether a row is nearly the piece; the row is then counted as near."""
+        """(pieces): whether a row nearly equals the piece; the row is then counted as near."""
         positions, numbers = self._near.similar(traits)
         near = [*zip(positions.tolist(), numbers.tolist(), strict=True), *self._begun_alike(pieces)]
         is_near = np.zeros(len(pieces), dtype=np.bool_)
         for position, number in near:
             is_near[position] = True
-            self._meet(number)
+            self._count_near(number)
         return is_near
 
     def could_hold(self, piece: Piece) -> bool:
-        """Whether a row may nearly be the piece: one that is much longer than any row, and begins like none, is not."""
+        """False if the piece is much longer than every row and begins like none: then no row nearly equals it."""
         return len(piece[0]) <= 2 * self._longest or self._opening(piece) in self._openings
 
     def overlap(self) -> dict[str, dict[str, int]]:
-        """For each split: its rows, and those found folded, letter by letter, and nearly but not folded."""
+        """For each split: its rows, and those found after folding, verbatim, and only nearly."""
         return {name: split.counts() for name, split in self._splits.items()}
 
     def _add(self, name: str, pieces: list[Piece]) -> None:
@@ -100,18 +100,18 @@ class HeldOut:
                 yield position, number
 
     def _opening(self, piece: Piece) -> str:
-        """The first characters of a text; of a shorter one, and of a pair, nothing."""
+        """The first characters of a text; empty for a shorter text and for a pair."""
         if piece[1] is not None:
             return ""
         start = folded(piece[0][: 4 * self._opening_characters])[: self._opening_characters]
         return start if len(start) == self._opening_characters else ""
 
-    def _meet(self, number: int) -> None:
+    def _count_near(self, number: int) -> None:
         split = max((split for split in self._splits.values() if split.first <= number), key=lambda split: split.first)
         split.near_found.add(number - split.first)
 
 
 def pieces_of(rows: Rows) -> Iterator[Piece]:
-    """Texts and second texts."""
+    """The text and the second text, if any, of each row."""
     pairs: Sequence[str | None] = rows.pairs if rows.pairs is not None else [None] * len(rows)
     return zip(rows.texts, pairs, strict=True)

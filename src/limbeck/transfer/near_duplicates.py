@@ -1,4 +1,4 @@
-"""Finding texts that are nearly ones seen before: MinHash proposes pairs, their shingles decide."""
+"""Finds near duplicates of known texts: MinHash proposes candidate pairs, their shingles decide."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ import numpy.typing as npt
 from limbeck.errors import DependencyMissing
 from limbeck.transfer.shingles import Numbers, Piece, Shingles, mixed, shingles_of
 
-# Of each text so many hashes are kept: all of a sentence; of a longer text those that a bottom-k sketch needs.
+# The number of hashes kept of each text: all those of a sentence; of a longer text a bottom-k sketch.
 SKETCH = 128
 PAIRS_AT_ONCE = 1 << 14
 
 
 class Sketches:
-    """The sketches of texts under the numbers 0, 1, …"""
+    """The sketches of texts, numbered 0, 1, …"""
 
     def __init__(self) -> None:
         self._hashes = _Growing(np.uint32)
@@ -30,13 +30,13 @@ class Sketches:
 
     @classmethod
     def of(cls, texts: Shingles) -> "Sketches":
-        """Of these texts alone."""
+        """The sketches of these texts."""
         sketches = cls()
         sketches.add(texts)
         return sketches
 
     def add(self, texts: Shingles) -> None:
-        """Those of more texts."""
+        """Add the sketches of more texts."""
         kept = texts.smallest(SKETCH)
         self._starts.append(kept.starts + self._hashes.length)
         self._hashes.append(kept.hashes)
@@ -44,10 +44,10 @@ class Sketches:
         self._sizes.append(texts.counts)
 
     def similarity(self, numbers: Numbers, others: "Sketches", other_numbers: Numbers) -> npt.NDArray[np.float64]:
-        """(pairs): Jaccard's, shared shingles by all shingles of the two texts; of a text without any it is 0.
+        """(pairs): Jaccard similarity, shared shingles over all shingles of the two texts; 0 for a text without any.
 
-        It is exact for texts of at most 128 shingles. Of a longer one the 128 smallest hashes of both together are
-        looked at, which are a random sample of all: the standard deviation is at most 0.045.
+        It is exact for texts of at most 128 shingles. For a longer one it is estimated from the 128 smallest hashes of
+        both together, a random sample of all: the standard deviation is at most 0.045.
         """
         parts = [
             self._similarity(numbers[at : at + PAIRS_AT_ONCE], others, other_numbers[at : at + PAIRS_AT_ONCE])
@@ -56,7 +56,7 @@ class Sketches:
         return np.concatenate([np.empty(0), *parts])
 
     def size_ratio(self, numbers: Numbers, others: "Sketches", other_numbers: Numbers) -> npt.NDArray[np.float64]:
-        """(pairs): shingles of the smaller text by those of the larger; no pair is more similar than that."""
+        """(pairs): shingles of the smaller text over those of the larger; an upper bound of the similarity."""
         sizes, other_sizes = self._sizes.values[numbers], others._sizes.values[other_numbers]
         return np.asarray(np.minimum(sizes, other_sizes) / np.maximum(1, np.maximum(sizes, other_sizes)))
 
@@ -76,7 +76,7 @@ class Sketches:
         return np.asarray(shared / np.maximum(1, np.bincount(pairs, weights=counts & is_new, minlength=count)))
 
     def _of_pairs(self, numbers: Numbers) -> npt.NDArray[np.uint64]:
-        """The hashes of these texts, each with the number of its pair in the upper half."""
+        """The hashes of these texts, each with the number of its pair in the upper 32 bits."""
         counts = self._counts.values[numbers]
         steps = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         hashes = self._hashes.values[np.repeat(self._starts.values[numbers], counts) + steps]
@@ -85,43 +85,44 @@ class Sketches:
 
 
 class _Growing:
-    """An array to whose end more can be put; it is copied only when its room has doubled."""
+    """An array that can be appended to; its capacity doubles when it is full."""
 
     def __init__(self, kind: npt.DTypeLike) -> None:
-        self._room: npt.NDArray[Any] = np.empty(1024, dtype=kind)
+        self._buffer: npt.NDArray[Any] = np.empty(1024, dtype=kind)
         self.length = 0
 
     @property
     def values(self) -> npt.NDArray[Any]:
-        """What it holds."""
-        return self._room[: self.length]
+        """The values appended so far."""
+        return self._buffer[: self.length]
 
     def append(self, more: npt.NDArray[Any]) -> None:
-        """Put more to its end."""
+        """Append values."""
         needed = self.length + len(more)
-        if needed > len(self._room):
-            room = np.empty(max(needed, 2 * len(self._room)), dtype=self._room.dtype)
-            room[: self.length] = self.values
-            self._room = room
-        self._room[self.length : needed] = more
+        if needed > len(self._buffer):
+            larger = np.empty(max(needed, 2 * len(self._buffer)), dtype=self._buffer.dtype)
+            larger[: self.length] = self.values
+            self._buffer = larger
+        self._buffer[self.length : needed] = more
         self.length = needed
 
 
 SIGNATURE = 64  # numbers in a MinHash signature
 SEED = 2019
-FOUND = 0.95  # of the pairs that are just similar enough, at least so many shall be proposed
-MOST_PROPOSED = 16  # texts with the same band, first comers first: many texts from one mould stay affordable
+FOUND = 0.95  # the least share of pairs exactly at the threshold that must be proposed
+MOST_PROPOSED = 16  # texts per band, earliest first: keeps many texts from one template affordable
 HALF, LOWER = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 Pairs = tuple[Numbers, Numbers]
-Entries = npt.NDArray[np.uint64]  # sorted; the key of a band in the upper half, the number of its text in the lower
+Entries = npt.NDArray[np.uint64]  # sorted; the key of a band in the upper 32 bits, the number of its text in the lower
 
 
 class Bands:
-    """Texts under numbers, by the bands of their signatures.
+    """An index of numbered texts by the bands of their MinHash signatures (locality-sensitive hashing).
 
-    Signatures of texts with similarity s agree in one place with probability s, in a band of w places with sʷ, and in
-    one or more of b bands with 1 - (1 - sʷ)ᵇ. The widest bands are taken that still find pairs at the threshold.
+    Signatures of texts with similarity s agree in one position with probability s, in a band of w positions with sʷ,
+    and in one or more of b bands with 1 - (1 - sʷ)ᵇ. The bands are as wide as possible while pairs at the threshold are
+    still found.
     """
 
     def __init__(self, threshold: float) -> None:
@@ -131,7 +132,7 @@ class Bands:
         self._levels: list[Entries] = []  # each more than twice as long as the one after it
 
     def entries(self, texts: Shingles) -> Entries:
-        """An entry for every band of every text, under the text's position. Keys of 32 bits are hashes of the bands."""
+        """An entry for every band of every text, with the text's position. Keys are 32-bit hashes of the bands."""
         count = SIGNATURE // self.width
         places = _signatures(texts)[:, : count * self.width].reshape(-1, count, self.width)
         keys = np.broadcast_to(np.arange(count, dtype=np.uint64), places.shape[:2])
@@ -141,26 +142,26 @@ class Bands:
         return np.sort((keys & ~LOWER | positions[:, None]).ravel())
 
     def add(self, entries: Entries, *, first: int) -> None:
-        """Know the texts of these entries under their positions, counted from `first`."""
+        """Add the texts of these entries; their numbers are their positions plus `first`."""
         self._levels.append(entries + np.uint64(first))
         while len(self._levels) > 1 and len(self._levels[-2]) <= 2 * len(self._levels[-1]):
             merged = np.concatenate([self._levels.pop(-2), self._levels.pop()])
-            merged.sort(kind="stable")  # two sorted parts: they are merged
+            merged.sort(kind="stable")  # merges the two sorted parts
             self._levels.append(merged)
 
     def proposed(self, entries: Entries) -> Pairs:
-        """Pairs of a position in the entries and a known number with the same band, each once, in rising order."""
+        """Pairs of a position in the entries and the number of a known text with the same band, distinct and sorted."""
         return _distinct([_lookup(entries, level) for level in self._levels])
 
 
 def select_entries(entries: Entries, is_wanted: npt.NDArray[np.bool_]) -> Entries:
-    """Those of some of the texts, under their positions among these."""
+    """The entries of the wanted texts, with positions counted among these."""
     entries = entries[is_wanted[_numbers(entries)]]
     return entries & ~LOWER | (np.cumsum(is_wanted) - 1)[_numbers(entries)].astype(np.uint64)
 
 
 def proposed_among(entries: Entries) -> Pairs:
-    """Pairs of a position and one before it with the same band, each once, in rising order."""
+    """Pairs of a position and an earlier one with the same band, distinct and sorted."""
     later, earlier = _lookup(entries, entries)
     is_before = earlier < later
     return _distinct([(later[is_before], earlier[is_before])])
@@ -186,7 +187,7 @@ def _numbers(entries: Entries) -> Numbers:
 
 
 def _lookup(entries: Entries, known: Entries) -> Pairs:
-    """The numbers in entries and in known ones of the same key; a pair may come more than once."""
+    """Pairs of numbers from `entries` and `known` that have the same key; a pair may occur more than once."""
     if not len(known):
         return _numbers(known), _numbers(known)
     starts = np.searchsorted(known, entries & ~LOWER)
@@ -205,12 +206,12 @@ def _distinct(found: list[Pairs]) -> Pairs:
 
 
 ROUNDING = 1e-9
-TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 8_192, 1 << 20  # the traits of so many take some 100 MB while they are found
+TEXTS_AT_ONCE, CHARACTERS_AT_ONCE = 8_192, 1 << 20  # computing the traits of a block takes about 100 MB
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What texts are compared by."""
+    """What texts are compared by: their shingles and their band entries."""
 
     shingles: Shingles
     entries: Entries
@@ -221,12 +222,12 @@ class Traits:
         return Sketches.of(self.shingles)
 
     def select(self, is_wanted: npt.NDArray[np.bool_]) -> "Traits":
-        """Those of some of the texts."""
+        """The traits of the wanted texts."""
         return Traits(self.shingles.select(is_wanted), select_entries(self.entries, is_wanted))
 
 
 class NearTexts:
-    """Known texts under the numbers 0, 1, …, and which others are as similar to them as the threshold says."""
+    """Known texts, numbered 0, 1, …; finds which other texts are similar to them, with at least the threshold."""
 
     def __init__(self, threshold: float, *, language: str) -> None:
         self._threshold, self._language = threshold, language
@@ -234,28 +235,28 @@ class NearTexts:
         self._sketches = Sketches()
 
     def traits(self, pieces: Sequence[Piece]) -> Traits:
-        """The traits of texts; they serve for all collections of the same threshold and language."""
+        """The traits of texts; valid for all collections with the same threshold and language."""
         shingles = shingles_of(pieces, language=self._language)
         return Traits(shingles, self._bands.entries(shingles))
 
     def add(self, texts: Traits) -> None:
-        """Know these texts too."""
+        """Add these texts to the known ones."""
         self._bands.add(texts.entries, first=len(self._sketches))
         self._sketches.add(texts.shingles)
 
     def similar(self, texts: Traits) -> Pairs:
-        """Pairs of a text of these and a known one that are similar: positions and numbers, in rising order."""
+        """Similar pairs of one of these texts and a known one: positions and numbers, sorted."""
         return self._decided(self._bands.proposed(texts.entries), texts.sketches, self._sketches)
 
     def add_new(self, texts: Traits) -> npt.NDArray[np.bool_]:
-        """(texts): whether each is new, i.e. neither similar to a known text nor to a new one before it.
+        """(texts): whether each is new, i.e. not similar to a known text or to an earlier new one.
 
-        The new ones are known from then on; the others are forgotten.
+        The new ones are added to the known texts; the others are not.
         """
         is_new = np.ones(len(texts.shingles.counts), dtype=np.bool_)
         is_new[self.similar(texts)[0]] = False
         among = self._decided(proposed_among(texts.entries), texts.sketches, texts.sketches)
-        for later, earlier in zip(*among, strict=True):  # by rising `later`, so it is settled whether `earlier` is new
+        for later, earlier in zip(*among, strict=True):  # sorted by `later`, so `is_new[earlier]` is final
             is_new[later] &= not is_new[earlier]
         self.add(texts.select(is_new))
         return is_new
@@ -270,7 +271,7 @@ class NearTexts:
 
 
 def in_blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    """The texts in their order, as many at a time as traits are to be found of at once."""
+    """The texts in order, in blocks whose traits are computed together."""
     block: list[Piece] = []
     characters = 0
     for piece in pieces:
@@ -284,5 +285,5 @@ def in_blocks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 
 
 def is_full(*, texts: int, characters: int) -> bool:
-    """Whether a block of so many is large enough."""
+    """Whether a block of this size is full."""
     return texts >= TEXTS_AT_ONCE or characters >= CHARACTERS_AT_ONCE

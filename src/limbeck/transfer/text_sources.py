@@ -1,4 +1,4 @@
-"""Where transfer text comes from: files and data sets of the hub, each read row by row."""
+"""The sources of transfer text: files and data sets of the hub, each read row by row."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -22,19 +22,19 @@ MOST_SAMPLED, SAMPLE_TEXTS = 50, 2_000  # sources, and texts of all of them toge
 
 @dataclass(frozen=True)
 class TextSource:
-    """A file, or a split of a data set. `records` can be asked for more than once; each time it is read again."""
+    """A file, or a split of a data set. `records` may be called more than once; each call reads it again."""
 
     name: str
     size: int  # bytes; 0 where it is not known
     records: Callable[[Watch], Iterator[Record]]
 
     def texts(self, watch: Watch = unwatched) -> Iterator[Piece]:
-        """Its texts, white space around them dropped; none if it is empty."""
+        """Its texts without white space around them; nothing if it is empty."""
         try:
             for record in self.records(watch):
                 text, *pair = record.values
                 yield text.strip(), pair[0].strip() if pair else None
-        except FileEmpty:  # one empty file among many is no reason to stop; none kept at all is
+        except FileEmpty:  # one empty file among many is fine; if nothing is kept at all, the stage reports it
             return
 
 
@@ -68,7 +68,7 @@ def _splits(section: Transfer, name: str, columns: dict[str, Column]) -> list[Te
     loaded = load_data_set(data_set, streaming=True)
     if wanted is not None and wanted not in loaded:
         reason = f"its splits: {some(list(loaded), most=6)}"
-        advice = "Name one of them behind the colon in `hub`, or none to take all."
+        advice = "Name one of them after the colon in `hub`, or none to use all."
         raise FileUnreadable(
             path=Path(data_set), kind=f"a data set with a split '{wanted}'", reason=reason, advice=advice
         )

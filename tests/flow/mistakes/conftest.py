@@ -14,7 +14,7 @@ ToyRows = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command left behind; `err` is what stood on stderr."""
+    """What a command left behind; `err` is what it wrote to stderr."""
 
     code: int
     out: str

@@ -10,7 +10,7 @@ import pytest
 Command = Callable[..., Any]
 
 
-def test_a_path_that_is_nowhere_is_told_with_the_places_searched(toy: Any, limbeck: Command) -> None:
+def test_a_path_that_is_nowhere_is_reported_with_the_places_searched(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "teacher=bert-base-uncased")
 
     assert answer.refused_with("no folder of a student 'bert-base-uncased'", '[teacher] checkpoint = "…"', "Looked in")

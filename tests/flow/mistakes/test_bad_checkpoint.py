@@ -10,7 +10,7 @@ import pytest
 Command = Callable[..., Any]
 
 
-def test_a_checkpoint_that_is_nowhere_is_told_with_what_was_tried(
+def test_a_checkpoint_that_is_nowhere_is_reported_with_what_was_tried(
     toy: Any, limbeck: Command, monkeypatch: pytest.MonkeyPatch, tiny_teacher_folder: Path
 ) -> None:
     monkeypatch.chdir(tiny_teacher_folder.parent)
@@ -33,14 +33,14 @@ def test_pickled_weights_are_not_loaded(toy: Any, limbeck: Command, tiny_teacher
     )
 
 
-def test_weights_cut_short_are_told_with_their_folder(toy: Any, limbeck: Command, tiny_teacher_copy: Path) -> None:
+def test_weights_cut_short_are_reported_with_their_folder(toy: Any, limbeck: Command, tiny_teacher_copy: Path) -> None:
     weights = tiny_teacher_copy / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", f"teacher.checkpoint={tiny_teacher_copy}")
 
     assert answer.refused_with(
-        f"cannot load the teacher from '{tiny_teacher_copy}'", "Fetch or install the checkpoint again"
+        f"cannot load the teacher from '{tiny_teacher_copy}'", "Download or install the checkpoint again"
     )
 
 

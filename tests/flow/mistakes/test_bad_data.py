@@ -12,8 +12,8 @@ Command = Callable[..., Any]
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", ("mine.csv' holds no rows", "at least one row")),
-        (b"text,label\n", ("mine.csv' holds no rows", "below its header")),
+        (b"", ("mine.csv' has no rows", "at least one row")),
+        (b"text,label\n", ("mine.csv' has no rows", "below its header")),
         (b"txt,label\nfine,good\npoor,bad\n", ("no column 'text' (did you mean 'txt'?)", "its columns: txt, label")),
         (b"text,label\nfine,good\ngreat,good\n", ("all 2 training rows of 'mine.csv'", "'good'", "two classes")),
         (b"text,label\nfine,good\ncaf\xe9,bad\n", ("mine.csv', row 3", "not valid utf-8", "bytes e9", "encoding = ")),
@@ -41,7 +41,7 @@ def test_a_label_that_only_dev_has_is_named_with_its_row(toy: Any, limbeck: Comm
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.dev=dev.csv")
 
     assert answer.refused_with(
-        "dev has labels that train lacks: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
+        "dev has labels that train does not have: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
     )
 
 
@@ -51,7 +51,7 @@ def test_a_folder_where_a_file_should_be_is_called_a_folder(toy: Any, limbeck: C
     assert answer.refused_with(str(toy.run), "Is a directory", "Give a file")
 
 
-def test_a_missing_file_is_told_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
+def test_a_missing_file_is_reported_with_the_places_searched_and_a_close_name(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.train=tyo.csv")
 
     assert answer.refused_with(
@@ -62,7 +62,7 @@ def test_a_missing_file_is_told_with_the_places_searched_and_a_close_name(toy: A
 def test_transfer_text_that_leaves_nothing_is_refused_with_its_numbers(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "transfer.min_words=300")
 
-    assert answer.refused_with("no transfer text is left of unlabelled.txt", "too short", "Loosen min_words")
+    assert answer.refused_with("no transfer text is left of unlabelled.txt", "too short", "Relax min_words")
 
 
 def test_after_a_mistake_in_the_data_is_mended_everything_is_reused(toy: Any, limbeck: Command) -> None:

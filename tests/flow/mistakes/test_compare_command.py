@@ -40,7 +40,7 @@ def test_a_page_is_written_and_not_over_another(two_runs: list[Path], limbeck: C
 
     assert limbeck("compare", *two_runs, "--html", page).code == 0
     assert "plot-runs-size" in page.read_text(encoding="utf-8")
-    assert limbeck("compare", *two_runs, "--html", page).refused_with("compare.html", "it is already there", "--force")
+    assert limbeck("compare", *two_runs, "--html", page).refused_with("compare.html", "it already exists", "--force")
     assert limbeck("compare", *two_runs, "--html", page, "--force").code == 0
     assert limbeck("compare", *two_runs, "--html", tmp_path / "no" / "x.html").refused_with("there is no folder")
 
@@ -54,11 +54,11 @@ def test_what_is_no_run_is_refused(toy: Any, limbeck: Command, tmp_path: Path) -
     (tmp_path / "notes.json").write_text("[1, 2]", encoding="utf-8")
 
     assert limbeck("compare", toy.run, tmp_path).refused_with("is not a run: it has no run.json")
-    assert limbeck("compare", toy.run, "nowhere").refused_with("'nowhere' is not a run: there is no such folder")
+    assert limbeck("compare", toy.run, "nowhere").refused_with("'nowhere' is not a run")
     assert limbeck("compare", toy.run, tmp_path / "notes.json").refused_with("notes.json' is not a report")
 
 
 def test_an_unfinished_run_is_refused(two_runs: list[Path], limbeck: Command) -> None:
     shutil.rmtree(two_runs[1] / "report")
 
-    assert limbeck("compare", *two_runs).refused_with("is not a finished run", "Continue with")
+    assert limbeck("compare", *two_runs).refused_with("is not a finished run", "limbeck run")

@@ -79,7 +79,7 @@ def test_damaged_manifests_are_found_and_made_again(
 
 
 @pytest.mark.parametrize("content", ["", "null", "[]", '{"stages": 3}', "\udcff"])
-def test_a_damaged_story_of_the_run_is_begun_anew(toy: Any, limbeck: Command, content: str) -> None:
+def test_a_damaged_story_of_the_run_is_begun_again(toy: Any, limbeck: Command, content: str) -> None:
     (toy.run / "run.json").write_bytes(content.encode("utf-8", "surrogateescape"))
 
     answer = limbeck("run", toy.recipe, "--out", toy.run)

@@ -9,14 +9,14 @@ Command = Callable[..., Any]
 
 
 def test_a_healthy_run_is_called_fine(toy: Any, limbeck: Command) -> None:
-    """Of a gain on 20 rows it says that it may be luck; of this run, that is the truth."""
+    """Of a gain on 20 rows it says that it may be noise; of this run, that is the truth."""
     answer = limbeck("doctor", toy.run, "--json")
 
-    told = json.loads(answer.out)
-    serious = [finding for finding in told["findings"] if finding["level"] != "note" and finding["check"] != "noise"]
+    shown = json.loads(answer.out)
+    serious = [finding for finding in shown["findings"] if finding["level"] != "note" and finding["check"] != "noise"]
     assert answer.code == 0
     assert serious == []
-    assert told["not_checked"] == {"copies": "the recipe has no [augmentation]"}
+    assert shown["not_checked"] == {"copies": "the recipe has no [augmentation]"}
 
 
 def test_a_sound_recipe_passes_before_its_run(toy: Any, limbeck: Command) -> None:
@@ -24,7 +24,7 @@ def test_a_sound_recipe_passes_before_its_run(toy: Any, limbeck: Command) -> Non
 
     assert answer.code == 0, answer
     assert "✗" not in answer.out
-    assert "that takes a run" in answer.out
+    assert "it needs a run" in answer.out
 
 
 def test_a_changed_model_ends_with_status_1(toy: Any, limbeck: Command) -> None:
@@ -37,14 +37,12 @@ def test_a_changed_model_ends_with_status_1(toy: Any, limbeck: Command) -> None:
     assert "models/bilstm-int8 does not match its manifest" in answer.out
 
 
-def test_a_run_that_is_none_is_called_so(tmp_path: Path, limbeck: Command) -> None:
-    assert limbeck("doctor", "runs/nowhere").refused_with(
-        "'runs/nowhere' is not a run: there is no such folder", "runs/NAME"
-    )
+def test_a_run_that_is_not_one_is_called_so(tmp_path: Path, limbeck: Command) -> None:
+    assert limbeck("doctor", "runs/nowhere").refused_with("'runs/nowhere' is not a run", "runs/NAME")
     assert limbeck("doctor", tmp_path).refused_with(f"'{tmp_path}' is not a run: it has no run.json")
 
 
-def test_a_recipe_that_is_none_is_called_so(tmp_path: Path, limbeck: Command) -> None:
+def test_a_recipe_that_is_not_one_is_called_so(tmp_path: Path, limbeck: Command) -> None:
     assert limbeck("doctor", "sst2-smal").refused_with("no recipe 'sst2-smal' (did you mean 'sst2-small'?)")
     assert limbeck("doctor", tmp_path / "nowhere.toml").refused_with("no recipe", "limbeck recipes")
 

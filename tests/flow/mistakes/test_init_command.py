@@ -22,8 +22,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("x.csv", b"", ("'x.csv' holds no rows",)),
-        ("x.csv", b"text,label\n", ("'x.csv' holds no rows", "below its header")),
+        ("x.csv", b"", ("'x.csv' has no rows",)),
+        ("x.csv", b"text,label\n", ("'x.csv' has no rows", "below its header")),
         ("x.csv", b"text,label\nfine,good\nnice,good\ngreat,good\n", ("all 3", "'good'", "two classes")),
         ("x.csv", b"text,label\nfine,good\ncaf\xe9,bad\n", ("'x.csv', row 3", "not valid utf-8", "e9")),
         ("x.csv", b"title,body\nx,fine\n", ("which column of 'x.csv' is the label", "title: x", "--label COLUMN")),
@@ -42,7 +42,9 @@ def test_data_that_cannot_be_understood_is_refused(
     assert not Path("x.toml").exists()
 
 
-def test_a_missing_file_is_told_with_a_close_name_even_where_the_recipe_is_there(here: Path, limbeck: Command) -> None:
+def test_a_missing_file_is_reported_with_a_close_name_even_where_the_recipe_is_there(
+    here: Path, limbeck: Command
+) -> None:
     Path("mine.toml").touch()
 
     assert limbeck("init", "mine.cvs").refused_with("no file 'mine.cvs' (did you mean 'mine.csv'?)", str(here))
@@ -52,14 +54,14 @@ def test_a_folder_is_no_data(here: Path, limbeck: Command) -> None:
     assert limbeck("init", here).refused_with(f"cannot read '{here}'", "Is a directory", "Give a file")
 
 
-def test_an_unknown_column_is_told_with_those_there_are(limbeck: Command) -> None:
+def test_an_unknown_column_is_reported_with_those_there_are(limbeck: Command) -> None:
     assert limbeck("init", "mine.csv", "--text", "txt").refused_with("'txt' (did you mean 'text'?)", "text, label")
 
 
 def test_a_recipe_that_is_there_is_not_overwritten_unasked(limbeck: Command) -> None:
     Path("mine.toml").write_text("precious", encoding="utf-8")
 
-    assert limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it is already there", "--out", "--force")
+    assert limbeck("init", "mine.csv").refused_with("cannot use 'mine.toml': it already exists", "--out", "--force")
     kept = Path("mine.toml").read_text(encoding="utf-8")
     forced = limbeck("init", "mine.csv", "--force")
 
@@ -79,7 +81,7 @@ def test_a_place_that_cannot_be_written_is_refused(limbeck: Command) -> None:
     ("name", "content", "words"),
     [
         ("none.csv", None, ("no file 'none.csv'", "Correct the path")),
-        ("more.csv", "", ("'more.csv' holds no rows",)),
+        ("more.csv", "", ("'more.csv' has no rows",)),
         (
             "more.csv",
             "id,stars\n1,2\n2,2\n3,4\n",
@@ -99,23 +101,23 @@ def test_unlabelled_text_that_is_no_use_is_refused_and_nothing_is_written(
     assert not Path("mine.toml").exists()
 
 
-def test_unlabelled_texts_that_are_laid_out_differently_are_told_with_how(limbeck: Command) -> None:
+def test_unlabelled_texts_that_are_laid_out_differently_are_reported_with_how(limbeck: Command) -> None:
     Path("one.csv").write_text("text\na fine film\n", encoding="utf-8")
     Path("two.csv").write_text("body\na poor film\n", encoding="utf-8")
 
     answer = limbeck("init", "mine.csv", "--transfer", "one.csv", "--transfer", "two.csv")
 
-    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'", "into one form")
+    assert answer.refused_with("2 files of unlabelled text", "two.csv: text = 'body'")
 
 
-def test_given_text_is_told_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
+def test_given_text_is_reported_and_text_beside_the_data_is_offered(limbeck: Command) -> None:
     Path("unlabelled.csv").write_text("review\na fine film\nthe end\n", encoding="utf-8")
 
     offered = limbeck("init", "mine.csv", "--out", "offered.toml")
     given = limbeck("init", "mine.csv", "--transfer", "unlabelled.csv", "--out", "given.toml")
 
-    assert "unlabelled.csv lies beside it: --transfer unlabelled.csv would let the student learn from it" in offered.out
+    assert "unlabelled.csv is in the same folder: with --transfer unlabelled.csv the student also learns" in offered.out
     assert "transfer" not in tomllib.loads(Path("offered.toml").read_text(encoding="utf-8"))
     assert "unlabelled: unlabelled.csv, text: review" in given.out
-    assert "lies beside" not in given.out
+    assert "is in the same folder" not in given.out
     assert tomllib.loads(Path("given.toml").read_text(encoding="utf-8"))["transfer"]["text"] == "review"

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a run: one line, no traceback, and the same command goes on from there."""
+"""Ctrl-C in the middle of a run: one line, no traceback, and the same command continues there."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ def test_a_run_stopped_with_ctrl_c_says_so_in_one_line_and_goes_on_later(
     assert run.returncode == 130
     assert "Traceback" not in rest
     assert rest.splitlines()[-1] == (
-        "limbeck: stopped. Everything finished so far is kept; the same command goes on from there"
+        "limbeck: stopped. Everything finished so far is kept; the same command continues there"
     )
     assert again.code == 0
     assert list(again.steps("✓")) == ["corpus", "transfer"]

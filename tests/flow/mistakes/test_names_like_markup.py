@@ -45,16 +45,16 @@ def test_report(odd: Any, limbeck: Command) -> None:
 def test_labels(odd: Any, limbeck: Command, tmp_path: Path) -> None:
     export = tmp_path / "[b]:x:.csv"
 
-    told = limbeck("labels", odd[0], "--export", export).out
+    shown = limbeck("labels", odd[0], "--export", export).out
 
-    assert all(f"\n{name} " in told for name in NAMES.values()), told
-    assert f"rows to {export}" in told
+    assert all(f"\n{name} " in shown for name in NAMES.values()), shown
+    assert f"rows to {export}" in shown
 
 
 def test_transfer(odd: Any, limbeck: Command) -> None:
-    told = limbeck("transfer", odd[0]).out
+    shown = limbeck("transfer", odd[0]).out
 
-    assert all(f"{name} " in told.partition("teacher's classes")[2] for name in NAMES.values()), told
+    assert all(f"{name} " in shown.partition("teacher's classes")[2] for name in NAMES.values()), shown
 
 
 def test_compare(odd: Any, limbeck: Command, tmp_path: Path) -> None:

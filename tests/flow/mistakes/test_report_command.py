@@ -41,9 +41,7 @@ def test_tables_are_printed_in_the_form_that_was_asked_for(
 
 @pytest.mark.parametrize("options", [[], ["--markdown"]])
 def test_a_folder_that_is_no_run_is_called_so(tmp_path: Path, limbeck: Command, options: list[str]) -> None:
-    assert limbeck("report", "nowhere", *options).refused_with(
-        "'nowhere' is not a run: there is no such folder", "runs/NAME"
-    )
+    assert limbeck("report", "nowhere", *options).refused_with("'nowhere' is not a run", "runs/NAME")
     assert limbeck("report", tmp_path, *options).refused_with(f"'{tmp_path}' is not a run: it has no run.json")
 
 

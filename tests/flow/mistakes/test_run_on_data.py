@@ -1,4 +1,4 @@
-"""`limbeck run` and `limbeck doctor` on a data file: what stands in their way, and what they leave alone."""
+"""`limbeck run` and `limbeck doctor` on a data file: what they refuse, and what they do not change."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_missing_data_file_is_told_with_a_close_name(limbeck: Command) -> None:
+def test_a_missing_data_file_is_reported_with_a_close_name(limbeck: Command) -> None:
     assert limbeck("run", "mime.csv").refused_with("no file 'mime.csv' (did you mean 'mine.csv'?)")
 
 
@@ -36,7 +36,7 @@ def test_data_that_cannot_be_understood_leaves_no_recipe_behind(here: Path, limb
     assert sorted(path.name for path in here.iterdir()) == ["mine.csv", "x.csv"]
 
 
-def test_the_recipe_is_written_where_init_writes_it_and_what_was_found_is_told(limbeck: Command) -> None:
+def test_the_recipe_is_written_where_init_writes_it_and_what_was_found_is_reported(limbeck: Command) -> None:
     answer = limbeck("run", "mine.csv", "--until", "corpus")
     drafted = Path("mine.toml").read_text(encoding="utf-8")
     limbeck("init", "mine.csv", "--force")
@@ -55,7 +55,7 @@ def test_a_recipe_that_is_there_is_used_with_its_edits(limbeck: Command) -> None
 
     again = limbeck("run", "mine.csv", "--until", "corpus", "--out", "out")
 
-    assert "mine.toml is there already, for mine.csv: it is used as it stands" in again.err
+    assert "mine.toml already exists, for mine.csv: it is used as it is" in again.err
     assert list(again.steps("▸")) == ["corpus"]
     assert Path("mine.toml").read_text(encoding="utf-8") == edited
 
@@ -80,7 +80,7 @@ def test_another_file_in_the_recipes_place_is_left_alone(limbeck: Command, recip
     assert Path("mine.toml").read_text(encoding="utf-8") == recipe
 
 
-def test_a_recipe_that_does_not_name_the_text_is_drafted_anew_only_if_nobody_has_touched_it(limbeck: Command) -> None:
+def test_a_recipe_that_does_not_name_the_text_is_drafted_again_only_if_nobody_has_touched_it(limbeck: Command) -> None:
     Path("more.txt").write_text("a fine film\nthe end\n", encoding="utf-8")
     command = ("run", "mine.csv", "--transfer", "more.txt", "--until", "corpus")
     limbeck("init", "mine.csv")
@@ -94,7 +94,7 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_anew_only_if_nobody_has
     touched = limbeck(*command)
 
     assert "Wrote mine.toml" in anew.err
-    assert "it is used as it stands" in named.err
+    assert "it is used as it is" in named.err
     assert "Wrote mine.toml" in both.err
     assert touched.refused_with(
         "its transfer.files do not name 'more.txt'", "limbeck init mine.csv --transfer more.txt"
@@ -135,7 +135,7 @@ def test_links_are_called_by_their_own_names_and_what_lies_beside_them_is_found(
 
     assert first.code == 0, first.err
     assert "train 40 · dev 40" in first.err
-    assert "it is used as it stands" in again.err
+    assert "it is used as it is" in again.err
     assert list(again.steps("✓")) == ["corpus", "transfer"]
 
 
@@ -152,14 +152,16 @@ def test_a_name_that_is_not_utf_8_is_refused_and_no_recipe_is_begun(here: Path, 
     assert not list(here.glob("*.toml"))
 
 
-def test_a_recipes_place_that_is_a_link_to_nowhere_is_told(limbeck: Command) -> None:
+def test_a_recipes_place_that_is_a_link_to_nowhere_is_reported(limbeck: Command) -> None:
     Path("mine.toml").symlink_to("gone/mine.toml")
 
-    assert limbeck("run", "mine.csv").refused_with("cannot use 'mine.toml'", "it cannot be made", "Take away")
+    assert limbeck("run", "mine.csv").refused_with(
+        "cannot use 'mine.toml'", "it cannot be created", "Remove what is there"
+    )
 
 
-def test_the_home_of_a_user_who_is_not_there_is_told_as_a_path_that_is_not_there(limbeck: Command) -> None:
-    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file 'mine.csv'", "~nobody-at-all")
+def test_the_home_of_a_user_who_is_not_there_is_reported_as_a_path_that_is_not_there(limbeck: Command) -> None:
+    assert limbeck("run", "~nobody-at-all/mine.csv").refused_with("no file", "mine.csv'", "~nobody-at-all")
 
     Path("mine.toml").write_text('[corpus]\ntrain = "~nobody-at-all/mine.csv"\n', encoding="utf-8")
 
@@ -168,7 +170,7 @@ def test_the_home_of_a_user_who_is_not_there_is_told_as_a_path_that_is_not_there
     assert limbeck("doctor", "~nobody-at-all/mine.toml").refused_with("~nobody-at-all/mine.toml")
 
 
-def test_transfer_beside_a_recipe_is_told_as_toml_has_it(limbeck: Command) -> None:
+def test_transfer_beside_a_recipe_is_reported_as_toml_has_it(limbeck: Command) -> None:
     answer = limbeck("run", "mine.toml", "--transfer", 'so "fine".txt')
 
     assert answer.refused_with(r'files = ["so \"fine\".txt"]')

@@ -1,15 +1,24 @@
 """Logits are found by the row's id, never by its position."""
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from limbeck.artifacts import teacher_labels
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.teacher_labels import LabelsWriter, TeacherLabels, save_label_facts, save_teacher_labels
+from limbeck.artifacts.teacher_labels import (
+    IdIndex,
+    LabelsWriter,
+    TeacherLabels,
+    save_label_facts,
+    save_teacher_labels,
+)
 from limbeck.errors import LabelsDoNotCover
 
 IDS = [f"train:{number}" for number in range(100)]
@@ -81,6 +90,7 @@ def test_ids_may_come_as_an_arrow_column(labels: TeacherLabels, wanted: list[str
     column = pa.chunked_array([pa.array(wanted[:1]), pa.array(wanted[1:])])
 
     np.testing.assert_array_equal(labels.for_rows(column), labels.for_rows(wanted))
+    np.testing.assert_array_equal(labels.for_rows(column.combine_chunks()), labels.for_rows(wanted))
     assert [f"train:{row[0]:.0f}" for row in labels.for_rows(column)] == wanted
 
 
@@ -123,3 +133,85 @@ def test_how_long_the_teacher_took_is_not_part_of_the_fingerprint(labels: Teache
 
     assert slower.asking == {"seconds": 99.0}
     assert slower.fingerprint == labels.fingerprint
+
+
+def written_in_windows(folder: Path, *, rows: int = 100, window: int = 30) -> TeacherLabels:
+    """Labels as a run writes them: in several chunks."""
+    with LabelsWriter(folder, classes=3, width=2) as writer:
+        for start in range(0, rows, window):
+            part = slice(start, start + window)
+            writer.write(IDS[part], LOGITS[part], LOGITS[part, :2].astype(np.float16))
+    return TeacherLabels(folder)
+
+
+class Builds:
+    """Counts the indices that are built, and the scans of the whole file for one id."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.indices = self.scans = 0
+        build, scan = IdIndex.__init__, pc.index
+
+        def counted_build(index: IdIndex, table: pa.Table) -> None:
+            self.indices += 1
+            build(index, table)
+
+        def counted_scan(ids: pa.ChunkedArray, value: pa.Scalar) -> pa.Scalar:
+            self.scans += 1
+            return scan(ids, value)
+
+        monkeypatch.setattr(IdIndex, "__init__", counted_build)
+        monkeypatch.setattr(pc, "index", counted_scan)
+
+
+def test_ids_asked_for_in_blocks_are_looked_up_in_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, builds = written_in_windows(tmp_path), Builds(monkeypatch)
+    wanted = pa.chunked_array([pa.array(IDS[::2])])
+
+    for start in range(0, len(wanted), 5):
+        block = wanted.slice(start, 5)
+        assert [f"train:{row[0]:.0f}" for row in labels.features_for(block)] == block.to_pylist()
+
+    assert builds.indices == 1
+    assert builds.scans <= 1
+
+
+def test_blocks_of_the_file_in_its_order_need_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, builds = written_in_windows(tmp_path), Builds(monkeypatch)
+
+    for start in range(10, 100, 7):
+        block = IDS[start : start + 7]
+        assert labels.covers(block).all()
+        assert [f"train:{row[0]:.0f}" for row in labels.for_rows(block)] == block
+
+    assert (builds.indices, builds.scans) == (0, 1)
+
+
+def test_blocks_in_any_order_are_not_scanned_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels, builds = written_in_windows(tmp_path), Builds(monkeypatch)
+
+    for start in random.Random(1).sample(range(90), k=60):
+        assert labels.for_rows(IDS[start : start + 9])[:, 0].tolist() == [*range(start, min(start + 9, 100))]
+
+    assert builds.indices == 1
+    assert builds.scans < 10
+
+
+@pytest.mark.parametrize("hashes", [lambda _id: 7, lambda row_id: len(row_id), lambda row_id: -hash(row_id)])
+def test_ids_of_equal_hashes_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashes: Callable[[str], int]
+) -> None:
+    monkeypatch.setattr(teacher_labels, "hash", hashes, raising=False)
+    labels = written_in_windows(tmp_path)
+    wanted = [*random.Random(2).sample(IDS, k=40), "nobody", "train:5", "train:5", "dev:77"]
+
+    found = labels.covers(wanted)
+
+    assert found.tolist() == [row_id in IDS for row_id in wanted]
+    known = [row_id for row_id in wanted if row_id in IDS]
+    assert [f"train:{row[0]:.0f}" for row in labels.for_rows(known)] == known
+
+
+def test_an_index_of_no_rows_finds_nothing(tmp_path: Path) -> None:
+    labels = written_in_windows(tmp_path, rows=0)
+
+    assert labels.covers(["train:0", "train:7"]).tolist() == [False, False]

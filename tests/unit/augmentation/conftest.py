@@ -1,4 +1,4 @@
-"""What the tests of this room share: a bench, corpora of any texts, workshops, and the bound on random counts."""
+"""Shared by the tests of this room: a context, corpora of any texts, copy makers, and a bound on random counts."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.augmentation.copies import Copy, Tally, Workshop
-from limbeck.augmentation.method import Bench, Prepared
+from limbeck.augmentation.copies import Copy, CopyMaker, Tally
+from limbeck.augmentation.method import PreparationContext, Prepared
 from limbeck.progress import SilentReporter
 
-MakeBench = Callable[..., Bench]
+MakeBench = Callable[..., PreparationContext]
 MakeCorpus = Callable[..., Corpus]
 MakeCopies = Callable[..., list[Copy]]
 Within = Callable[..., bool]
@@ -26,11 +26,11 @@ def key() -> Key:
 
 
 @pytest.fixture
-def make_bench(tmp_path: Path) -> MakeBench:
-    """make_bench(language="en", processes=1)."""
+def make_context(tmp_path: Path) -> MakeBench:
+    """make_context(language="en", processes=1)."""
 
-    def make(*, language: str = "en", processes: int = 1) -> Bench:
-        return Bench(language, processes, tmp_path / "store", SilentReporter())
+    def make(*, language: str = "en", processes: int = 1) -> PreparationContext:
+        return PreparationContext(language, processes, tmp_path / "store", SilentReporter())
 
     return make
 
@@ -77,16 +77,16 @@ def make_copies() -> MakeCopies:
 
     def make(methods: Sequence[Prepared], *texts: str, copies: int = 1, seed: int = 0, language: str = "en",
              sides: str = "one_or_both", row_id: str = "train-0") -> list[Copy]:  # fmt: skip
-        workshop = Workshop(tuple(methods), language, seed, "both" if sides == "both" else "one_or_both")
-        return list(workshop.copies_of(row_id, texts, Tally.of(workshop.methods), copies=copies))
+        copy_maker = CopyMaker(tuple(methods), language, seed, "both" if sides == "both" else "one_or_both")
+        return list(copy_maker.copies_of(row_id, texts, Tally.of(copy_maker.methods), copies=copies))
 
     return make
 
 
 @pytest.fixture
 def within_four_sigma() -> Within:
-    """within_four_sigma(found, trials=…, chance=…): whether a binomial count is as near as it is 15,786 in 15,787
-    times. Draws are seeded, so a test that passes once passes always."""
+    """within_four_sigma(found, trials=…, chance=…): whether a binomial count is within the bound that holds 15,786 in
+    15,787 times. Draws are seeded, so a test that passes once always passes."""
 
     def within(found: int, *, trials: int, chance: float) -> bool:
         sigma = float((trials * chance * (1 - chance)) ** 0.5)
@@ -125,7 +125,7 @@ def make_language_model(tmp_path: Path) -> MakeLanguageModel:
         if liked is not None:
             head = model.cls.predictions
             with torch.no_grad():
-                head.transform.LayerNorm.weight.zero_()  # nothing of the text reaches the logits
+                head.transform.LayerNorm.weight.zero_()  # the logits do not depend on the text
                 for number, piece in enumerate(liked):
                     head.bias[vocabulary[piece]] = len(liked) - number
         model.save_pretrained(tmp_path / name)

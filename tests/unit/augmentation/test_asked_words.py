@@ -25,7 +25,7 @@ def test_longer_chinese_words_stay() -> None:
 
 
 def test_ideographs_in_other_corpora_stay() -> None:
-    """There they are not cut into words: each could be a part of one."""
+    """There they are not segmented: each could be part of a word."""
     assert kind_of("酒", language="en") is None
 
 

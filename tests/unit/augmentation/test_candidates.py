@@ -35,7 +35,7 @@ def test_words_that_were_not_asked_about_have_none() -> None:
     assert candidates(packer.packed, b"one", 1) == [], "asked about, and nothing found"
 
 
-def test_characters_of_chinese_words_are_put_together() -> None:
+def test_characters_of_chinese_words_are_combined() -> None:
     packer = Packer(KNOWN, most=5)
     answer = TextPredictions([0, 0, 2], ["酒 早", "餐 店", "好 差 早"], [[2.0, 1.0], [3.0, 1.0], [3.0, 2.0, 1.0]])
     packer.add(b"zh", ["酒店", "的", "好"], answer)
@@ -44,7 +44,7 @@ def test_characters_of_chinese_words_are_put_together() -> None:
     assert candidates(packer.packed, b"zh", 2) == ["差", "早"]
 
 
-def test_a_chinese_word_has_at_most_so_many_candidates() -> None:
+def test_a_chinese_word_has_at_most_the_given_number_of_candidates() -> None:
     packer = Packer(KNOWN, most=1)
     packer.add(b"zh", ["好"], TextPredictions([0], ["好 差 早"], [[3.0, 2.0, 1.0]]))
 

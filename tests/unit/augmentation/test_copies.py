@@ -1,4 +1,4 @@
-"""Tang's procedure as a whole: one draw a word, texts of any length, pairs."""
+"""Tang's complete procedure: one draw per word, texts of any length, pairs."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from limbeck.augmentation.copies import Tally, Workshop
+from limbeck.augmentation.copies import CopyMaker, Tally
 from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
-from limbeck.augmentation.method import Dice, SourceText, WordMethod
+from limbeck.augmentation.method import Rng, SourceText, WordMethod
 from limbeck.augmentation.pos_swap import pos_swap
 from limbeck.recipe.augmentation import PosSwap
 
@@ -17,30 +17,30 @@ WORDS = 10_000
 
 @dataclass(frozen=True)
 class Shout(WordMethod):
-    """Says which method changed which word: changes are seen even where two would meet."""
+    """Marks which method changed which word, so that changes by two methods would show."""
 
     fraction: float
     kind: str = "shout"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        del dice
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        del rng
         return source.cut.words[position].upper() + "!"
 
 
 @dataclass(frozen=True)
 class Refuse(WordMethod):
-    """A method that knows none of the words."""
+    """A method that changes no word."""
 
     fraction: float
     kind: str = "refuse"
 
-    def change(self, source: SourceText, position: int, dice: Dice) -> str | None:
-        del source, position, dice
+    def change(self, source: SourceText, position: int, rng: Rng) -> str | None:
+        del source, position, rng
         return None
 
 
 def test_methods_on_words_share_one_draw(make_copies: Any, within_four_sigma: Any) -> None:
-    """With a draw each, a hundredth of the words would meet both methods and fewer than a fifth be changed."""
+    """With one draw per method, a hundredth of the words would be drawn by both, and fewer than a fifth changed."""
     text = " ".join(["word"] * WORDS)
 
     [copy] = make_copies([MaskWords(0.1), Shout(0.1)], text)
@@ -53,7 +53,7 @@ def test_methods_on_words_share_one_draw(make_copies: Any, within_four_sigma: An
     assert copy.changes == [found["[MASK]"], found["WORD!"]]
 
 
-def test_a_word_that_one_method_leaves_alone_is_not_offered_to_the_next(
+def test_a_word_that_one_method_does_not_change_is_not_passed_to_the_next(
     make_copies: Any, within_four_sigma: Any
 ) -> None:
     [copy] = make_copies([Refuse(0.5), Shout(0.1)], " ".join(["word"] * WORDS))
@@ -62,7 +62,7 @@ def test_a_word_that_one_method_leaves_alone_is_not_offered_to_the_next(
     assert copy.changes[0] == 0
 
 
-def test_shares_that_fill_the_whole_draw_change_every_word(make_copies: Any) -> None:
+def test_fractions_that_sum_to_one_change_every_word(make_copies: Any) -> None:
     [copy] = make_copies([MaskWords(0.3), Shout(0.3), DeleteWords(0.4)], " ".join(["word"] * WORDS))
 
     assert set(copy.sides[0].split()) == {"[MASK]", "WORD!"}
@@ -70,10 +70,10 @@ def test_shares_that_fill_the_whole_draw_change_every_word(make_copies: Any) -> 
 
 
 def test_the_three_methods_of_tang_together(
-    make_bench: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
+    make_context: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
     text = "a quiet story about an old man who sells music in the city ."
-    swap = pos_swap(PosSwap(kind="pos_swap"), make_rows([text, "the new garden of a dreadful actor"]), make_bench())
+    swap = pos_swap(PosSwap(kind="pos_swap"), make_rows([text, "the new garden of a dreadful actor"]), make_context())
     length = len(text.split())
 
     copies = make_copies([MaskWords(0.1), swap, KeepNgram(0.25, 1, 5)], text, copies=4_000)
@@ -86,7 +86,7 @@ def test_the_three_methods_of_tang_together(
     assert any("[MASK]" in copy.sides[0] for copy in shortened), "words are changed before the n-gram is cut"
 
 
-def test_methods_on_texts_have_their_turn_in_order(make_copies: Any) -> None:
+def test_methods_on_texts_are_applied_in_order(make_copies: Any) -> None:
     first_cut = make_copies([KeepNgram(1.0, 1, 1), SwapWords(1.0)], "one two three", copies=50)
     first_swap = make_copies([SwapWords(1.0), KeepNgram(1.0, 1, 1)], "one two three", copies=50)
 
@@ -111,13 +111,13 @@ def test_of_a_pair_one_text_or_both_are_changed_a_third_each(make_copies: Any, w
     assert all(within_four_sigma(count, trials=9_000, chance=1 / 3) for count in found.values())
 
 
-def test_of_a_pair_always_both_are_changed_if_asked(make_copies: Any) -> None:
+def test_both_texts_of_a_pair_are_always_changed_if_asked(make_copies: Any) -> None:
     copies = make_copies([MaskWords(1.0)], "first", "second", copies=50, sides="both")
 
     assert {tuple(copy.sides) for copy in copies} == {("[MASK]", "[MASK]")}
 
 
-def test_copies_follow_from_seed_and_row_id_alone(make_copies: Any) -> None:
+def test_copies_depend_only_on_seed_and_row_id(make_copies: Any) -> None:
     text = " ".join(f"word{number}" for number in range(50))
     methods = [MaskWords(0.1), KeepNgram(0.25, 1, 5)]
 
@@ -140,10 +140,10 @@ def test_more_copies_begin_with_the_same_ones(make_copies: Any) -> None:
 
 
 def test_words_are_counted_where_they_could_be_changed() -> None:
-    workshop = Workshop((MaskWords(1.0),), "en", 0)
-    tally = Tally.of(workshop.methods)
+    copy_maker = CopyMaker((MaskWords(1.0),), "en", 0)
+    tally = Tally.of(copy_maker.methods)
 
-    copies = list(workshop.copies_of("train-0", ["one", "two words"], tally, copies=300))
+    copies = list(copy_maker.copies_of("train-0", ["one", "two words"], tally, copies=300))
 
     assert tally.asked == len(copies) == 300
     assert tally.words == tally.words_changed[0] == sum(sum(copy.changes) for copy in copies)

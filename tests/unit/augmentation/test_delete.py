@@ -5,7 +5,7 @@ from limbeck.augmentation.masking import DeleteWords
 WORDS = 10_000
 
 
-def test_a_fraction_of_the_words_is_left_out(make_copies: Any, within_four_sigma: Any) -> None:
+def test_a_fraction_of_the_words_is_deleted(make_copies: Any, within_four_sigma: Any) -> None:
     text = " ".join(f"word{number}" for number in range(WORDS))
 
     [copy] = make_copies([DeleteWords(0.1)], text)

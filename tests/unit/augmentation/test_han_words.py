@@ -15,7 +15,7 @@ DICTIONARY = {
 }
 
 
-def test_only_words_are_put_together() -> None:
+def test_only_words_are_combined() -> None:
     first, second = Column("酒早一", [3.0, 2.0, 1.0]), Column("餐店吧", [3.0, 2.5, 1.0])
 
     assert HanWords(DICTIONARY, ()).combined([first, second], most=9) == ["酒店", "早餐", "酒吧"]
@@ -36,7 +36,7 @@ def test_words_that_were_seen_count_as_words() -> None:
     assert HanWords(DICTIONARY, ["小米", "小米粥"]).combined(columns, most=9) == ["小米", "酒店"]
 
 
-def test_the_beginning_of_a_word_is_no_word() -> None:
+def test_the_prefix_of_a_word_is_not_a_word() -> None:
     words = HanWords(DICTIONARY, ["小米粥"])
     columns = [Column("一小", [1.0, 1.0]), Column("塌米", [1.0, 1.0]), Column("糊粥", [1.0, 1.0])]
 

@@ -11,7 +11,7 @@ def keys(*texts: str) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(map(folded_key, texts)), dtype=np.uint64).reshape(-1, 2)
 
 
-def test_a_copy_that_stands_in_the_corpus_is_dropped(make_texts_corpus: Any) -> None:
+def test_a_copy_that_appears_in_the_corpus_is_dropped(make_texts_corpus: Any) -> None:
     corpus = make_texts_corpus(["a train text", "both"], dev=["a dev text", "both"], test=["a test text"])
 
     verdicts = judge(
@@ -22,7 +22,7 @@ def test_a_copy_that_stands_in_the_corpus_is_dropped(make_texts_corpus: Any) -> 
     assert verdicts.tolist() == [kept, train, held_out, held_out, held_out, kept]
 
 
-def test_a_copy_that_stands_in_the_copied_text_is_dropped(make_texts_corpus: Any, make_rows: Any) -> None:
+def test_a_copy_that_appears_in_the_copied_text_is_dropped(make_texts_corpus: Any, make_rows: Any) -> None:
     corpus = make_texts_corpus(["both"], dev=["held out"])
 
     verdicts = judge(
@@ -41,7 +41,7 @@ def test_a_copy_that_stands_in_the_copied_text_is_dropped(make_texts_corpus: Any
     ]
 
 
-def test_the_first_of_equal_copies_stays(make_texts_corpus: Any) -> None:
+def test_the_first_of_equal_copies_is_kept(make_texts_corpus: Any) -> None:
     verdicts = judge(keys("x", "y", "X", "z", "y", "x"), corpus=make_texts_corpus(["a"]), rows=None, seed=0)
 
     kept, again = CopyVerdict.KEPT, CopyVerdict.DUPLICATE
@@ -71,7 +71,7 @@ def test_the_draw_depends_on_seed_and_text_and_not_on_the_order(make_texts_corpu
     assert 50 < len(drawn(texts, 0) & drawn(texts, 1)) < 130  # 90 by chance
 
 
-def test_fewer_copies_than_asked_for_all_stay(make_texts_corpus: Any) -> None:
+def test_fewer_copies_than_asked_for_are_all_kept(make_texts_corpus: Any) -> None:
     verdicts = judge(keys("x", "y"), corpus=make_texts_corpus(["a"]), rows=5, seed=0)
 
     assert verdicts.tolist() == [CopyVerdict.KEPT, CopyVerdict.KEPT]

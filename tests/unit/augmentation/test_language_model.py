@@ -1,4 +1,4 @@
-"""Loading what can fill in masks, and refusing what cannot."""
+"""Loading a model that can predict masked words, and refusing one that cannot."""
 
 import shutil
 from pathlib import Path
@@ -21,7 +21,7 @@ def load(folder: Path, *, max_length: int = 32) -> LanguageModel:
 
 
 def without(folder: Path, part: str) -> None:
-    """Take weights out of a checkpoint."""
+    """Remove weights from a checkpoint."""
     path = folder / "model.safetensors"
     kept = {name: weight.clone() for name, weight in load_file(path).items() if part not in name}
     save_file(kept, path, metadata={"format": "pt"})
@@ -35,7 +35,7 @@ def test_a_model_with_a_trained_head_is_loaded_ready_to_be_asked(make_language_m
     assert [word for word in model.vocabulary.words if word] == ["film", "story"]
 
 
-def test_weights_that_the_head_shares_with_the_embeddings_are_not_missed(make_language_model: Any) -> None:
+def test_weights_that_the_head_shares_with_the_embeddings_are_not_missing(make_language_model: Any) -> None:
     folder = make_language_model(PIECES)
     without(folder, "cls.predictions.decoder")
 
@@ -120,7 +120,7 @@ def test_a_tokenizer_with_more_tokens_than_the_model_has_embeddings_is_refused(m
     assert (caught.value.tokens, caught.value.rows) == (size + 2, size)
 
 
-def test_what_cannot_be_read_is_named(make_language_model: Any) -> None:
+def test_a_folder_that_cannot_be_read_is_named(make_language_model: Any) -> None:
     folder = make_language_model(PIECES)
     (folder / "model.safetensors").write_bytes(b"no weights")
 

@@ -23,17 +23,17 @@ PIECES = [*WORDS, "the", "a", "is", ",", ".", "##s", "##ful", "won", "##der", "w
 
 
 @pytest.fixture
-def prepare(make_bench: Any, make_rows: Any) -> Any:
+def prepare(make_context: Any, make_rows: Any) -> Any:
     """prepare(folder, *texts, language="en", fraction=1.0, **section): the method, ready for these texts."""
 
     def prepare(folder: Path, *texts: str, language: str = "en", fraction: float = 1.0, **options: Any) -> FillInWords:
         section = MaskedLm(kind="masked_lm", checkpoint=str(folder), fraction=fraction, **options)
-        return masked_lm(section, make_rows(list(texts)), make_bench(language=language))
+        return masked_lm(section, make_rows(list(texts)), make_context(language=language))
 
     return prepare
 
 
-def test_words_become_what_the_model_would_put_there(prepare: Any, make_language_model: Any, make_copies: Any) -> None:
+def test_words_are_replaced_by_the_models_predictions(prepare: Any, make_language_model: Any, make_copies: Any) -> None:
     text = "The film is a wonderful story, 1984 GOOD."
     method = prepare(make_language_model(PIECES, liked=["actor", "film", "scene", "evening"]), text, candidates=2)
 
@@ -47,7 +47,7 @@ def test_words_become_what_the_model_would_put_there(prepare: Any, make_language
     assert stayed == {("The", "is", "a", "wonderful", ",", "1984", ".")}
 
 
-def test_each_candidate_is_as_likely(
+def test_candidates_are_equally_likely(
     prepare: Any, make_language_model: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
     text = " ".join(["film"] * 1_000)
@@ -153,7 +153,7 @@ def test_words_of_the_rows_count_as_chinese_words(
     assert {copy.sides[0] for copy in make_copies([method], "早餐", copies=50, language="zh")} == {"酒店"}
 
 
-def test_the_same_copies_come_of_a_full_store(
+def test_a_full_store_gives_the_same_copies(
     prepare: Any, make_language_model: Any, make_copies: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = "the long film is a good story"
@@ -206,7 +206,7 @@ def test_copies_do_not_depend_on_the_number_of_processes(
 
 
 def test_processes_that_make_copies_load_no_torch(prepare: Any, make_language_model: Any, tmp_path: Path) -> None:
-    """Every one of them loads what comes out of a pickle of the method."""
+    """Each of them unpickles the method and loads what that needs."""
     method = prepare(make_language_model(PIECES), "a good film")
     (tmp_path / "method").write_bytes(pickle.dumps(method))
     code = (

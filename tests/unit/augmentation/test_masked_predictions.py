@@ -1,4 +1,4 @@
-"""A model is asked about many texts at once, and says what it would say to each word alone."""
+"""A model is asked about many texts at once, and predicts the same as for each word alone."""
 
 import json
 from dataclasses import replace
@@ -34,7 +34,7 @@ TEXTS = [
 
 
 def opened(folder: Path, *, max_length: int = 32) -> LanguageModel:
-    """In full precision: in less, words that are nearly as probable change places with the size of a batch."""
+    """In full precision: otherwise the order of nearly equally probable words depends on the size of a batch."""
     return replace(load_language_model(folder, name="toy", max_length=max_length), arithmetic="fp32")
 
 
@@ -66,7 +66,7 @@ def albert(folder: Path) -> LanguageModel:
 
 
 def found(model: LanguageModel, text: str, *, most: int = 15, language: str = "en") -> dict[int, list[str]]:
-    """By position of the word, what the model would put there."""
+    """The model's predictions, by position of the word."""
     [answer] = answers_about([text], model, language=language, most=most)
     return {word: words.split() for word, words in zip(answer.words, answer.found, strict=True)}
 
@@ -77,7 +77,7 @@ def test_the_most_probable_words_come_first(make_language_model: Any) -> None:
     assert found(model, "the feras .", most=3) == {1: ["guvex", "balom", "coras"]}
 
 
-def test_the_word_itself_is_left_out(make_language_model: Any) -> None:
+def test_the_word_itself_is_dropped(make_language_model: Any) -> None:
     model = opened(make_language_model(PIECES, liked=["guvex", "balom", "coras"]))
 
     assert found(model, "the balom", most=2) == {1: ["guvex", "coras"]}
@@ -103,7 +103,7 @@ def test_a_vocabulary_of_fewer_words_gives_fewer(make_language_model: Any) -> No
     assert {len(words) for words in found(model, "film story .", most=15).values()} == {2}
 
 
-def test_for_chinese_words_there_are_characters_for_each_place(make_language_model: Any) -> None:
+def test_for_chinese_words_characters_are_predicted_at_each_position(make_language_model: Any) -> None:
     model = opened(make_language_model(["film", *"酒店早餐的"], liked=[*"餐早店酒", "film"]))
 
     [answer] = answers_about(["酒店的 film"], model, language="zh", most=3)
@@ -114,8 +114,8 @@ def test_for_chinese_words_there_are_characters_for_each_place(make_language_mod
     assert answer.found[2] == ""
 
 
-def test_a_model_is_asked_what_it_would_be_asked_alone(make_language_model: Any) -> None:
-    """As the reference does: one call for each word, and logits for every token."""
+def test_predictions_equal_those_of_one_call_per_word(make_language_model: Any) -> None:
+    """The reference makes one call per word, with logits for every token."""
     model = opened(make_language_model(PIECES))
     tokenizer, text = model.tokenizer, TEXTS[0]
     ids = tokenizer(text)["input_ids"]
@@ -132,7 +132,7 @@ def test_a_model_is_asked_what_it_would_be_asked_alone(make_language_model: Any)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert"])
-def test_batches_give_what_texts_give_one_by_one(
+def test_batches_give_the_same_as_single_texts(
     family: str, make_language_model: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = {"bert": lambda: opened(make_language_model(PIECES)), "roberta": lambda: roberta(tmp_path),

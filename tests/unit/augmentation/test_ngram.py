@@ -18,7 +18,7 @@ def test_a_quarter_of_the_copies_is_cut_down(make_copies: Any, within_four_sigma
     assert all(sum(copy.changes) == 10 - len(copy.sides[0].split()) for copy in copies)
 
 
-def test_every_length_and_every_place_is_as_likely(make_copies: Any, within_four_sigma: Any) -> None:
+def test_every_length_and_every_position_is_equally_likely(make_copies: Any, within_four_sigma: Any) -> None:
     words = [f"w{number}" for number in range(8)]
 
     copies = make_copies([ALWAYS], " ".join(words), copies=10_000)
@@ -31,7 +31,7 @@ def test_every_length_and_every_place_is_as_likely(make_copies: Any, within_four
     assert all(within_four_sigma(count, trials=lengths[5], chance=0.25) for count in fives.values())
 
 
-def test_what_stays_stood_in_a_row(make_copies: Any) -> None:
+def test_the_kept_words_are_consecutive(make_copies: Any) -> None:
     text = "The plot, though thin, never bores."
 
     assert all(copy.sides[0] in text for copy in make_copies([ALWAYS], text, copies=500))
@@ -46,14 +46,14 @@ def test_what_stays_stood_in_a_row(make_copies: Any) -> None:
         ("one two three", {"one", "two", "three", "one two", "two three", "one two three"}),
     ],
 )
-def test_a_short_text_is_never_asked_for_more_than_it_has(make_copies: Any, text: str, expected: set[str]) -> None:
+def test_a_short_text_does_not_change(make_copies: Any, text: str, expected: set[str]) -> None:
     copies = make_copies([ALWAYS], text, copies=500)
 
     assert {copy.sides[0] for copy in copies} == expected
     assert len(copies) == 500, "a short text must not end the making of copies"
 
 
-def test_the_shortest_length_holds_too(make_copies: Any) -> None:
+def test_the_shortest_length_is_respected_too(make_copies: Any) -> None:
     copies = make_copies([KeepNgram(1.0, 3, 4)], "one two three four five", copies=200)
 
     assert {len(copy.sides[0].split()) for copy in copies} == {3, 4}

@@ -1,4 +1,4 @@
-"""New pairs of the texts that train has."""
+"""New pairs of texts of train."""
 
 from random import Random
 from typing import Any
@@ -18,10 +18,12 @@ TEXTS = ["how do i lose weight", "how can i lose weight quickly", "what is a ver
 PAIRS = ["how to lose weight", "the way to paris", "what does a verb do", "how far is paris"]
 
 
-def method(texts: Any, *, probability: float = 1.0, neighbours: int = 3, language: str = "en", bench: Any) -> NewPairs:
+def method(
+    texts: Any, *, probability: float = 1.0, neighbours: int = 3, language: str = "en", context: Any
+) -> NewPairs:
     """The method, prepared for these rows."""
     section = Pairing(kind="pairing", probability=probability, neighbours=neighbours)
-    return pairing(section, texts, bench(language=language))
+    return pairing(section, texts, context(language=language))
 
 
 def test_the_nearest_texts_share_the_rarer_words() -> None:
@@ -33,13 +35,13 @@ def test_the_nearest_texts_share_the_rarer_words() -> None:
     assert near[2] == [6, 3], "the two others about verbs, the one with more words in common first"
 
 
-def test_a_text_is_not_its_own_neighbour_and_one_of_its_own_words_has_none() -> None:
+def test_a_text_is_not_its_own_neighbour_and_one_that_shares_no_word_has_none() -> None:
     near = nearest_texts([{"a", "b"}, {"a", "b"}, {"c"}], most=5)
 
     assert near == [[1], [0], []]
 
 
-def test_a_word_of_nearly_all_texts_finds_nothing() -> None:
+def test_a_word_of_nearly_all_texts_is_not_searched_for() -> None:
     texts = [{"the", f"word{number}"} for number in range(200)] + [{"the", "rare"}, {"rare", "other"}]
 
     near = nearest_texts(texts, most=5)
@@ -49,9 +51,9 @@ def test_a_word_of_nearly_all_texts_finds_nothing() -> None:
 
 
 def test_one_text_of_the_pair_stays_and_the_other_becomes_a_neighbour_of_it(
-    make_rows: Any, make_bench: Any, make_copies: Any
+    make_rows: Any, make_context: Any, make_copies: Any
 ) -> None:
-    new_pairs = method(make_rows(TEXTS, PAIRS), neighbours=2, bench=make_bench)
+    new_pairs = method(make_rows(TEXTS, PAIRS), neighbours=2, context=make_context)
 
     copies = make_copies([new_pairs], TEXTS[0], "how to lose weight", copies=50)
 
@@ -63,9 +65,9 @@ def test_one_text_of_the_pair_stays_and_the_other_becomes_a_neighbour_of_it(
 
 
 def test_a_copy_is_a_new_pair_or_changed_and_never_both(
-    make_rows: Any, make_bench: Any, make_copies: Any, within_four_sigma: Any
+    make_rows: Any, make_context: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
-    new_pairs = method(make_rows(TEXTS, PAIRS), probability=0.4, bench=make_bench)
+    new_pairs = method(make_rows(TEXTS, PAIRS), probability=0.4, context=make_context)
 
     copies = make_copies([MaskWords(1.0), new_pairs], TEXTS[0], PAIRS[0], copies=1000)
 
@@ -75,8 +77,8 @@ def test_a_copy_is_a_new_pair_or_changed_and_never_both(
     assert all("[MASK]" in " ".join(copy.sides) for copy in copies if not copy.changes[1])
 
 
-def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_bench: Any) -> None:
-    new_pairs = method(make_rows(TEXTS, PAIRS), bench=make_bench)
+def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_context: Any) -> None:
+    new_pairs = method(make_rows(TEXTS, PAIRS), context=make_context)
     alone = "something else altogether"
 
     partner = new_pairs.partner(SourceText(content_key(alone), cut_words(alone, language="en")), Random(0))
@@ -84,23 +86,23 @@ def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_bench:
     assert partner is None
 
 
-def test_texts_that_differ_in_case_alone_are_no_neighbours(make_rows: Any, make_bench: Any) -> None:
+def test_texts_that_differ_only_in_case_are_not_neighbours(make_rows: Any, make_context: Any) -> None:
     rows = make_rows(["Lose weight", "lose weight"], ["lose weight now", "something"])
 
-    new_pairs = method(rows, bench=make_bench)
+    new_pairs = method(rows, context=make_context)
 
     near = {new_pairs.texts[place] for place in new_pairs.nearest[content_key("Lose weight")]}
     assert near == {"lose weight now"}
 
 
 def test_without_new_pairs_the_copies_are_what_they_were(make_copies: Any) -> None:
-    """Dice that were thrown for a method that is not there would give others."""
+    """A random number drawn for an absent method would change them."""
     [copy] = make_copies([MaskWords(0.5)], "one two three four", "five six seven eight")
 
     assert copy.sides == ["[MASK] two [MASK] four", "[MASK] [MASK] [MASK] eight"]
 
 
-def test_pairing_is_refused_where_there_are_no_pairs() -> None:
+def test_pairing_is_refused_without_pairs() -> None:
     methods = {"methods": [{"kind": "pairing"}]}
 
     with pytest.raises(ValidationError, match="the corpus has none"):

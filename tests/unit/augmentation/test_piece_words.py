@@ -79,7 +79,7 @@ def test_pieces_that_are_whole_words_are_known_by_their_kind(family: Any, mark: 
     assert {word for word in found.words if word} >= {"film", "paris", "story", "café"}
 
 
-def test_parts_of_words_letters_marks_and_special_pieces_are_no_words() -> None:
+def test_parts_of_words_letters_marks_and_special_pieces_are_not_words() -> None:
     tokenizer = bert()
 
     found = vocabulary(tokenizer)
@@ -89,7 +89,7 @@ def test_parts_of_words_letters_marks_and_special_pieces_are_no_words() -> None:
     assert [character for character in found.characters if character] == ["酒", "店"]
 
 
-def test_pieces_of_byte_level_vocabularies_without_a_space_are_no_words() -> None:
+def test_pieces_of_byte_level_vocabularies_without_a_space_are_not_words() -> None:
     tokenizer = roberta()
 
     words = vocabulary(tokenizer).words
@@ -97,7 +97,7 @@ def test_pieces_of_byte_level_vocabularies_without_a_space_are_no_words() -> Non
     assert all(words[number] is None for piece, number in tokenizer.get_vocab().items() if not piece.startswith("Ġ"))
 
 
-def test_pieces_beyond_the_models_are_left_out() -> None:
+def test_pieces_beyond_the_models_size_are_dropped() -> None:
     tokenizer = bert()
 
     assert vocabulary_of(tokenizer, size=6).words == [None] * 5 + ["film"]
@@ -108,7 +108,7 @@ def test_words_of_one_piece_are_asked_about(family: Any) -> None:
     assert asked(family(), " the film  films story, filming film") == ["film", "story", "film"]
 
 
-def test_words_beside_marks_are_asked_about() -> None:
+def test_words_next_to_marks_are_asked_about() -> None:
     assert asked(bert(), "(film)story,Paris") == ["film", "story", "Paris"]
 
 
@@ -116,7 +116,7 @@ def test_unknown_words_are_several_pieces() -> None:
     assert asked(bert(), "film 電影 unknown story") == ["film", "story"]
 
 
-def test_words_that_lose_their_accents_are_one_piece_still() -> None:
+def test_words_that_lose_their_accents_are_still_one_piece() -> None:
     pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "cafe", "in", "paris"]
     tokenizer = BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
 

@@ -17,9 +17,9 @@ TEXTS = [
 ]
 
 
-def test_a_word_becomes_one_of_its_own_tag(make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+def test_a_word_is_replaced_by_one_with_the_same_tag(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     rows = make_rows(TEXTS)
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_bench())
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_context())
     tag = open_tagger("hanta")
 
     copies = make_copies([method], TEXTS[0], copies=500)
@@ -31,9 +31,9 @@ def test_a_word_becomes_one_of_its_own_tag(make_bench: Any, make_rows: Any, make
     assert {tuple(tag(words)) for words in seen} == {tuple(tag(TEXTS[0].split()))}
 
 
-def test_words_are_drawn_as_often_as_they_occur(make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+def test_words_are_drawn_in_proportion_to_their_counts(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     """Chi-square of three counts, two degrees of freedom: above 18.4 once in 10,000 times."""
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS), make_bench())
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS), make_context())
     draws = 10_000
 
     copies = make_copies([method], TEXTS[0], copies=draws)
@@ -43,12 +43,12 @@ def test_words_are_drawn_as_often_as_they_occur(make_bench: Any, make_rows: Any,
     assert sum((drawn[noun] - count) ** 2 / count for noun, count in expected.items()) < -2 * math.log(1 / 10_000)
 
 
-def test_a_tenth_of_the_words_is_drawn_anew(
-    make_bench: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
+def test_a_tenth_of_the_words_is_drawn_again(
+    make_context: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
-    """A word of its tag's half of all occurrences is drawn again half the time, and then stays."""
+    """A word with half of its tag's occurrences is replaced by itself half the time."""
     text = " ".join(["long", "short"] * 5_000)
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=0.1, tagger="jieba"), make_rows([text]), make_bench())
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=0.1, tagger="jieba"), make_rows([text]), make_context())
 
     [copy] = make_copies([method], text)
 
@@ -57,9 +57,9 @@ def test_a_tenth_of_the_words_is_drawn_anew(
     assert copy.changes == [changed]
 
 
-def test_both_texts_of_pairs_are_counted(make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+def test_both_texts_of_pairs_are_counted(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     rows = make_rows(["the film"], ["the story"])
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_bench())
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), rows, make_context())
 
     copies = make_copies([method], "the film", "the story", copies=200)
 
@@ -67,9 +67,9 @@ def test_both_texts_of_pairs_are_counted(make_bench: Any, make_rows: Any, make_c
     assert {copy.sides[1] for copy in copies} == {"the film", "the story"}
 
 
-def test_chinese_words_become_whole_words_of_their_tag(make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+def test_chinese_words_become_whole_words_of_their_tag(make_context: Any, make_rows: Any, make_copies: Any) -> None:
     texts = ["我喜欢酒店", "他讨厌早餐", "我讨厌房间，"]
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(texts), make_bench(language="zh"))
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(texts), make_context(language="zh"))
 
     copies = make_copies([method], texts[0], copies=300, language="zh")
 
@@ -79,8 +79,8 @@ def test_chinese_words_become_whole_words_of_their_tag(make_bench: Any, make_row
     assert {words[2] for words in found} == {"酒店", "早餐", "房间"}
 
 
-def test_an_unknown_text_is_left_alone(make_bench: Any, make_rows: Any, make_copies: Any) -> None:
-    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS[:4]), make_bench())
+def test_an_unknown_text_does_not_change(make_context: Any, make_rows: Any, make_copies: Any) -> None:
+    method = pos_swap(PosSwap(kind="pos_swap", fraction=1.0), make_rows(TEXTS[:4]), make_context())
 
     [copy] = make_copies([method], "another text")
 

@@ -27,14 +27,14 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def ask(make_bench: Any, make_language_model: Any) -> Any:
+def ask(make_context: Any, make_language_model: Any) -> Any:
     """ask(*texts, language="en", checkpoint=…, **section): the answers, by text."""
     toy = make_language_model(PIECES)
 
     def ask(*texts: str, language: str = "en", checkpoint: Path = toy, **options: Any) -> dict[str, TextPredictions]:
         keyed = {content_key(text): text for text in texts}
         section = MaskedLm(kind="masked_lm", checkpoint=str(checkpoint), **options)
-        return {keyed[key]: answer for key, answer in answers_to_texts(keyed, section, make_bench(language=language))}
+        return {keyed[key]: answer for key, answer in answers_to_texts(keyed, section, make_context(language=language))}
 
     return ask
 
@@ -57,7 +57,7 @@ def test_a_copy_of_the_model_elsewhere_is_the_same_model(ask: Any, asked: list[s
     assert asked == ["film"]
 
 
-def test_another_model_or_way_of_asking_asks_anew(ask: Any, asked: list[str], make_language_model: Any) -> None:
+def test_another_model_or_setting_asks_again(ask: Any, asked: list[str], make_language_model: Any) -> None:
     ask("film")
     ask("film", candidates=3)
     ask("film", max_length=16)
@@ -78,7 +78,7 @@ def test_logits_of_characters_are_kept_too(ask: Any, asked: list[str], make_lang
     assert len(first["酒店"].logits[0]) == len(first["酒店"].found[0].split()) == 4
 
 
-def test_answers_are_kept_while_the_rest_is_still_to_do(
+def test_answers_are_stored_before_all_are_complete(
     ask: Any, asked: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(prediction_store.TEXTS_AT_ONCE, "cpu", 2)
@@ -94,7 +94,7 @@ def test_answers_are_kept_while_the_rest_is_still_to_do(
     assert again == whole
 
 
-def test_no_model_is_loaded_where_all_is_known(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_is_loaded_if_everything_is_stored(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     ask("film")
 
     def refuse(*_: object, **__: object) -> Any:
@@ -105,7 +105,7 @@ def test_no_model_is_loaded_where_all_is_known(ask: Any, monkeypatch: pytest.Mon
     assert ask("film")
 
 
-def test_a_checkpoint_that_is_nowhere_is_no_teachers(ask: Any, tmp_path: Path) -> None:
+def test_a_missing_checkpoint_is_reported_as_that_of_a_language_model(ask: Any, tmp_path: Path) -> None:
     with pytest.raises(CheckpointNotFound, match="no language model checkpoint") as raised:
         ask("film", checkpoint=tmp_path / "nowhere")
 

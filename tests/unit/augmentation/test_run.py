@@ -50,12 +50,12 @@ def run(tmp_path: Path, key: Key) -> Any:
 
 
 def texts_of(count: int, length: int = 10) -> list[str]:
-    """So many different texts."""
+    """The given number of different texts."""
     return [" ".join(WORDS[(at * (number + 1) + number) % 16] for at in range(length)) + f" n{number}"
             for number in range(count)]  # fmt: skip
 
 
-def test_copies_are_rows_under_ids_of_their_own(make_texts_corpus: Any, run: Any) -> None:
+def test_copies_are_rows_with_ids_of_their_own(make_texts_corpus: Any, run: Any) -> None:
     transfer = run(make_texts_corpus(texts_of(20)), copies=5)
 
     assert transfer.rows.ids == [f"augmented-{number}" for number in range(len(transfer.rows))]
@@ -75,7 +75,7 @@ def test_every_row_is_a_source(make_texts_corpus: Any, run: Any) -> None:
     assert transfer.quality["sources_used"] == transfer.quality["sources"] == 300
 
 
-def test_every_copy_is_of_the_source_that_is_said(make_texts_corpus: Any, run: Any) -> None:
+def test_every_copy_comes_from_its_recorded_source(make_texts_corpus: Any, run: Any) -> None:
     corpus = make_texts_corpus(texts_of(300))
     text_of = dict(zip(corpus.splits["train"].ids, corpus.splits["train"].texts, strict=True))
 
@@ -139,7 +139,7 @@ def test_copies_that_repeat_something_are_dropped(make_texts_corpus: Any, run: A
     assert quality["kept"] == 8 == quality["asked"] - sum(quality[name] for name in dropped)
 
 
-def test_the_numbers_of_each_method_are_told(make_texts_corpus: Any, run: Any, within_four_sigma: Any) -> None:
+def test_the_numbers_of_each_method_are_reported(make_texts_corpus: Any, run: Any, within_four_sigma: Any) -> None:
     corpus = make_texts_corpus(texts_of(200))
     methods = [{"kind": "masking"}, {"kind": "delete"}, {"kind": "ngram"}]
 
@@ -160,7 +160,7 @@ def test_the_numbers_of_each_method_are_told(make_texts_corpus: Any, run: Any, w
         assert method["kept"] < quality["kept"]
 
 
-def test_so_many_copies_are_drawn_as_are_asked_for(make_texts_corpus: Any, run: Any) -> None:
+def test_the_number_of_copies_asked_for_is_drawn(make_texts_corpus: Any, run: Any) -> None:
     corpus = make_texts_corpus(texts_of(50))
 
     every = run(corpus, name="every", copies=5)
@@ -176,7 +176,7 @@ MASK_SOME = [{"kind": "masking", "fraction": 0.3}]
 GATHERED = [f"{text} gathered" for text in texts_of(60)]
 
 
-def test_transfer_text_is_copied_behind_the_training_rows(make_texts_corpus: Any, run: Any) -> None:
+def test_transfer_text_is_copied_after_the_training_rows(make_texts_corpus: Any, run: Any) -> None:
     corpus = make_texts_corpus(texts_of(40))
 
     alone = run(corpus, name="alone", copies=3, methods=MASK_SOME)
@@ -194,7 +194,7 @@ def test_transfer_text_is_copied_behind_the_training_rows(make_texts_corpus: Any
     assert both.rows.ids == [f"augmented-{number}" for number in range(len(both.rows))]
 
 
-def test_the_numbers_of_transfer_text_are_told_apart(make_texts_corpus: Any, run: Any) -> None:
+def test_the_numbers_of_transfer_text_are_reported_separately(make_texts_corpus: Any, run: Any) -> None:
     corpus = make_texts_corpus(texts_of(40))
 
     quality = run(corpus, copies=3, transfer_copies=2, transfer=GATHERED, methods=MASK_SOME).quality
@@ -227,7 +227,7 @@ def test_transfer_text_that_is_not_copied_changes_nothing(make_texts_corpus: Any
     assert not {"of_transfer", "in_transfer"} & set(without.quality)
 
 
-def test_copies_that_stand_in_the_copied_transfer_text_are_dropped(make_texts_corpus: Any, run: Any) -> None:
+def test_copies_that_appear_in_the_copied_transfer_text_are_dropped(make_texts_corpus: Any, run: Any) -> None:
     corpus = make_texts_corpus(["one two"], dev=["[MASK] four"])
     gathered = ["three four", "three [MASK]", "One [MASK]"]
 
@@ -253,7 +253,7 @@ def test_words_of_transfer_text_are_tagged_and_drawn_too(make_texts_corpus: Any,
         methods=[{"kind": "pos_swap", "fraction": 1.0}],
     )
 
-    assert set(transfer.rows.texts) == {"the long garden", "the short film"}  # the other two are there already
+    assert set(transfer.rows.texts) == {"the long garden", "the short film"}  # the other two exist already
 
 
 def test_copies_of_transfer_text_do_not_depend_on_the_number_of_processes(
@@ -317,13 +317,13 @@ def test_no_copy_at_all_is_an_error(make_texts_corpus: Any, run: Any, tmp_path: 
     assert not (tmp_path / "augmented").exists()
 
 
-def test_rows_without_text_do_no_harm(make_texts_corpus: Any, run: Any) -> None:
+def test_rows_without_text_are_accepted(make_texts_corpus: Any, run: Any) -> None:
     transfer = run(make_texts_corpus(["", "one two three four", " "]), copies=20)
 
     assert set(transfer.sources["source"].to_pylist()) == {"train-1"}
 
 
-def test_a_missing_segmenter_is_told_before_any_process_starts(
+def test_a_missing_segmenter_is_reported_before_any_process_starts(
     make_texts_corpus: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing() -> Any:

@@ -9,7 +9,7 @@ def numbers(folder: Path) -> set[int]:
     return {number for batch in stored_batches(folder) for number in batch.column("n").to_pylist()}
 
 
-def test_every_file_adds_to_what_is_there(tmp_path: Path) -> None:
+def test_every_file_adds_to_the_stored_ones(tmp_path: Path) -> None:
     keep(tmp_path / "store", pa.table({"n": [1, 2]}))
     keep(tmp_path / "store", pa.table({"n": [3]}))
     keep(tmp_path / "store", pa.table({"n": [3]}))
@@ -18,7 +18,7 @@ def test_every_file_adds_to_what_is_there(tmp_path: Path) -> None:
     assert len(list((tmp_path / "store").iterdir())) == 2
 
 
-def test_a_damaged_file_counts_as_not_there(tmp_path: Path) -> None:
+def test_a_damaged_file_is_skipped(tmp_path: Path) -> None:
     keep(tmp_path, pa.table({"n": [1, 2]}))
     [path] = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:-1])
@@ -28,5 +28,5 @@ def test_a_damaged_file_counts_as_not_there(tmp_path: Path) -> None:
     assert numbers(tmp_path) == {3}
 
 
-def test_a_folder_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+def test_a_missing_folder_is_empty(tmp_path: Path) -> None:
     assert numbers(tmp_path / "nowhere") == set()

@@ -55,7 +55,7 @@ def test_rows_are_shown_before_and_after(tmp_path: Path) -> None:
 def test_a_language_model_is_asked_about_a_few_rows_only(
     tmp_path: Path, make_language_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is asked about every word: of a whole file that would take hours."""
+    """It is asked about every word: for a complete file that would take hours."""
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n" + "".join(f"good film {number},yes\n" for number in range(99)))
     folder = make_language_model(["good", "film", "story", "a"])
@@ -114,6 +114,6 @@ def test_methods_are_given_by_kind_and_options() -> None:
         (["word_vectors"], "methods.0.path: missing"),
     ],
 )
-def test_a_method_that_there_is_not_is_told(methods: list[str], problem: str) -> None:
+def test_an_invalid_method_is_reported(methods: list[str], problem: str) -> None:
     with pytest.raises(RecipeInvalid, match=problem):
         methods_asked(methods, seed=0)

@@ -16,7 +16,7 @@ def test_swaps_follow_the_number_of_words(make_copies: Any) -> None:
     assert sum(copy.changes[0] for copy in copies) / len(copies) == pytest.approx(18.3, abs=0.5)  # some move twice
 
 
-def test_a_part_of_a_swap_is_a_chance(make_copies: Any, within_four_sigma: Any) -> None:
+def test_a_fractional_swap_is_a_probability(make_copies: Any, within_four_sigma: Any) -> None:
     copies = make_copies([SwapWords(0.05)], "one two three four five", copies=10_000)
 
     swapped = sum(copy.changes[0] > 0 for copy in copies)
@@ -24,7 +24,7 @@ def test_a_part_of_a_swap_is_a_chance(make_copies: Any, within_four_sigma: Any) 
     assert {copy.changes[0] for copy in copies} == {0, 2}
 
 
-def test_every_two_words_are_swapped_as_often(make_copies: Any, within_four_sigma: Any) -> None:
+def test_all_pairs_of_words_are_swapped_equally_often(make_copies: Any, within_four_sigma: Any) -> None:
     copies = make_copies([SwapWords(0.25)], "a b c d", copies=6_000)
 
     found = [copy.sides[0] for copy in copies]
@@ -32,14 +32,14 @@ def test_every_two_words_are_swapped_as_often(make_copies: Any, within_four_sigm
     assert all(within_four_sigma(found.count(text), trials=6_000, chance=1 / 6) for text in set(found))
 
 
-def test_marks_and_what_stands_between_the_words_stay(make_copies: Any) -> None:
+def test_marks_and_gaps_stay(make_copies: Any) -> None:
     copies = make_copies([SwapWords(0.3)], '"one,  two"!', copies=100)
 
     assert {copy.sides[0] for copy in copies} == {'"one,  two"!', '"two,  one"!'}
 
 
 @pytest.mark.parametrize("text", ["", "one", "one !"])
-def test_nothing_can_change_places_alone(make_copies: Any, text: str) -> None:
+def test_a_text_with_one_word_does_not_change(make_copies: Any, text: str) -> None:
     [copy] = make_copies([SwapWords(1.0)], text)
 
     assert copy.sides == [text]

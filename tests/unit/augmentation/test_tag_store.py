@@ -22,54 +22,54 @@ def tagged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that the tagger was given."""
     given: list[str] = []
 
-    def watched(equipment: Any, texts: list[str]) -> list[str]:
+    def watched(tagger_and_language: Any, texts: list[str]) -> list[str]:
         given.extend(texts)
-        return tag_texts(equipment, texts)
+        return tag_texts(tagger_and_language, texts)
 
     monkeypatch.setattr(pos_swap, "tag_texts", watched)
     return given
 
 
-def test_a_text_is_tagged_once(make_bench: Any, tagged: list[str]) -> None:
-    first = tags_of_texts(keyed("a good film", "so bad"), "hanta", make_bench())
-    again = tags_of_texts(keyed("so bad", "a good film", "a new one"), "hanta", make_bench())
+def test_a_text_is_tagged_once(make_context: Any, tagged: list[str]) -> None:
+    first = tags_of_texts(keyed("a good film", "so bad"), "hanta", make_context())
+    again = tags_of_texts(keyed("so bad", "a good film", "a new one"), "hanta", make_context())
 
     assert tagged == ["a good film", "so bad", "a new one"]
     assert first.items() <= again.items()
     assert first[content_key("a good film")] == "AT0 AJ0 NN1"
 
 
-def test_another_tagger_tags_anew(make_bench: Any, tagged: list[str]) -> None:
-    tags_of_texts(keyed("film"), "hanta", make_bench())
-    tags_of_texts(keyed("film"), "jieba", make_bench())
+def test_another_tagger_tags_again(make_context: Any, tagged: list[str]) -> None:
+    tags_of_texts(keyed("film"), "hanta", make_context())
+    tags_of_texts(keyed("film"), "jieba", make_context())
 
     assert tagged == ["film", "film"]
 
 
-def test_a_damaged_file_counts_as_not_there(make_bench: Any, tagged: list[str]) -> None:
-    bench = make_bench()
-    tags_of_texts(keyed("film"), "hanta", bench)
-    [file] = files(bench.store)
+def test_a_damaged_file_is_skipped(make_context: Any, tagged: list[str]) -> None:
+    context = make_context()
+    tags_of_texts(keyed("film"), "hanta", context)
+    [file] = files(context.store)
     content = file.read_bytes()
     file.write_bytes(content.replace(b"NN1", b"AJ0"))
 
-    tags = tags_of_texts(keyed("film"), "hanta", bench)
+    tags = tags_of_texts(keyed("film"), "hanta", context)
 
     assert tags == {content_key("film"): "NN1"}
     assert tagged == ["film", "film"]
 
 
-def test_what_was_tagged_is_kept_while_the_rest_is_still_to_do(
-    make_bench: Any, tagged: list[str], monkeypatch: pytest.MonkeyPatch
+def test_tags_are_stored_before_all_are_complete(
+    make_context: Any, tagged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pos_swap, "TEXTS_AT_ONCE", 1)
     monkeypatch.setattr(pos_swap, "TASKS_PER_FILE", 2)
-    bench = make_bench()
+    context = make_context()
 
-    tags_of_texts(keyed("one", "two", "three", "four", "five"), "hanta", bench)
-    count = len(files(bench.store))
-    files(bench.store)[0].unlink()
-    tags_of_texts(keyed("one", "two", "three", "four", "five"), "hanta", bench)
+    tags_of_texts(keyed("one", "two", "three", "four", "five"), "hanta", context)
+    count = len(files(context.store))
+    files(context.store)[0].unlink()
+    tags_of_texts(keyed("one", "two", "three", "four", "five"), "hanta", context)
 
     assert count == 3
     assert len(tagged) in (6, 7)

@@ -32,7 +32,7 @@ def test_long_texts_are_tagged() -> None:
     assert len(open_tagger("hanta")(["good", "film", "!"] * 5_000)) == 15_000
 
 
-def test_no_text_has_no_tags() -> None:
+def test_an_empty_text_has_no_tags() -> None:
     assert tag_texts(("hanta", "en"), ["", " "]) == ["", ""]
     assert tag_texts(("jieba", "zh"), [""]) == [""]
 
@@ -50,15 +50,15 @@ def test_the_models_of_the_current_folder_are_not_read(tmp_path: Path, monkeypat
     assert tagging._hanta().tag_sent(["film"], taglevel=0) == ["NN1"]
 
 
-def test_tags_are_kept_by_what_they_depend_on() -> None:
+def test_tags_are_stored_by_what_they_depend_on() -> None:
     ids = {tagger_id("hanta", language="en"), tagger_id("hanta", language="zh"), tagger_id("jieba", language="zh")}
 
     assert len(ids) == 3
 
 
 @pytest.mark.parametrize(("tagger", "extra"), [("hanta", "augment"), ("jieba", "zh")])
-def test_a_missing_tagger_is_told_with_its_extra(
-    tagger: Tagger, extra: str, make_bench: Any, monkeypatch: pytest.MonkeyPatch
+def test_a_missing_tagger_is_reported_with_its_extra(
+    tagger: Tagger, extra: str, make_context: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def version(name: str) -> str:
         raise PackageNotFoundError(name)
@@ -66,4 +66,4 @@ def test_a_missing_tagger_is_told_with_its_extra(
     monkeypatch.setattr(tagging, "version", version)
 
     with pytest.raises(DependencyMissing, match=rf"limbeck\[{extra}\]"):
-        tags_of_texts({b"key": "a text"}, tagger, make_bench())
+        tags_of_texts({b"key": "a text"}, tagger, make_context())

@@ -30,8 +30,10 @@ def section(file: str, *, neighbours: int = 1, fraction: float = 1.0) -> WordVec
     return WordVectors(kind="word_vectors", path=file, neighbours=neighbours, fraction=fraction)
 
 
-def test_a_word_becomes_one_of_its_neighbours(file: str, make_bench: Any, make_rows: Any, make_copies: Any) -> None:
-    method = word_vectors(section(file, neighbours=2), make_rows(["good bad"]), make_bench())
+def test_a_word_is_replaced_by_one_of_its_neighbours(
+    file: str, make_context: Any, make_rows: Any, make_copies: Any
+) -> None:
+    method = word_vectors(section(file, neighbours=2), make_rows(["good bad"]), make_context())
 
     copies = make_copies([method], "good bad", copies=200)
 
@@ -39,20 +41,20 @@ def test_a_word_becomes_one_of_its_neighbours(file: str, make_bench: Any, make_r
     assert {copy.sides[0].split()[1] for copy in copies} == {"awful", "Paris"}
 
 
-def test_words_that_the_file_does_not_know_stay(file: str, make_bench: Any, make_rows: Any, make_copies: Any) -> None:
+def test_words_that_are_not_in_the_file_stay(file: str, make_context: Any, make_rows: Any, make_copies: Any) -> None:
     text = "a good film, nothing"
-    method = word_vectors(section(file), make_rows([text]), make_bench())
+    method = word_vectors(section(file), make_rows([text]), make_context())
 
     [copy] = make_copies([method], text)
 
     assert copy.sides == ["a great film, nothing"]
 
 
-def test_a_word_is_known_by_its_lower_case_and_is_no_neighbour_of_its_own(
-    file: str, make_bench: Any, make_rows: Any, make_copies: Any
+def test_a_word_is_known_by_its_lower_case_and_is_not_its_own_neighbour(
+    file: str, make_context: Any, make_rows: Any, make_copies: Any
 ) -> None:
     text = "Good GOOD good"
-    method = word_vectors(section(file, neighbours=4), make_rows([text]), make_bench())
+    method = word_vectors(section(file, neighbours=4), make_rows([text]), make_context())
 
     copies = make_copies([method], text, copies=300)
 
@@ -61,52 +63,52 @@ def test_a_word_is_known_by_its_lower_case_and_is_no_neighbour_of_its_own(
 
 
 def test_a_fraction_of_the_known_words_is_replaced(
-    file: str, make_bench: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
+    file: str, make_context: Any, make_rows: Any, make_copies: Any, within_four_sigma: Any
 ) -> None:
     text = " ".join(["good"] * 10_000)
-    method = word_vectors(section(file, fraction=0.1), make_rows([text]), make_bench())
+    method = word_vectors(section(file, fraction=0.1), make_rows([text]), make_context())
 
     [copy] = make_copies([method], text)
 
     assert within_four_sigma(copy.sides[0].count("great"), trials=10_000, chance=0.1)
 
 
-def test_neighbours_are_every_blocks_nearest(
-    tmp_path: Path, make_bench: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
+def test_neighbours_are_the_nearest_in_all_blocks(
+    tmp_path: Path, make_context: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "WORDS_AT_ONCE", 7)
-    dice = np.random.default_rng(0)
-    words, vectors = [f"w{number}" for number in range(60)], dice.standard_normal((60, 5)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    words, vectors = [f"w{number}" for number in range(60)], rng.standard_normal((60, 5)).astype(np.float32)
     path = tmp_path / "random.txt"
     lines = [f"{word} {' '.join(map(repr, map(float, row)))}\n" for word, row in zip(words, vectors, strict=True)]
     path.write_text("".join(lines), encoding="utf-8")
 
-    method = word_vectors(section(str(path), neighbours=3), make_rows([" ".join(words[:30])]), make_bench())
+    method = word_vectors(section(str(path), neighbours=3), make_rows([" ".join(words[:30])]), make_context())
 
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     for number, word in enumerate(words[:30]):
         similarity = unit @ unit[number]
         similarity[number] = -2
-        found = [method.pool[place] for place in method.neighbours[method.places[word]]]
+        found = [method.pool[place] for place in method.neighbours[method.row_of[word]]]
         assert found == [words[place] for place in np.argsort(-similarity)[:3]]
 
 
 def test_only_frequent_words_of_the_file_and_words_of_train_are_neighbours(
-    file: str, make_bench: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
+    file: str, make_context: Any, make_rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "FREQUENT_WORDS", 2)
 
-    method = word_vectors(section(file, neighbours=15), make_rows(["bad awful bad"]), make_bench())
+    method = word_vectors(section(file, neighbours=15), make_rows(["bad awful bad"]), make_context())
 
     assert sorted(method.pool) == ["awful", "bad", "good", "great"]
-    assert sorted(method.places) == ["awful", "bad"]
+    assert sorted(method.row_of) == ["awful", "bad"]
     assert method.neighbours.shape == (2, 3)
 
 
-def test_a_file_that_knows_none_of_the_words_changes_nothing(
-    file: str, make_bench: Any, make_rows: Any, make_copies: Any
+def test_a_file_without_any_of_the_words_changes_nothing(
+    file: str, make_context: Any, make_rows: Any, make_copies: Any
 ) -> None:
-    method = word_vectors(section(file), make_rows(["unknown words"]), make_bench())
+    method = word_vectors(section(file), make_rows(["unknown words"]), make_context())
 
     [copy] = make_copies([method], "unknown words")
 

@@ -32,9 +32,9 @@ def test_unchanged_words_give_the_text_back(text: str, language: str) -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_random_characters_give_the_text_back(language: str) -> None:
-    dice = random.Random(0)
+    rng = random.Random(0)
     alphabet = "aB9 '’.,-_*[]()MASK\n\t\u0301中文好的。，！①é😀\ufe0f"
-    texts = ["".join(dice.choices(alphabet, k=dice.randint(0, 30))) for _ in range(2_000)]
+    texts = ["".join(rng.choices(alphabet, k=rng.randint(0, 30))) for _ in range(2_000)]
 
     assert [cut_words(text, language=language).text for text in texts] == texts
 
@@ -78,20 +78,20 @@ def test_in_other_languages_every_ideograph_is_a_word() -> None:
         ("a b", [0, 1], ""),
     ],
 )
-def test_with_a_word_goes_one_gap(text: str, positions: list[int], expected: str) -> None:
+def test_a_deleted_word_takes_one_gap_with_it(text: str, positions: list[int], expected: str) -> None:
     cut = cut_words(text, language="en").with_changes(dict.fromkeys(positions, DELETED))
 
     assert cut.text == expected
     assert cut_words(expected, language="en").words == cut.words
 
 
-def test_other_words_stand_between_the_same_gaps() -> None:
+def test_changed_words_keep_the_gaps() -> None:
     cut = cut_words("A film,\tnot long.", language="en")
 
     assert cut.with_changes({1: "[MASK]", 4: "short"}).text == "A [MASK],\tnot short."
 
 
-def test_a_window_has_nothing_around_it() -> None:
+def test_a_window_has_no_outer_gaps() -> None:
     cut = cut_words(" one, two  three ", language="en")
 
     assert cut.window(1, 3).text == ", two  three"

@@ -1,4 +1,4 @@
-"""What is said about the rows of each class."""
+"""The lines that are printed about the rows of each class."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ def facts(train: dict[str, int], *, rows: int, **others: Any) -> dict[str, Any]:
         ({"a": 0}, None),
     ],
 )
-def test_less_than_a_tenth_of_the_most_frequent_is_uneven_and_no_rows_at_all_are_not(
+def test_classes_are_uneven_below_a_tenth_of_the_most_frequent_and_empty_classes_are_ignored(
     counts: dict[str, int], found: tuple[str, str] | None
 ) -> None:
     assert rarest_and_most_frequent(counts) == found
 
 
-def test_uneven_classes_are_told_with_the_key_that_helps() -> None:
+def test_uneven_classes_are_reported_with_the_key_that_helps() -> None:
     (line,) = balance_lines(facts({"ham": 300, "[spam]": 12}, rows=312))
 
     assert "class_weights" in line
@@ -41,17 +41,17 @@ def test_uneven_classes_are_told_with_the_key_that_helps() -> None:
     assert "[spam] with 12" in line
 
 
-def test_uneven_classes_that_have_weights_are_not_told() -> None:
+def test_uneven_classes_that_have_weights_are_not_reported() -> None:
     assert balance_lines(facts({"ham": 300, "spam": 12}, rows=312, class_weights=[1.0, 5.0])) == []
 
 
-def test_a_class_that_no_row_has_is_told() -> None:
+def test_a_class_that_no_row_has_is_reported() -> None:
     (line,) = balance_lines(facts({"a": 5, "b": 5, "c": 0}, rows=10))
 
     assert "no training row has 'c'" in line
 
 
-def test_with_several_labels_what_every_row_and_what_no_row_has_is_told() -> None:
+def test_with_several_labels_classes_that_every_row_or_no_row_has_are_reported() -> None:
     lines = balance_lines(facts({"a": 10, "b": 4, "c": 0}, rows=10, multi_label=True, rows_without_label={"train": 3}))
 
     assert len(lines) == 3
@@ -60,8 +60,8 @@ def test_with_several_labels_what_every_row_and_what_no_row_has_is_told() -> Non
     assert "3 training rows have no label" in lines[2]
 
 
-def test_weights_that_were_held_and_ties_are_told() -> None:
-    told = "\n".join(
+def test_capped_weights_and_ties_are_reported() -> None:
+    printed = "\n".join(
         balance_lines(
             facts(
                 {"a": 500, "b": 1},
@@ -74,5 +74,5 @@ def test_weights_that_were_held_and_ties_are_told() -> None:
         )
     )
 
-    assert "'b' is held at 100" in told
-    assert "in 2 rows" in told
+    assert "'b' is capped at 100" in printed
+    assert "in 2 rows" in printed

@@ -1,4 +1,4 @@
-"""The labelled rows of a file, by the recipe's way of writing labels."""
+"""The labelled rows of a file, with labels written as the recipe says."""
 
 import json
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_an_empty_cell_is_a_row_without_labels(tmp_path: Path) -> None:
         read(path)
 
 
-def test_a_label_column_that_is_not_there_is_reported_with_a_close_one(tmp_path: Path) -> None:
+def test_a_missing_label_column_is_reported_with_a_similar_name(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,toxic,obscene\nsoup,1,0\n")
 
@@ -98,7 +98,7 @@ def test_lists_written_as_text_are_sets_of_labels(tmp_path: Path) -> None:
     assert read(path, multi_label=True)[0].labels == [("good", "hot"), ()]
 
 
-def test_a_value_that_is_no_number_is_reported_with_its_line_and_column(tmp_path: Path) -> None:
+def test_a_value_that_is_not_a_number_is_reported_with_its_line_and_column(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,toxic,obscene\nsoup,1,0\n\nlamp,1,maybe\n")
 

@@ -65,7 +65,7 @@ def test_class_numbers_become_names_and_a_test_split_without_labels_is_dropped(t
     assert data.unlabelled == 2
 
 
-def test_minus_one_is_a_label_where_other_labels_stand_beside_it(tmp_path: Path) -> None:
+def test_minus_one_is_a_label_if_the_split_has_other_labels(tmp_path: Path) -> None:
     folder = saved(
         tmp_path / "saved",
         {"train": {"text": ["a", "b"], "label": [-1, 1]}, "test": {"text": ["c"], "label": [-1]}},
@@ -111,7 +111,7 @@ def test_lists_of_names_and_cells_with_separators_are_sets(tmp_path: Path) -> No
     }
 
 
-def test_a_column_for_each_class_and_rows_that_say_nothing(tmp_path: Path) -> None:
+def test_a_column_for_each_class_and_rows_without_values(tmp_path: Path) -> None:
     folder = saved(
         tmp_path / "saved",
         {
@@ -163,7 +163,7 @@ def test_the_corpus_keeps_the_order_of_the_class_names(
     assert len(corpus.splits["dev"]) == 2
 
 
-def test_a_missing_column_names_those_that_are_there(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_the_existing_ones(tmp_path: Path) -> None:
     folder = saved(tmp_path / "saved", {"train": {"sentence": ["a"], "label": ["x"]}})
 
     with pytest.raises(ColumnMissing) as caught:
@@ -198,7 +198,7 @@ def test_without_a_network_the_error_says_what_was_tried(monkeypatch: pytest.Mon
     assert caught.value.tried == ("configuration sst2 of glue",)
 
 
-def test_a_name_that_is_no_data_set_is_tried_as_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_not_a_data_set_is_tried_as_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     def not_found(path: str, name: str | None) -> None:
         raise FileNotFoundError(f"Dataset '{path}' doesn't exist on the Hub ({name})")
 

@@ -1,4 +1,4 @@
-"""What the label cells of a row say."""
+"""Reading the label cells of a row."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_the_separator_is_that_of_the_recipe(separator: str, cell: str) -> None:
 
 
 @pytest.mark.parametrize("cell", [["a", None], [["a"]], {"a": 1}])
-def test_what_is_no_label_in_a_list_is_reported_with_its_row(cell: object) -> None:
+def test_an_item_of_a_list_that_is_not_a_label_is_reported_with_its_row(cell: object) -> None:
     with pytest.raises(RowMalformed) as caught:
         reader(multi_label=True).read([cell], number=7)
 
@@ -60,7 +60,7 @@ def test_a_list_of_zeros_and_ones_is_not_taken_for_class_names() -> None:
     assert reader(multi_label=True).read([[0, 1]], number=1) == ("0", "1")
 
 
-def test_a_list_without_multi_label_says_which_key_it_takes() -> None:
+def test_a_list_without_multi_label_is_reported_with_the_key_to_set() -> None:
     with pytest.raises(RowMalformed, match="multi_label = true"):
         reader().read([["a", "b"]], number=1)
 
@@ -105,7 +105,7 @@ def test_with_several_labels_half_or_more_counts(cells: tuple[object, ...], labe
 
 @pytest.mark.parametrize("cell", ["", "maybe", None, "nan", "inf", float("nan"), [1], 10**400])
 @pytest.mark.parametrize("multi_label", [False, True])
-def test_a_value_that_is_no_finite_number_is_reported_with_row_and_column(cell: object, multi_label: bool) -> None:
+def test_a_value_that_is_not_a_finite_number_is_reported_with_row_and_column(cell: object, multi_label: bool) -> None:
     with pytest.raises(RowMalformed, match="'b'") as caught:
         reader(label=["a", "b"], multi_label=multi_label).read([0.5, cell], number=12)
 
@@ -114,11 +114,11 @@ def test_a_value_that_is_no_finite_number_is_reported_with_row_and_column(cell: 
 
 
 @pytest.mark.parametrize(("yes", "no"), [("yes", "no"), (" Y", "N "), ("T", "f"), ("TRUE", "False")])
-def test_words_are_marks_where_a_row_may_have_several_labels(yes: str, no: str) -> None:
+def test_words_are_marks_if_a_row_may_have_several_labels(yes: str, no: str) -> None:
     assert reader(label=["a", "b", "c"], multi_label=True).read([yes, no, yes], number=1) == ("a", "c")
 
 
-def test_yes_is_no_value_to_compare_with_others() -> None:
+def test_yes_is_not_a_value_that_can_be_compared() -> None:
     with pytest.raises(RowMalformed, match="'b' holds 'yes'"):
         reader(label=["a", "b"]).read([0.5, "yes"], number=12)
 
@@ -142,17 +142,17 @@ def test_a_list_written_as_text_is_a_list(cell: str, labels: tuple[str, ...]) ->
 
 
 @pytest.mark.parametrize("cell", ['["a", null]', "[0, 1, 0]"])
-def test_a_written_list_is_held_to_the_rules_of_lists(cell: str) -> None:
+def test_a_list_written_as_text_follows_the_rules_of_lists(cell: str) -> None:
     with pytest.raises(RowMalformed):
         reader(multi_label=True).read([cell], number=1)
 
 
-def test_an_empty_label_says_which_key_lets_a_row_have_none() -> None:
+def test_an_empty_label_is_reported_with_the_key_that_allows_it() -> None:
     with pytest.raises(RowMalformed, match=r"(?s)the label is empty.*multi_label = true") as caught:
         reader().read([" "], number=3)
 
     assert caught.value.row == 3
 
 
-def test_a_column_name_is_a_class_as_it_stands() -> None:
+def test_a_column_name_becomes_a_class_name_unchanged() -> None:
     assert reader(label=[" a", "b"], multi_label=True).read([1, 1], number=1) == (" a", "b")

@@ -3,11 +3,11 @@
 from limbeck.corpus.labelled import name_classes
 
 
-def test_whole_numbers_stand_in_numeric_order() -> None:
+def test_integer_labels_are_in_numeric_order() -> None:
     assert name_classes(["10", "2", "-1", "2"], label_names={}).names == ["-1", "2", "10"]
 
 
-def test_other_labels_stand_in_alphabetic_order() -> None:
+def test_other_labels_are_in_alphabetical_order() -> None:
     assert name_classes(["pos", "neg", "10", "2"], label_names={}).names == ["10", "2", "neg", "pos"]
 
 

@@ -1,4 +1,4 @@
-"""Of a file with many classes, the rows of some."""
+"""`only_labels`: using only the rows of some classes."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ TRAIN = [("a goal", "sport"), ("a fast car", "car"), ("a war", "world"), ("a mat
 DEV = [("a treaty", "world"), ("a cup", "sport")]
 
 
-def test_rows_of_other_labels_are_left_out_of_every_split_and_the_rest_keep_their_ids(
+def test_rows_with_other_labels_are_dropped_from_every_split_and_the_rest_keep_their_ids(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     corpus = read_rows(train=TRAIN, dev=DEV, only_labels=["sport", "car"])
@@ -25,10 +25,10 @@ def test_rows_of_other_labels_are_left_out_of_every_split_and_the_rest_keep_thei
     assert corpus.splits["train"].ids == ["train-0", "train-1", "train-3", "train-4"]
     assert corpus.splits["dev"].texts == ["a cup"]
     assert corpus.facts["of_other_labels_left_out"] == 2
-    assert "2 rows of other labels" in reporter.notes[-1]
+    assert "2 rows with labels not in only_labels" in reporter.notes[-1]
 
 
-def test_classes_go_by_the_names_that_the_recipe_gives_them(
+def test_classes_are_identified_by_the_names_that_the_recipe_gives_them(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     names = {"sport": "sports", "car": "cars", "world": "the world"}
@@ -40,7 +40,7 @@ def test_classes_go_by_the_names_that_the_recipe_gives_them(
     assert not [note for note in reporter.notes if "label_names" in note]
 
 
-def test_a_class_that_train_does_not_have_is_told_with_those_it_has(read_rows: "ReadCorpus") -> None:
+def test_a_class_that_train_does_not_have_is_reported_with_those_it_has(read_rows: "ReadCorpus") -> None:
     with pytest.raises(OnlyLabelsUnknown, match="did you mean 'sport'") as caught:
         read_rows(train=TRAIN, dev=DEV, only_labels=["sports", "car"])
 
@@ -53,13 +53,13 @@ def test_a_dev_file_without_any_such_row_is_refused(read_rows: "ReadCorpus") -> 
 
 
 @pytest.mark.parametrize(
-    ("keys", "told"),
+    ("keys", "message"),
     [
         ({"only_labels": ["sport"]}, "two classes or more"),
         ({"only_labels": ["a", "b"], "multi_label": True}, "one label each"),
         ({"only_labels": ["a", "b"], "label": ["a", "b"]}, "one label each"),
     ],
 )
-def test_what_cannot_be_chosen_from_is_refused(keys: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_settings_that_only_labels_cannot_be_combined_with_are_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         CorpusSection.model_validate({"train": "train.tsv", **keys})

@@ -1,4 +1,4 @@
-"""Rows of dev and test that stand in train."""
+"""Rows of dev and test that appear in train."""
 
 from limbeck.corpus.findings import find_overlap, find_repeats
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
@@ -8,7 +8,7 @@ def single(*texts: str, labels: str = "") -> LabelledRows:
     return labelled_rows(zip(texts, labels or "x" * len(texts), strict=True), split="train", is_pair=False)
 
 
-def test_texts_that_differ_in_case_width_or_spacing_are_found_and_equal_ones_counted_apart() -> None:
+def test_texts_that_differ_in_case_width_or_spacing_are_found_and_verbatim_ones_counted_separately() -> None:
     train = single("A fine film", "其他", "nothing like it")
     dev = single("a  fine FILM", "Ａ fine film", "A fine film", "new")
 
@@ -17,7 +17,7 @@ def test_texts_that_differ_in_case_width_or_spacing_are_found_and_equal_ones_cou
     assert (found.rows, found.found, found.verbatim) == (4, 3, 1)
 
 
-def test_every_training_row_concerned_is_named() -> None:
+def test_the_positions_of_all_overlapping_training_rows_are_given() -> None:
     train = single("one", "two", "ONE", "three")
 
     overlap = find_overlap(train, {"dev": single("one"), "test": single("three", "four")})

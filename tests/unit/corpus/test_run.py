@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TRAIN = [(f"text number {number}", "good" if number % 2 else "bad") for number in range(40)]
 
 
-def test_rows_keep_their_place_in_the_file_as_their_id(read_rows: "ReadCorpus") -> None:
+def test_row_ids_are_positions_in_the_file(read_rows: "ReadCorpus") -> None:
     corpus = read_rows(train=TRAIN, dev=[("held out", "good"), ("another", "bad")])
 
     assert corpus.splits["train"].ids[:2] == ["train-0", "train-1"]
@@ -104,7 +104,7 @@ def test_pairs_have_a_second_text(read_rows: "ReadCorpus") -> None:
     assert corpus.splits["dev"].pairs == ["how 0", "how 1"]
 
 
-def test_labels_get_the_names_of_the_recipe_and_misfits_are_told(
+def test_labels_get_the_names_of_the_recipe_and_mismatches_are_reported(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", str(number % 2)) for number in range(20)]
@@ -117,7 +117,7 @@ def test_labels_get_the_names_of_the_recipe_and_misfits_are_told(
 
 
 @pytest.mark.parametrize(("language", "found"), [("auto", "zh"), ("en", "en")])
-def test_the_language_is_looked_at_unless_it_is_given(read_rows: "ReadCorpus", language: str, found: str) -> None:
+def test_the_language_is_detected_unless_it_is_given(read_rows: "ReadCorpus", language: str, found: str) -> None:
     train: list[tuple[str, ...]] = [(f"这家店很好{number}", str(number % 2)) for number in range(20)]
 
     assert read_rows(train=train, language=language).language == found
@@ -128,7 +128,7 @@ def test_train_with_one_class_is_refused(read_rows: "ReadCorpus") -> None:
         read_rows(train=[("a", "x"), ("b", "x")])
 
 
-def test_a_dev_label_that_train_lacks_is_refused_with_its_row(read_rows: "ReadCorpus", tmp_path: Path) -> None:
+def test_a_dev_label_that_train_does_not_have_is_refused_with_its_row(read_rows: "ReadCorpus", tmp_path: Path) -> None:
     with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
         read_rows(train=TRAIN, dev=[("a", "good"), ("b", "goood")])
 
@@ -186,19 +186,19 @@ def test_names_that_two_labels_of_a_row_share_count_once(read_rows: "ReadCorpus"
     assert corpus.splits["train"].labels[3].tolist() == [1, 0]
 
 
-def test_one_class_will_do_where_a_row_may_have_none(read_rows: "ReadCorpus") -> None:
+def test_one_class_is_enough_if_a_row_may_have_none(read_rows: "ReadCorpus") -> None:
     corpus = read_rows(train=[(f"text {n}", "spam" if n % 2 else "") for n in range(20)], multi_label=True)
 
     assert corpus.labels == ["spam"]
     assert corpus.splits["train"].labels.shape == (18, 1)
 
 
-def test_rows_none_of_which_has_a_label_are_refused(read_rows: "ReadCorpus") -> None:
+def test_training_rows_without_any_label_are_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(LabelsAllEmpty, match="2 training rows"):
         read_rows(train=[("a", ""), ("b", " | ")], multi_label=True)
 
 
-def test_a_label_among_others_that_train_lacks_is_refused_with_its_row(read_rows: "ReadCorpus") -> None:
+def test_one_of_several_labels_that_train_does_not_have_is_refused_with_its_row(read_rows: "ReadCorpus") -> None:
     with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
         read_rows(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
 
@@ -248,7 +248,7 @@ def test_all_columns_of_half_or_more_are_labels_of_the_row(
     assert any("every training row has 'good'" in note for note in reporter.notes)
 
 
-def test_rows_without_a_largest_value_are_counted_and_told(
+def test_rows_without_a_single_largest_value_are_counted_and_reported(
     with_columns: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     corpus = with_columns(*["0,0,1", "0,1,0", "0,0,0"] * 10)
@@ -257,7 +257,7 @@ def test_rows_without_a_largest_value_are_counted_and_told(
     assert any("in 10 rows" in note for note in reporter.notes)
 
 
-def test_weights_go_by_the_training_rows_that_are_used(
+def test_weights_are_computed_from_the_training_rows_that_are_used(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 4 else "often") for number in range(44)]
@@ -269,7 +269,7 @@ def test_weights_go_by_the_training_rows_that_are_used(
     assert not any("class_weights" in note for note in reporter.notes)
 
 
-def test_uneven_classes_without_weights_are_told(read_rows: "ReadCorpus", reporter: "RememberingReporter") -> None:
+def test_uneven_classes_without_weights_are_reported(read_rows: "ReadCorpus", reporter: "RememberingReporter") -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", "rare" if number < 2 else "often") for number in range(40)]
 
     corpus = read_rows(train=train, dev=train[:1])
@@ -278,7 +278,7 @@ def test_uneven_classes_without_weights_are_told(read_rows: "ReadCorpus", report
     assert any("class_weights" in note for note in reporter.notes)
 
 
-def test_weights_of_several_labels_are_held_and_that_is_told(
+def test_weights_of_several_labels_are_capped_and_that_is_reported(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [(f"text {number}", ["", "odd"][number % 2]) for number in range(300)]
@@ -287,10 +287,10 @@ def test_weights_of_several_labels_are_held_and_that_is_told(
 
     assert corpus.labels == ["odd", "once"]
     assert corpus.class_weights == [151 / 150, 100.0]
-    assert any("'once' is held at 100" in note for note in reporter.notes)
+    assert any("'once' is capped at 100" in note for note in reporter.notes)
 
 
-def test_a_weight_for_a_class_that_is_not_there_leaves_nothing_behind(read_rows: "ReadCorpus", tmp_path: Path) -> None:
+def test_a_weight_for_an_unknown_class_leaves_no_files(read_rows: "ReadCorpus", tmp_path: Path) -> None:
     with pytest.raises(WeightedClassUnknown):
         read_rows(train=TRAIN, class_weights={"goood": 2.0})
 
@@ -314,7 +314,7 @@ def test_labels_that_another_separator_would_cut_are_a_warning(
     assert not any("warning" in note for note in reporter.notes)
 
 
-def test_no_separator_is_looked_for_where_a_row_has_one_label(
+def test_no_separator_is_looked_for_if_a_row_has_one_label(
     read_rows: "ReadCorpus", reporter: "RememberingReporter"
 ) -> None:
     cells = ["food,price", "food", "price"]

@@ -14,7 +14,7 @@ from limbeck.corpus.labelled import are_label_lists, find_other_separator, find_
         (["0,27", "27", "0", "0,3,27", "3"], ","),
     ],
 )
-def test_names_in_ever_other_company_are_labels(cells: list[str], separator: str) -> None:
+def test_names_that_recur_in_different_combinations_are_labels(cells: list[str], separator: str) -> None:
     assert find_separator(cells * 10, most=50) == separator
 
 
@@ -29,19 +29,19 @@ def test_names_in_ever_other_company_are_labels(cells: list[str], separator: str
         ["", " "],
     ],
 )
-def test_names_that_only_hold_the_character_are_one_label_each(cells: list[str]) -> None:
+def test_names_that_only_contain_the_separator_are_one_label_each(cells: list[str]) -> None:
     assert find_separator(cells * 10, most=50) is None
 
 
-def test_the_same_labels_in_another_order_are_no_other_company() -> None:
+def test_the_same_labels_in_another_order_are_the_same_combination() -> None:
     assert find_separator(["a|b", "b|a", "b | a"] * 10, most=50) is None
 
 
-def test_a_single_odd_row_makes_no_separator() -> None:
+def test_a_single_unusual_row_does_not_make_a_separator() -> None:
     assert find_separator(["a", "b"] * 100 + ["a|b"], most=50) is None
 
 
-def test_more_names_than_there_may_be_are_no_labels() -> None:
+def test_too_many_names_are_not_labels() -> None:
     cells = [f"{number}|{number + 1}" for number in range(60)] + [str(number) for number in range(60)]
 
     assert find_separator(cells, most=50) is None
@@ -64,7 +64,7 @@ def test_another_separator_is_found_in_labels_that_were_not_cut(separator: str) 
         [()],
     ],
 )
-def test_there_is_no_other_separator_where_rows_have_several_labels_or_names_do_not_recur(
+def test_no_other_separator_is_found_if_rows_have_several_labels_or_names_do_not_recur(
     labels: list[tuple[str, ...]],
 ) -> None:
     assert find_other_separator(labels * 10) is None

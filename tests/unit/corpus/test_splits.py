@@ -10,7 +10,7 @@ from limbeck.errors import TooFewRows
 
 
 def rows(**counts: int) -> LabelledRows:
-    """So many rows of each label, every text its own."""
+    """The given number of rows of each label, every text different."""
     values = [(f"{label} {number}", label) for label, count in counts.items() for number in range(count)]
     return labelled_rows(values, split="train", is_pair=False)
 
@@ -19,7 +19,7 @@ def labels_at(source: LabelledRows, positions: list[int]) -> Counter[str]:
     return source.select(positions).label_counts
 
 
-def test_every_class_is_cut_in_proportion() -> None:
+def test_cuts_are_stratified_by_class() -> None:
     source = rows(a=60, b=30, c=10)
 
     stays, cut = cut_off(source, count=10, seed=0, name="dev")
@@ -39,7 +39,7 @@ def test_the_same_rows_are_cut_whatever_order_they_come_in() -> None:
 
 
 def test_the_cut_is_the_same_on_every_machine() -> None:
-    """Worked out with `b2sum -l 128`: if these change, everybody's dev split changes."""
+    """Computed with `b2sum -l 128`: if these change, everybody's dev split changes."""
     _, cut = cut_off(rows(a=20), count=4, seed=0, name="dev")
 
     assert cut == [1, 6, 11, 12]
@@ -60,7 +60,7 @@ def test_the_last_row_of_a_class_stays_in_train() -> None:
     assert labels_at(source, cut) == {"a": 2}
 
 
-def test_rows_with_the_same_text_go_to_the_same_side() -> None:
+def test_rows_with_the_same_text_stay_together() -> None:
     values = [(text, "ab"[number % 2]) for number in range(50) for text in (f"Text {number}", f"text{number}")]
     source = labelled_rows(values, split="train", is_pair=False)
 
@@ -78,7 +78,7 @@ def test_too_few_rows_are_refused() -> None:
 def test_rows_that_are_all_the_same_text_cannot_be_cut() -> None:
     source = labelled_rows([("same", "a")] * 5 + [("same", "b")] * 5, split="train", is_pair=False)
 
-    with pytest.raises(TooFewRows, match="equal texts"):
+    with pytest.raises(TooFewRows, match="same text"):
         cut_off(source, count=1, seed=0, name="dev")
 
 
@@ -109,7 +109,7 @@ def test_fewer_rows_than_classes_are_refused() -> None:
 
 
 def rows_of_sets(**counts: int) -> LabelledRows:
-    """So many rows of each set of one-letter labels: ab=3 are three rows with the labels a and b; none=2 have none."""
+    """Rows with sets of one-letter labels: ab=3 are three rows with the labels a and b; none=2 have no label."""
     sets = [(() if name == "none" else tuple(name), count) for name, count in counts.items()]
     values = [(f"{labels} {number}", labels) for labels, count in sets for number in range(count)]
     return labelled_rows(values, split="train", is_pair=False)
@@ -124,7 +124,7 @@ def test_frequent_sets_of_labels_are_cut_in_proportion() -> None:
 
 
 def test_rows_of_rare_sets_are_cut_by_their_rarest_label() -> None:
-    """Each of the five sets with c has four rows, too few for a row of its own in the cut; together they have two."""
+    """Each of the five sets with c has four rows, too few for one row in the cut; together they get two."""
     source = rows_of_sets(a=60, b=20, ac=4, bc=4, abc=4, cd=4, acd=4)
 
     _, cut = cut_off(source, count=10, seed=0, name="dev")
@@ -143,7 +143,7 @@ def test_the_last_row_of_each_of_its_labels_stays_in_train() -> None:
         assert labels_at(source, stays)["b"] == 1
 
 
-def test_rows_with_many_labels_each_need_no_row_for_every_class() -> None:
+def test_rows_with_many_labels_do_not_need_a_row_for_every_class() -> None:
     source = rows_of_sets(abcdefgh=4)
 
     stays, cut = cut_off(source, count=1, seed=0, name="dev")

@@ -1,4 +1,4 @@
-"""How much each class counts."""
+"""The weight of each class."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from limbeck.corpus.balance import LARGEST_WEIGHT, WeightedClassUnknown, weigh_c
 COUNTS = {"rare": 2, "often": 6, "never": 0}
 
 
-def test_without_weights_all_classes_count_the_same() -> None:
+def test_without_weights_all_classes_weigh_the_same() -> None:
     assert weigh_classes("none", rows_per_class=COUNTS, rows=8, is_multi_label=False) is None
 
 
@@ -33,20 +33,20 @@ def test_with_several_labels_a_weight_is_rows_without_over_rows_with_the_class()
     assert weights == [8 / 2, 4 / 6, 1.0]
 
 
-def test_weights_of_very_rare_and_of_ever_present_classes_stay_within_bounds() -> None:
+def test_weights_of_very_rare_classes_and_of_those_in_every_row_stay_within_bounds() -> None:
     weights = weigh_classes("balanced", rows_per_class={"rare": 1, "all": 1000}, rows=1000, is_multi_label=True)
 
     assert weights == [LARGEST_WEIGHT, 1.0]
 
 
 @pytest.mark.parametrize("is_multi_label", [False, True])
-def test_given_weights_stand_in_class_order_and_the_others_are_one(is_multi_label: bool) -> None:
+def test_given_weights_are_in_class_order_and_the_others_are_one(is_multi_label: bool) -> None:
     weights = weigh_classes({"never": 0.5, "rare": 5.0}, rows_per_class=COUNTS, rows=8, is_multi_label=is_multi_label)
 
     assert weights == [5.0, 1.0, 0.5]
 
 
-def test_a_weight_for_a_class_that_is_not_there_is_refused_with_a_close_name() -> None:
+def test_a_weight_for_an_unknown_class_is_refused_with_a_similar_name() -> None:
     with pytest.raises(WeightedClassUnknown, match="did you mean 'often'") as caught:
         weigh_classes({"oftn": 2.0, "rare": 1.0}, rows_per_class=COUNTS, rows=8, is_multi_label=False)
 

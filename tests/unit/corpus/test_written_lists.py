@@ -1,4 +1,4 @@
-"""Lists that stand as text in a cell."""
+"""Lists written as text in a cell."""
 
 import pytest
 
@@ -26,5 +26,5 @@ def test_lists_of_json_and_of_python_are_read(cell: str, items: tuple[object, ..
         f"[{'1, ' * LONGEST_WRITTEN}1]",
     ],
 )
-def test_what_is_no_list_is_left_as_text(cell: str) -> None:
+def test_a_cell_that_is_not_a_list_stays_text(cell: str) -> None:
     assert written_list(cell) is None

@@ -24,8 +24,8 @@ def test_dev_rows_in_train_are_counted_exactly(make_corpus_of: Make, make_known:
     (finding,) = overlap(make_known(corpus=corpus))
 
     assert finding.level == "error"
-    assert finding.what == "8 of 48 dev rows stand in train"
-    assert finding.evidence == "7 verbatim, 1 but for case, width and spaces"
+    assert finding.what == "8 of 48 dev rows appear in train"
+    assert finding.evidence == "7 verbatim, 1 except for case, width and spaces"
     assert 'overlap = "remove"' in finding.advice
 
 
@@ -35,7 +35,7 @@ def test_few_shared_rows_are_a_warning(make_corpus_of: Make, make_known: Make) -
     (finding,) = overlap(make_known(corpus=make_corpus_of(train=rows[:200], dev=rows[199:])))
 
     assert finding.level == "warning"
-    assert finding.what == "1 of 201 dev rows stand in train"
+    assert finding.what == "1 of 201 dev rows appear in train"
 
 
 def test_rows_that_were_removed_are_only_a_note(make_corpus_of: Make, make_known: Make, hundred: list[Row]) -> None:
@@ -44,7 +44,7 @@ def test_rows_that_were_removed_are_only_a_note(make_corpus_of: Make, make_known
     (finding,) = overlap(make_known(corpus=corpus))
 
     assert finding.level == "note"
-    assert finding.what == "10 of 50 dev rows stood in train"
+    assert finding.what == "10 of 50 dev rows were in train"
     assert "10 training rows were removed" in finding.evidence
 
 
@@ -54,7 +54,7 @@ def test_test_rows_in_dev_are_found(make_corpus_of: Make, make_known: Make, hund
     (finding,) = overlap(make_known(corpus=corpus))
 
     assert finding.level == "warning"
-    assert finding.what == "3 of 23 test rows stand in dev"
+    assert finding.what == "3 of 23 test rows appear in dev"
 
 
 def test_texts_with_both_labels_are_found_with_an_example(
@@ -65,7 +65,7 @@ def test_texts_with_both_labels_are_found_with_an_example(
     (finding,) = contradictions(make_known(corpus=make_corpus_of(train=hundred[:60] + torn, dev=hundred[60:])))
 
     assert finding.level == "warning"
-    assert finding.what == "2 texts stand in the corpus with different labels"
+    assert finding.what == "2 texts appear in the corpus with different labels"
     assert finding.evidence == "4 of 102 rows (3.9%); such as “text number 1”: bad, good"
 
 
@@ -85,7 +85,7 @@ def test_the_same_set_of_labels_is_no_contradiction(make_corpus_of: Make, make_k
 
     (finding,) = contradictions(make_known(corpus=corpus))
 
-    assert finding.what == "1 texts stand in the corpus with different labels"
+    assert finding.what == "1 texts appear in the corpus with different labels"
     assert finding.evidence.endswith("such as “b”: x, x + y")
 
 
@@ -130,5 +130,5 @@ def test_a_class_that_nothing_is_judged_by_is_found(make_corpus_of: Make, make_k
     (given,) = balance(make_known({"corpus": {"train": "train.csv", "dev": "dev.csv"}}, corpus=corpus))
 
     assert given.what == cut_off.what == "no dev row has bad"
-    assert given.advice == "Put rows of every class into dev, or leave it out: a part of train is cut off then."
+    assert given.advice == "Put rows of every class into dev, or omit dev: a part of train is used then."
     assert cut_off.advice == "Put rows of every class into a dev of your own (corpus.dev), or label more of them."

@@ -44,7 +44,7 @@ def of_quality(**quality: Any) -> Any:
     return SimpleNamespace(quality=quality)
 
 
-def test_fresh_text_of_the_domain_gives_no_findings(gathered: Make, make_known: Make) -> None:
+def test_new_text_of_the_domain_gives_no_findings(gathered: Make, make_known: Make) -> None:
     known = make_known(**gathered(["text number", "number text", "another text number 3"]))
 
     assert [*transfer_overlap(known), *domain(known)] == []
@@ -56,8 +56,8 @@ def test_held_out_rows_that_stay_in_the_text_are_an_error(gathered: Make, make_k
     (finding,) = transfer_overlap(make_known(**gathered(lines, overlap="report", form="as_is")))
 
     assert finding.level == "error"
-    assert finding.what == "2 of 40 dev rows stand in the transfer text"
-    assert finding.evidence.startswith("1 verbatim, 1 but for case")
+    assert finding.what == "2 of 40 dev rows appear in the transfer text"
+    assert finding.evidence.startswith("1 verbatim, 1 except for case")
 
 
 def test_held_out_rows_that_were_kept_out_are_a_note(gathered: Make, make_known: Make) -> None:
@@ -66,7 +66,7 @@ def test_held_out_rows_that_were_kept_out_are_a_note(gathered: Make, make_known:
     (finding,) = transfer_overlap(known)
 
     assert finding.level == "note"
-    assert finding.what == "1 of 40 dev rows stood in the transfer text"
+    assert finding.what == "1 of 40 dev rows were in the transfer text"
 
 
 def test_text_of_other_words_is_found(gathered: Make, make_known: Make) -> None:
@@ -75,7 +75,7 @@ def test_text_of_other_words_is_found(gathered: Make, make_known: Make) -> None:
     (finding,) = domain(known)
 
     assert finding.level == "warning"
-    assert finding.evidence.startswith("9% of its running words stand in train")  # 1 of 11
+    assert finding.evidence.startswith("9% of its running words appear in train")  # 1 of 11
 
 
 @pytest.mark.parametrize(("there", "count"), [(0.50, 1), (0.28, 0), (0.10, 0)])
@@ -86,7 +86,7 @@ def test_text_that_the_teacher_doubts_is_found(gathered: Make, make_known: Make,
     findings = domain(make_known(**gathered(["text number"]), chosen=chosen))
 
     assert [finding.what for finding in findings] == [
-        "the teacher is far less sure of the transfer text than of the corpus"
+        "the teacher is far less sure on the transfer text than on the corpus"
     ] * count
 
 
@@ -106,16 +106,16 @@ def test_copies_of_one_row_alone_are_an_error(make_known: Make) -> None:
     (finding,) = copies(make_known(copies=of_quality(**{**OF_COPIES, "sources_used": 1})))
 
     assert finding.level == "error"
-    assert finding.what == "the copies are of 1 training row only"
+    assert finding.what == "all copies come from 1 training row"
     assert finding.evidence == "600 copies; train has 100 rows"
 
 
-def test_copies_of_transfer_text_are_told_of_as_such(make_known: Make) -> None:
+def test_copies_of_transfer_text_are_reported_as_such(make_known: Make) -> None:
     quality = {**OF_COPIES, "sources": 1_000, "sources_used": 30, "of_transfer": {"sources": 900}}
 
     (finding,) = copies(make_known(copies=of_quality(**quality)))
 
-    assert finding.what == "the copies are of 30 rows only"
+    assert finding.what == "all copies come from 30 rows"
     assert finding.evidence == "600 copies; 1,000 rows of train and transfer text were to be copied"
 
 
@@ -132,7 +132,7 @@ def test_a_method_that_changes_nothing_is_named(make_known: Make) -> None:
 
     (finding,) = copies(make_known(copies=of_quality(**{**OF_COPIES, "methods": methods})))
 
-    assert finding.what == "word_vectors made no copy that was kept"
+    assert finding.what == "no copy made by word_vectors was kept"
 
 
 def test_copies_that_hardly_ever_differ_are_found(make_known: Make) -> None:
@@ -140,7 +140,7 @@ def test_copies_that_hardly_ever_differ_are_found(make_known: Make) -> None:
         make_known(copies=of_quality(**{**OF_COPIES, "unchanged": 950, "kept": 50, "sources_used": 50}))
     )
 
-    assert finding.what == "95% of the copies are what they were copied from"
+    assert finding.what == "95% of the copies are identical to their source"
 
 
 def test_copies_that_change_the_label_are_found_by_method(make_known: Make) -> None:

@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 def test_whole_artifacts_give_no_findings(run: Path) -> None:
     found = find_artifacts(run)
 
-    assert list(found.whole) == ["models/one", "models/two"]
+    assert list(found.intact) == ["models/one", "models/two"]
     assert found.findings == []
     assert found.why_not("report") == "report is not made yet"
 
@@ -49,7 +49,7 @@ def test_a_changed_file_is_an_error(run: Path, damage: Callable[[Path], object],
     assert (finding.level, finding.what) == ("error", "models/one does not match its manifest")
     assert finding.evidence == evidence
     assert f"limbeck run {run}" in finding.advice
-    assert list(found.whole) == ["models/two"]
+    assert list(found.intact) == ["models/two"]
     assert found.why_not("models/one") == f"models/one is damaged: {evidence}"
 
 
@@ -78,7 +78,7 @@ def test_artifacts_of_an_older_version_are_one_note(run: Path) -> None:
 
     (finding,) = find_artifacts(run).findings
 
-    assert (finding.level, finding.what) == ("note", "2 artifacts are in the form of an older version")
+    assert (finding.level, finding.what) == ("note", "2 artifacts are in the format of an older version")
     assert finding.evidence == "models/one, models/two"
 
 

@@ -1,4 +1,4 @@
-"""A student far below its teacher gets the levers that its recipe has not pulled; a weak teacher is told."""
+"""A student far below its teacher gets the levers that its recipe does not use; a weak teacher is reported."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,13 +30,13 @@ def report_of(
     return {"models": models, "judged_rows": rows, "judged_split": "dev"}
 
 
-def test_a_student_far_below_its_teacher_is_told_what_is_left_to_try(make_known: Make) -> None:
+def test_a_student_far_below_its_teacher_is_shown_what_is_left_to_try(make_known: Make) -> None:
     (finding,) = headroom(make_known(report=report_of()))
 
     assert (finding.check, finding.level) == ("headroom", "note")
     assert finding.evidence == "88.0% against 93.0%, 5.0 points below"
     assert finding.advice == (
-        "What the best recipes of docs/results.md have, and this one has not: unlabelled text of the same kind "
+        "The best recipes of docs/results.md use, and this one does not: unlabelled text of the same kind "
         "([transfer]); changed copies of the rows ([augmentation]); a wider student (student.hidden_size = 300)."
     )
 
@@ -46,7 +46,7 @@ def test_a_student_far_below_its_teacher_is_told_what_is_left_to_try(make_known:
     [
         ("transfer", "unlabelled text of the same kind ([transfer])."),
         ("augmentation", "changed copies of the rows ([augmentation])."),
-        ("student", "stand still (student.tune_vectors = false); a wider student (student.hidden_size = 300)."),
+        ("student", "frozen word vectors (student.tune_vectors = false); a wider student (student.hidden_size = 300)."),
         ("distillation", "more epochs (distillation.epochs = 12)."),
     ],
 )
@@ -58,13 +58,13 @@ def test_only_what_the_recipe_lacks_is_named(make_known: Make, left_out: str, le
     assert finding.advice.endswith(lever)
 
 
-def test_a_student_that_reads_documents_is_not_told_to_be_as_one_that_reads_sentences(make_known: Make) -> None:
+def test_a_student_that_reads_documents_is_not_advised_like_one_that_reads_sentences(make_known: Make) -> None:
     tables = {**ALL_PULLED, "student": {"tune_vectors": False, "max_length": 400}, "distillation": {"epochs": 6}}
 
     assert headroom(make_known(tables, report=report_of())) == []
 
 
-def test_a_student_of_pairs_is_not_told_to_be_as_one_of_single_texts(make_known: Make) -> None:
+def test_a_student_of_pairs_is_not_advised_like_one_of_single_texts(make_known: Make) -> None:
     tables = {
         "corpus": {"train": "pairs.csv", "pair": "second"},
         "transfer": {"files": ["more.csv"], "pair": "second"},
@@ -83,11 +83,11 @@ def test_a_student_near_its_teacher_is_left_in_peace(make_known: Make, student: 
     assert headroom(make_known(report=report_of(student=student, rows=rows))) == []
 
 
-def test_a_teacher_hardly_better_than_the_student_alone_is_told(make_known: Make) -> None:
+def test_a_teacher_hardly_better_than_the_student_alone_is_reported(make_known: Make) -> None:
     (finding,) = headroom(make_known(report=report_of(teacher=0.550, alone=0.545, student=0.552)))
 
-    assert finding.what == "the teacher has little to teach: it is hardly better than the student alone"
-    assert finding.evidence == "55.0% against 54.5% alone"
+    assert finding.what == "the teacher is hardly better than the student alone"
+    assert finding.evidence == "55.0% against 54.5% alone: there is little to learn from it"
     assert "teacher.seeds = [0, 1, 2]" in finding.advice
 
 
@@ -110,10 +110,10 @@ def test_several_seeds_are_advised_only_where_a_recipe_may_have_them(
     assert finding.advice.endswith(better)
 
 
-def test_a_teacher_worse_than_the_student_alone_is_told_too(make_known: Make) -> None:
+def test_a_teacher_worse_than_the_student_alone_is_reported_too(make_known: Make) -> None:
     (finding,) = headroom(make_known(report=report_of(teacher=0.84, alone=0.85, student=0.86)))
 
-    assert finding.what == "the teacher has little to teach: it is worse than the student alone"
+    assert finding.what == "the teacher is worse than the student alone"
 
 
 def test_where_the_student_alone_is_nearly_always_right_no_better_teacher_is_asked_for(make_known: Make) -> None:
@@ -155,8 +155,8 @@ def test_less_unlabelled_text_than_labelled_rows_is_little(make_known: Make, tex
 
     found = headroom(make_known(ALL_PULLED, report=report))
 
-    told = "more unlabelled text (10,000 rows are few beside 67,000 labelled ones)."
-    assert [finding.advice.endswith(told) for finding in found] == ([True] if expected else [])
+    shown = "more unlabelled text (10,000 rows are few compared with 67,000 labelled ones)."
+    assert [finding.advice.endswith(shown) for finding in found] == ([True] if expected else [])
 
 
 def test_a_transformer_has_the_tokens_of_its_teacher(make_known: Make) -> None:

@@ -21,7 +21,7 @@ BERT = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072
 
 
 def said(known: Known) -> str:
-    return "; ".join(lever.said for lever in levers(known))
+    return "; ".join(lever.text for lever in levers(known))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def make_teacher_of(tmp_path: Path) -> Callable[..., TeacherFolder]:
 
 
 @pytest.mark.parametrize("config", [BERT, {"dim": 768, "n_heads": 12, "hidden_dim": 3072}])
-def test_a_transformer_that_no_layer_of_its_teacher_fits_is_told_so_first(
+def test_a_transformer_that_no_layer_of_its_teacher_fits_is_advised_first(
     make_known: Make, make_teacher_of: Make, config: dict[str, int]
 ) -> None:
     narrow = {"student": {"kind": "transformer", "width": 312, "heads": 12}}
@@ -48,8 +48,8 @@ def test_a_transformer_that_no_layer_of_its_teacher_fits_is_told_so_first(
     first = next(levers(make_known(narrow, report={}, teacher=make_teacher_of(config))))
 
     assert first == Lever(
-        "layers of the teacher to start from (student.width = 768, student.heads = 12, student.inner_size = 3072: of "
-        'width 312 it starts with the embeddings alone), or student.kind = "bilstm"',
+        "layers of the teacher to start from (student.width = 768, student.heads = 12, student.inner_size = 3072: with "
+        'width 312 only the embeddings are copied), or student.kind = "bilstm"',
         ("student.width=768", "student.heads=12", "student.inner_size=3072"),
     )
 
@@ -98,11 +98,11 @@ def test_where_the_shape_of_the_teacher_is_not_known_nothing_is_said_of_it(
         (
             {},
             {"tokens": 30_000, "width": 400},
-            "more words (student.vocabulary.max_size lets it have 30,000; student.vector_rank = 128 keeps the model",
+            "more words (student.vocabulary.max_size limits it to 30,000; student.vector_rank = 128 keeps the model",
         ),
-        ({"vector_rank": 64}, {"tokens": 30_000, "width": 400}, "student.vocabulary.max_size lets it have 30,000)"),
-        ({"static_channel": True}, {"tokens": 30_000, "width": 400}, "lets it have 30,000)"),
-        ({"embedding_size": 40}, {"tokens": 30_000, "width": 40}, "lets it have 30,000)"),
+        ({"vector_rank": 64}, {"tokens": 30_000, "width": 400}, "student.vocabulary.max_size limits it to 30,000)"),
+        ({"static_channel": True}, {"tokens": 30_000, "width": 400}, "limits it to 30,000)"),
+        ({"embedding_size": 40}, {"tokens": 30_000, "width": 40}, "limits it to 30,000)"),
         ({"kind": "bag"}, {"tokens": 30_000, "width": 400}, "more words"),
         ({}, {"tokens": 29_999, "width": 400}, None),  # there were no more words
         ({"max_size_mb": 4}, {"tokens": 30_000, "width": 400}, None),  # fewer words were asked for
@@ -137,12 +137,12 @@ def test_more_words_are_named_where_they_were_tried(
     [
         ({}, True),
         ({"tune_vectors": False}, False),
-        ({"static_channel": True}, False),  # which is refused with vectors that stand still
+        ({"static_channel": True}, False),  # which is refused with frozen vectors
         ({"embedding_size": 40}, False),  # so narrow, they have to learn
         ({"word_vectors": "random"}, False),
     ],
 )
-def test_vectors_of_the_teacher_could_stand_still(make_known: Make, student: dict[str, Any], expected: bool) -> None:
+def test_vectors_of_the_teacher_could_be_frozen(make_known: Make, student: dict[str, Any], expected: bool) -> None:
     known = make_known({"student": student, "transfer": {"files": ["more.txt"]}}, report={})
 
     assert ("student.tune_vectors = false" in said(known)) == expected

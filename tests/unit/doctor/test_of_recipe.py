@@ -47,7 +47,7 @@ def test_a_sound_recipe_passes(look: Look, small_student: str, tiny_teacher_fold
     assert found.not_checked.keys() == LATER | {
         *("label-order", "teacher-chance", "teacher-steady", "transfer-overlap", "domain")
     }
-    assert found.not_checked["label-order"] == "the teacher is yet to be fine-tuned"
+    assert found.not_checked["label-order"] == "the teacher is not fine-tuned yet"
 
 
 def test_nothing_is_left_behind(look: Look, small_student: str, tiny_teacher_folder: Path, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_dev_rows_in_the_transfer_text_are_found(
 
     found = look(f'{tables}[teacher]\ncheckpoint = "{tiny_teacher_folder}"')
 
-    assert serious(found) == [("transfer-overlap", "20 of 20 dev rows stand in the transfer text")]
+    assert serious(found) == [("transfer-overlap", "20 of 20 dev rows appear in the transfer text")]
     assert found.has_errors
 
 
@@ -75,7 +75,7 @@ def test_a_ready_teacher_that_guesses_is_found(look: Look, small_student: str, t
     )
 
     name = tiny_teacher_folder.name
-    assert serious(found) == [("teacher-chance", f"the teacher {name} does hardly better than guessing")]
+    assert serious(found) == [("teacher-chance", f"the teacher {name} is hardly better than guessing")]
     assert {"label-order", "teacher-chance", "teacher-steady"} <= set(found.checked)
 
 
@@ -110,11 +110,11 @@ def test_a_file_of_answers_with_swapped_columns_is_found(
     found = look(f'{small_student}\n[teacher]\nkind = "file"\npath = "answers.jsonl"')
 
     assert serious(found) == [("label-order", "the teacher answers.jsonl has negative, positive in another order")]
-    assert found.not_checked["teacher-steady"] == "the teacher is a file, which always says the same"
+    assert found.not_checked["teacher-steady"] == "the teacher is a file, whose answers do not change"
     assert found.not_checked["size"] == "the size of the teacher is not known"
 
 
-def test_a_checkpoint_that_is_none_is_told_once(look: Look, small_student: str, tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_not_one_is_reported_once(look: Look, small_student: str, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     found = look(f'{small_student}\n[teacher]\ncheckpoint = "empty"')
@@ -128,7 +128,7 @@ def test_a_checkpoint_that_is_none_is_told_once(look: Look, small_student: str, 
 def test_word_vectors_that_outgrow_the_teacher_are_found(look: Look, tiny_teacher_folder: Path) -> None:
     found = look(f'embedding_size = 1000\n[teacher]\ncheckpoint = "{tiny_teacher_folder}"')
 
-    assert serious(found) == [("size", "the word vectors alone outgrow the teacher")]
+    assert serious(found) == [("size", "the word vectors alone are larger than the teacher")]
 
 
 def test_word_vectors_of_several_sources_count_together(
@@ -144,7 +144,7 @@ def test_word_vectors_of_several_sources_count_together(
 
     found = examine(str(recipe), reporter=SilentReporter())
 
-    assert serious(found) == [("size", "the word vectors alone outgrow the teacher")]
+    assert serious(found) == [("size", "the word vectors alone are larger than the teacher")]
 
 
 @pytest.mark.parametrize(
@@ -212,15 +212,15 @@ def test_without_asking_a_ready_teacher_is_left_alone(toy_csv: Path, tmp_path: P
     found: Any = examine(str(recipe), asks=False, reporter=SilentReporter())
 
     assert serious(found) == []
-    assert found.not_checked["teacher-chance"] == "the teacher was not to be asked"
+    assert found.not_checked["teacher-chance"] == "asking the teacher is switched off"
 
 
 def test_a_checkpoint_that_cannot_be_pretrained_is_found(
     look: Look, small_student: str, tiny_teacher_copy: Path
 ) -> None:
     config = tiny_teacher_copy / "tokenizer_config.json"
-    told = json.loads(config.read_text(encoding="utf-8"))
-    config.write_text(json.dumps({**told, "mask_token": None}), encoding="utf-8")
+    shown = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**shown, "mask_token": None}), encoding="utf-8")
     tables = f'{small_student}\n[teacher]\ncheckpoint = "{tiny_teacher_copy}"\n'
 
     assert serious(look(tables)) == []

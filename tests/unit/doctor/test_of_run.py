@@ -87,30 +87,30 @@ def test_a_sound_run_gives_no_findings_and_says_what_it_lacks(run: Path) -> None
     assert {"manifest", "overlap", "label-order", "teacher-chance", "teacher-steady"} <= set(found.checked)
     assert found.not_checked["gain"] == "report is not made yet"
     assert found.not_checked["domain"] == "the recipe has no [transfer]"
-    assert found.not_checked["teacher-length"] == "the teacher is no encoder"
+    assert found.not_checked["teacher-length"] == "the teacher is not an encoder"
 
 
 def test_a_teacher_that_is_not_in_eval_mode_is_found(run: Path) -> None:
     known = known_of_run(run, sources=sources_of(run, Teacher(noise=0.1)))
 
-    assert found_in(known) == [("teacher-steady", "the teacher tiny gives other answers each time it is asked")]
+    assert found_in(known) == [("teacher-steady", "the teacher tiny gives different answers each time it is asked")]
 
 
 def test_labels_that_the_teacher_does_not_give_are_found(run: Path) -> None:
     known = known_of_run(run, sources=sources_of(run, Teacher(plus=0.5)))
 
-    assert found_in(known) == [("teacher-steady", "the kept labels are not what the teacher tiny says")]
+    assert found_in(known) == [("teacher-steady", "the stored labels differ from the answers of the teacher tiny")]
 
 
 def test_without_asking_the_kept_labels_are_looked_at_alone(run: Path) -> None:
     found = examined(known_of_run(run, asks=False), target="toy")
 
-    assert found.not_checked["teacher-steady"] == "the teacher was not to be asked"
+    assert found.not_checked["teacher-steady"] == "asking the teacher is switched off"
     assert "label-order" in found.checked
 
 
 @pytest.mark.parametrize("place", [100, 500, 900])
-def test_damaged_labels_are_told_and_never_read(run: Path, place: int) -> None:
+def test_damaged_labels_are_reported_and_never_read(run: Path, place: int) -> None:
     path = run / "labels" / "labels.arrow"
     content = bytearray(path.read_bytes())
     content[place : place + 4] = b"\xff\xff\xff\x7f"

@@ -1,4 +1,4 @@
-"""A student worse than alone is found with its likely reasons, a gain that may be luck, and an int8 file that loses."""
+"""A student worse than alone and its likely reasons, a gain that may be noise, and an int8 file that is worse."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -93,9 +93,9 @@ def test_the_likely_reasons_come_in_order_each_with_what_speaks_for_it(
     begins = [
         "the teacher is worse itself: 79.0% against 80.0% alone",
         "soft_targets has a temperature of 20",
-        "dkd says little or nothing with 2 classes",
+        "dkd has little or no effect with 2 classes",
         "soft_targets hardly counts in the objective",
-        "it learned from the 50 training rows alone",
+        "it was trained on the 50 training rows alone",
         "its last epoch was the best in 1 of 1 seeds",
         "20.0% of the words of dev are unknown to it",
         "40% of the changed copies have another label",
@@ -111,7 +111,7 @@ def test_a_student_alone_that_is_nearly_always_right_leaves_nothing_to_gain(make
 
     assert finding.level == "note"
     assert finding.reasons == (
-        "the student alone is right on 100.0% of the rows: there is next to nothing left to gain",
+        "the student alone is right on 100.0% of the rows: there is almost nothing left to gain",
     )
 
 

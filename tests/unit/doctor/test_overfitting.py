@@ -46,7 +46,7 @@ def test_a_student_that_learned_by_heart_is_found(
     assert finding.what == "the student was, in 1 of 2 seeds, best early in its training, and worse at the end"
     assert finding.evidence == "90.0% on dev after epoch 2, 80.0% after epoch 4; the best was kept"
     assert finding.advice == (
-        "It learned train by heart: give it unlabelled text ([transfer]), or let its word vectors stand still "
+        "It overfits train: give it unlabelled text ([transfer]), or freeze its word vectors "
         "(student.tune_vectors = false) and train longer, or raise student.dropout."
     )
 
@@ -56,15 +56,15 @@ def test_a_student_that_learned_by_heart_is_found(
     [
         (
             {"transfer": {"files": ["more.txt"]}, "student": {"tune_vectors": False}},
-            "It learned train by heart: raise student.dropout.",
+            "It overfits train: raise student.dropout.",
         ),
         (
             {"transfer": {"files": ["more.txt"]}, "student": {"word_vectors": "random"}},
-            "It learned train by heart: raise student.dropout.",
+            "It overfits train: raise student.dropout.",
         ),
         (
             {"transfer": {"files": ["more.txt"]}, "student": {"kind": "transformer"}},
-            "It learned train by heart: train for fewer epochs.",
+            "It overfits train: train for fewer epochs.",
         ),
     ],
 )

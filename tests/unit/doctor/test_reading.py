@@ -31,7 +31,9 @@ def test_rows_that_the_student_cuts_are_counted(make_corpus_of: Make, make_known
 
     assert finding.level == "warning"
     assert finding.what == "6% of the training rows are longer than the student reads"
-    assert finding.evidence.startswith("it reads 10 tokens; rows have 10 (median), 11 (95th percentile), by 100 rows")
+    assert finding.evidence.startswith(
+        "it reads 10 tokens; rows have 10 (median), 11 (95th percentile), measured on 100 rows"
+    )
 
 
 def test_one_cut_row_in_twenty_is_borne(make_corpus_of: Make, make_known: Make) -> None:

@@ -1,4 +1,4 @@
-"""Every check is made or accounted for; each stands in the documentation; a run that is none is called so."""
+"""Every check is made or listed as not checked; each is documented; a folder that is not a run is refused."""
 
 import io
 import json
@@ -23,10 +23,10 @@ def test_every_check_is_made_or_accounted_for(make_known: Make, make_corpus_of: 
 
     assert {*found.checked, *found.not_checked} == {*CHECKS, "recipe"}
     assert {"overlap", "contradictions", "balance", "empty-losses"} <= set(found.checked)
-    assert found.not_checked["label-order"] == "it is not there yet"
+    assert found.not_checked["label-order"] == "it does not exist yet"
 
 
-def test_every_check_goes_by_its_own_name(make_known: Make, make_corpus_of: Make) -> None:
+def test_every_check_reads_its_own_name(make_known: Make, make_corpus_of: Make) -> None:
     """What a check finds says which check it was, as the table of checks calls it."""
     corpus = make_corpus_of(train=[("a", "x"), ("A", "y")], dev=[("a", "x")])
     known = make_known({"distillation": {"losses": [{"kind": "dkd"}]}}, corpus=corpus)
@@ -43,19 +43,19 @@ def test_every_check_is_documented(check: str) -> None:
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArtifactMissing, match=r"it has no run\.json"):
         examine(str(tmp_path), reporter=SilentReporter())
-    with pytest.raises(ArtifactMissing, match="there is no such folder"):
+    with pytest.raises(ArtifactMissing, match="the folder does not exist"):
         examine(str(tmp_path / "nowhere"), reporter=SilentReporter())
 
 
-def test_a_recipe_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_recipe_that_is_not_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecipeNotFound):
         examine("no-such-recipe", reporter=SilentReporter())
     with pytest.raises(RecipeNotFound):
         examine(str(tmp_path / "nowhere.toml"), reporter=SilentReporter())
 
 
-def test_errors_are_told_by_what_the_doctor_returns(tmp_path: Path, tiny_teacher_folder: Path) -> None:
-    """Ten of ten dev rows stand in train."""
+def test_errors_are_reported_by_what_the_doctor_returns(tmp_path: Path, tiny_teacher_folder: Path) -> None:
+    """Ten of ten dev rows appear in train."""
     lines = [f"row {number},{'good' if number % 2 else 'bad'}" for number in range(30)]
     for split, rows in (("train", lines), ("dev", lines[:10])):
         (tmp_path / f"{split}.csv").write_text("\n".join(["text,label", *rows]), encoding="utf-8")
@@ -68,7 +68,7 @@ def test_errors_are_told_by_what_the_doctor_returns(tmp_path: Path, tiny_teacher
 
     is_sound = doctor(str(recipe), console=Console(file=file), as_json=True, reporter=SilentReporter())
 
-    told = json.loads(file.getvalue())
+    shown = json.loads(file.getvalue())
     assert not is_sound
-    assert told["findings"][0]["what"] == "10 of 10 dev rows stand in train"
-    assert (told["kind"], told["target"]) == ("recipe", str(recipe))
+    assert shown["findings"][0]["what"] == "10 of 10 dev rows appear in train"
+    assert (shown["kind"], shown["target"]) == ("recipe", str(recipe))

@@ -40,7 +40,7 @@ def test_word_vectors_with_a_rank_have_as_many_numbers_as_that(make_known: Make)
 
 
 @pytest.mark.parametrize(("tokens", "levels"), [(500, ["note"]), (499, [])])
-def test_a_vocabulary_that_was_cut_is_told(make_known: Make, tokens: int, levels: list[str]) -> None:
+def test_a_vocabulary_that_was_cut_is_reported(make_known: Make, tokens: int, levels: list[str]) -> None:
     words = {"tokens": tokens, "width": 100, "budget": 500}
 
     findings = size(make_known(teacher_parameters=100_000, vocabulary=words))
@@ -54,7 +54,9 @@ def test_a_teacher_without_a_size_cannot_be_compared(make_known: Make) -> None:
 
 
 @pytest.mark.parametrize(("before", "levels"), [(2_001, ["note"]), (2_000, [])])
-def test_a_limit_of_megabytes_that_took_most_words_is_told(make_known: Make, before: int, levels: list[str]) -> None:
+def test_a_limit_of_megabytes_that_took_most_words_is_reported(
+    make_known: Make, before: int, levels: list[str]
+) -> None:
     words = {**WORDS, "max_size_mb": 0.5, "tokens_without_limit": before}
 
     findings = size(make_known(teacher_parameters=200_000, vocabulary=words))

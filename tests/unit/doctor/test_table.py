@@ -8,7 +8,7 @@ from limbeck.doctor.finding import Examination, Finding, print_examination, wors
 
 ERROR = Finding("manifest", "error", "a [file] is damaged", "it changed", "Run it again.")
 WARNING = Finding("gain", "warning", "worse than alone", "70 % against 80 %", "Look below.", reasons=("weak", "short"))
-NOTE = Finding("overlap", "note", "rows stood in train", "10 verbatim", "Nothing to do.")
+NOTE = Finding("overlap", "note", "rows were in train", "10 verbatim", "Nothing to do.")
 
 
 def printed(*findings: Finding, not_checked: dict[str, str] | None = None, width: int = 80) -> str:
@@ -42,7 +42,7 @@ def test_notes_alone_are_fine() -> None:
     assert printed(NOTE).endswith("2 checks, all fine\n")
 
 
-def test_what_was_not_checked_is_told_with_the_reason() -> None:
+def test_what_was_not_checked_is_reported_with_the_reason() -> None:
     text = printed(not_checked={"int8": "no report yet", "copies": "no [augmentation]", "noise": "no report yet"})
 
     assert "not checked: int8, noise (no report yet)\n" in text

@@ -47,7 +47,7 @@ def test_confusion_is_counted_by_true_and_given_class() -> None:
         ([[0, 2], [2, 0]], []),  # too few rows to tell
     ],
 )
-def test_classes_that_stand_for_each_other_form_a_ring(counts: list[list[int]], rings: list[list[int]]) -> None:
+def test_classes_that_replace_each_other_form_a_ring(counts: list[list[int]], rings: list[list[int]]) -> None:
     assert swapped(np.array(counts)) == rings
 
 
@@ -63,7 +63,7 @@ def test_swapped_classes_are_an_error_that_says_which(make_known: Make) -> None:
     assert finding.evidence == (
         "90% of the 10 dev rows of 'bad' get 'good', 80% of the 10 dev rows of 'good' get 'bad'"
     )
-    assert near_chance(known) == []  # it is told once
+    assert near_chance(known) == []  # it is shown once
 
 
 def test_a_teacher_that_always_says_the_same_is_near_chance(make_known: Make) -> None:
@@ -102,8 +102,8 @@ def test_sets_of_labels_are_judged_by_skill_alone(make_known: Make) -> None:
         (0.0, 0.0, []),
         (0.0009, 0.0009, []),
         (0.0, None, []),
-        (0.2, 0.3, ["the teacher tiny gives other answers each time it is asked"]),
-        (0.0, 0.3, ["the kept labels are not what the teacher tiny says"]),
+        (0.2, 0.3, ["the teacher tiny gives different answers each time it is asked"]),
+        (0.0, 0.3, ["the stored labels differ from the answers of the teacher tiny"]),
     ],
 )
 def test_answers_that_change_are_an_error(

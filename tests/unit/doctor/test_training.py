@@ -74,7 +74,7 @@ def test_a_student_that_was_still_rising_is_found(
     (finding,) = epochs(make_known(corpus=corpus, teacher=teacher, students=students))
 
     assert finding.level == "warning"
-    assert finding.what == "the student was, in 1 of 2 seeds, still getting better when training ended"
+    assert finding.what == "the student was, in 1 of 2 seeds, still improving when training ended"
     assert finding.evidence == "the last of 2 epochs is the best: 90.0% on dev, before it 50.0%"
     assert finding.advice == "Raise distillation.epochs."
 
@@ -86,7 +86,7 @@ def test_a_teacher_that_was_still_rising_is_found(
 
     (finding,) = epochs(make_known(corpus=corpus, teacher=make_teacher_of(history_of(0.5, 0.7))))
 
-    assert finding.what == "the teacher tiny was still getting better when training ended"
+    assert finding.what == "the teacher tiny was still improving when training ended"
     assert finding.advice == "Raise teacher.epochs."
 
 

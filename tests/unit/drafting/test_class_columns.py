@@ -1,15 +1,15 @@
-"""Columns that are the label together."""
+"""Columns that together are the label."""
 
 import pytest
 
+from limbeck.drafting.column_profile import ColumnProfile
 from limbeck.drafting.label_role import find_class_columns
-from limbeck.drafting.sketch import Sketch
 
 
 def found(**columns: list[str]) -> tuple[list[str], bool] | None:
-    sketches = [Sketch(position, name, cells) for position, (name, cells) in enumerate(columns.items())]
-    group = find_class_columns(sketches)
-    return None if group is None else ([sketch.name for sketch in group.columns], group.is_multi_label)
+    profiles = [ColumnProfile(position, name, cells) for position, (name, cells) in enumerate(columns.items())]
+    group = find_class_columns(profiles)
+    return None if group is None else ([profile.name for profile in group.columns], group.is_multi_label)
 
 
 def test_marks_under_well_known_names_are_several_labels() -> None:
@@ -33,7 +33,7 @@ def test_columns_of_words_are_several_labels(one: str, other: str) -> None:
     assert found(**marks) is None
 
 
-def test_columns_that_were_exported_are_the_label_by_their_names() -> None:
+def test_exported_columns_are_recognised_as_the_label_by_their_names() -> None:
     one = {"probability_no": ["0.2", "1"], "probability_yes": ["0.8", "0"]}
 
     assert found(said=["a b", "c d"], **one) == (["probability_no", "probability_yes"], False)
@@ -41,7 +41,7 @@ def test_columns_that_were_exported_are_the_label_by_their_names() -> None:
     assert found(**one | {"probability_yes": ["3.5", "1"]}) is None
 
 
-def test_two_columns_of_marks_with_names_that_say_nothing_are_not_classes() -> None:
+def test_two_columns_of_marks_with_unknown_names_are_not_classes() -> None:
     assert found(seen=["0", "1", "1"], kept=["1", "1", "0"]) is None
 
 
@@ -56,9 +56,9 @@ def test_probabilities_that_do_not_sum_to_one_are_several_labels() -> None:
 
 
 @pytest.mark.parametrize("name", ["label", "user_id", "confidence"])
-def test_columns_with_names_of_other_things_are_no_classes(name: str) -> None:
+def test_columns_with_names_of_other_things_are_not_classes(name: str) -> None:
     assert found(**{"toxic": ["0", "1"], name: ["1", "0"]}) is None
 
 
-def test_a_column_where_all_are_the_same_is_no_class() -> None:
+def test_a_column_with_a_single_value_is_not_a_class() -> None:
     assert found(toxic=["0", "1"], version=["1", "1"], beta=["0", "0"]) is None

@@ -119,12 +119,44 @@ def settings(recipe: Recipe) -> tuple[object, ...]:
 
 
 def test_a_laptop_gets_a_small_student(english: Inspection) -> None:
-    assert settings(drafted(english)) == (150, True, 6, 128, [0])
+    assert settings(drafted(replace(english, rows=20_000))) == (150, True, 6, 128, [0])
+
+
+@pytest.mark.parametrize(("rows", "epochs", "batch_size"), [(500, 12, 32), (5_000, 8, 64), (20_000, 6, 128)])
+def test_few_rows_are_read_often_in_small_batches(english: Inspection, rows: int, epochs: int, batch_size: int) -> None:
+    training = drafted(replace(english, rows=rows)).distillation
+
+    assert (training.epochs, training.batch_size) == (epochs, batch_size)
+    assert training.patience == (4 if rows < 10_000 else None)
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(500, 5), (5_000, 3), (20_000, 2)])
+def test_a_teacher_of_single_texts_starts_from_a_fitted_head(english: Inspection, rows: int, epochs: int) -> None:
+    teacher = encoder(drafted(replace(english, rows=rows)))
+
+    assert (teacher.head, teacher.epochs) == ("mean", epochs)
+
+
+def test_a_teacher_of_pairs_has_its_own_head(chinese_pairs: Inspection) -> None:
+    assert encoder(drafted(chinese_pairs)).head == "own"
+
+
+@pytest.mark.parametrize(
+    ("changed", "loss"),
+    [
+        ({"rows": 500}, "soft_targets"),
+        ({"rows": 20_000}, "logit_mse"),
+        ({"rows": 20_000, "labels": {"a": 3, "b": 3, "c": 2}}, "soft_targets"),
+        ({"rows": 500, "multi_label": True}, "logit_mse"),
+    ],
+)
+def test_logits_are_learned_where_they_were_better(english: Inspection, changed: dict[str, Any], loss: str) -> None:
+    assert [one.kind for one in drafted(replace(english, **changed)).distillation.losses] == [loss]
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_gets_the_settings_that_won(english: Inspection) -> None:
-    assert settings(drafted(english)) == (300, False, 12, 256, [0, 1, 2])
+    assert settings(drafted(replace(english, rows=20_000))) == (300, False, 12, 256, [0, 1, 2])
 
 
 @pytest.mark.usefixtures("gpu")
@@ -171,30 +203,27 @@ def many_words(recipe: Recipe) -> tuple[int | None, int, int]:
 
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize(
-    ("changed", "words", "loss"),
+    ("changed", "words"),
     [
-        ({}, (128, 100_000, 1), "logit_mse"),
-        ({"labels": {"a": 3, "b": 3, "c": 2}}, (128, 100_000, 1), "soft_targets"),
-        ({"labels": {"a": 3, "b": 3, "c": 2}, "multi_label": True}, (128, 100_000, 1), "logit_mse"),
-        ({"median_words": 40, "long_words": 400}, (128, 100_000, 1), "logit_mse"),
-        ({"median_words": 41, "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
-        ({"language": "en", "labels": {"a": 3, "b": 3, "c": 2}}, (None, 30_000, 2), "logit_mse"),
+        ({}, (128, 100_000, 1)),
+        ({"labels": {"a": 3, "b": 3, "c": 2}}, (128, 100_000, 1)),
+        ({"median_words": 40, "long_words": 400}, (128, 100_000, 1)),
+        ({"median_words": 41}, (None, 30_000, 2)),
+        ({"language": "en"}, (None, 30_000, 2)),
     ],
 )
 def test_chinese_texts_as_short_as_headlines_get_their_many_words(
-    english: Inspection, changed: dict[str, Any], words: tuple[int | None, int, int], loss: str
+    english: Inspection, changed: dict[str, Any], words: tuple[int | None, int, int]
 ) -> None:
     recipe = drafted(replace(english, **{"language": "zh", "beside": {}, **changed}))
 
     assert many_words(recipe) == words
-    assert [one.kind for one in recipe.distillation.losses] == [loss]
 
 
 def test_without_a_gpu_they_have_the_usual_ones(english: Inspection) -> None:
     recipe = drafted(replace(english, language="zh", labels={"a": 3, "b": 3, "c": 2}))
 
     assert many_words(recipe) == (None, 30_000, 2)
-    assert [one.kind for one in recipe.distillation.losses] == ["logit_mse"]
 
 
 @pytest.mark.usefixtures("gpu")

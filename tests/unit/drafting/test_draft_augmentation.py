@@ -92,20 +92,31 @@ def test_the_more_rows_the_fewer_copies(sentences: Inspection, rows: int, is_com
     assert drafted(replace(sentences, rows=rows, is_complete=is_complete)).copies == copies
 
 
-def test_without_a_gpu_the_section_stands_behind_comment_signs(sentences: Inspection) -> None:
-    lines = augmentation_lines(sentences, gpu=False, has_text=False)
+def test_without_a_gpu_much_text_is_in_comments(sentences: Inspection) -> None:
+    many = replace(sentences, rows=50_000)
+    lines = augmentation_lines(many, gpu=False, has_text=False)
 
     assert all(line.startswith("# ") for line in lines)
     section = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[2:]))["augmentation"]
-    assert Augmentation.model_validate(section) == drafted(sentences)
+    assert Augmentation.model_validate(section) == drafted(many)
+
+
+@pytest.mark.parametrize(("rows", "copies"), [(500, 20), (4_000, 10), (30_000, 1)])
+def test_without_a_gpu_there_are_as_many_copies_as_are_labelled_soon(
+    sentences: Inspection, rows: int, copies: int
+) -> None:
+    lines = augmentation_lines(replace(sentences, rows=rows), gpu=False, has_text=False)
+
+    assert tomllib.loads("\n".join(lines))["augmentation"]["copies"] == copies
 
 
 @pytest.mark.parametrize("gpu", [True, False])
-def test_a_draft_has_copies_where_there_is_a_gpu(
+def test_a_draft_of_many_rows_has_copies_only_with_a_gpu(
     sentences: Inspection, monkeypatch: pytest.MonkeyPatch, gpu: bool
 ) -> None:
     monkeypatch.setattr(draft, "has_gpu", lambda: gpu)
 
-    text = draft_recipe(sentences.path, sentences, data_path="train.csv")
+    many = replace(sentences, rows=50_000)
+    text = draft_recipe(many.path, many, data_path="train.csv")
 
     assert (parse_recipe(tomllib.loads(text), recipe="drafted").augmentation is not None) is gpu

@@ -1,4 +1,4 @@
-"""Looking at a data file. The toy files have the shapes of well-known data sets, the rows are our own."""
+"""Inspecting a data file. The toy files have the layouts of well-known data sets, the rows are our own."""
 
 import gzip
 import json
@@ -48,7 +48,7 @@ def test_a_tsv_of_sentence_and_label(tmp_path: Path) -> None:
     assert (found.median_words, found.long_words, found.is_long) == (9, 9, False)
 
 
-def test_a_packed_tsv_with_ids_that_are_never_the_label_or_the_text(tmp_path: Path) -> None:
+def test_a_compressed_tsv_with_ids_that_are_never_the_label_or_the_text(tmp_path: Path) -> None:
     ids = [f"{number}_review_with_a_name_that_is_longer_than_any_of_the_texts_there" for number in range(100)]
 
     found = look(tmp_path / "train.tsv.gz", [["id", "label", "sentence"], *columns(ids, ZEROS_AND_ONES, TEXTS)])
@@ -129,7 +129,7 @@ def test_a_source_column_and_a_mark_that_is_mostly_empty_are_not_the_label(tmp_p
     assert roles(found) == (3, None, 1, False)
 
 
-def test_a_csv_with_a_category_beside_the_label(tmp_path: Path) -> None:
+def test_a_csv_with_a_category_next_to_the_label(tmp_path: Path) -> None:
     categories = [["书籍", "酒店"][number % 2] for number in range(100)]
     quoted = [f'"{text},很好"' for text in CHINESE]
 
@@ -177,7 +177,7 @@ def test_columns_that_are_given_are_not_guessed(tmp_path: Path) -> None:
     assert (by_number.text, by_number.label) == ("second", "mood")
 
 
-def test_a_given_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
+def test_a_given_column_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ColumnMissing) as caught:
         look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="moood")
 
@@ -186,7 +186,7 @@ def test_a_given_column_that_is_not_there_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "blank"), [("mood", 5), ("label", 40)])
-def test_a_label_that_is_blank_at_times_is_found_and_refused_with_its_row(
+def test_a_label_that_is_sometimes_blank_is_found_and_refused_with_its_row(
     tmp_path: Path, name: str, blank: int
 ) -> None:
     labels = ["" if number in range(9, 9 + blank) else label for number, label in enumerate(ZEROS_AND_ONES)]
@@ -224,7 +224,7 @@ def test_a_file_of_one_column_has_no_label(tmp_path: Path) -> None:
         look(tmp_path / "a.txt", columns(TEXTS))
 
 
-def test_dev_and_test_beside_train_are_taken_only_if_their_labels_are_trains(tmp_path: Path) -> None:
+def test_dev_and_test_in_the_folder_of_train_are_used_only_if_they_have_the_same_labels(tmp_path: Path) -> None:
     header = ["sentence", "label"]
     (tmp_path / "dev.tsv").write_text("sentence\tlabel\nfine\t1\n")
     (tmp_path / "test.tsv").write_text("sentence\tlabel\nfine\t-1\n")
@@ -234,7 +234,7 @@ def test_dev_and_test_beside_train_are_taken_only_if_their_labels_are_trains(tmp
     assert found.beside == {"dev": "dev.tsv"}
 
 
-def test_the_summary_says_what_was_seen(tmp_path: Path) -> None:
+def test_the_summary_shows_what_was_found(tmp_path: Path) -> None:
     summary = look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)], label="mood").summary()
 
     assert "a.tsv: tsv, with a header, 100 rows" in summary
@@ -325,7 +325,7 @@ def test_columns_of_probabilities_are_the_label(tmp_path: Path) -> None:
     assert found.labels == {"calm": 50, "loud": 50}
 
 
-def test_files_beside_train_are_read_in_its_way(tmp_path: Path) -> None:
+def test_files_in_the_folder_of_train_are_read_with_its_layout(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("said\ttags\nfine\tthreat; toxic\nwell\t\n")
     (tmp_path / "test.tsv").write_text("said\ttags\nfine\t\nwell\t\n")
     cells = ["; ".join(labels) for labels in SETS]
@@ -361,7 +361,7 @@ SPLITS = [["train", "dev", "test", "transfer", "augmented"][number % 5] for numb
 
 
 @pytest.mark.parametrize("multi_label", [False, True])
-def test_an_export_of_labels_has_its_classes_in_the_names_of_its_columns(tmp_path: Path, multi_label: bool) -> None:
+def test_an_export_of_labels_has_its_classes_in_its_column_names(tmp_path: Path, multi_label: bool) -> None:
     shares = [number / 100 for number in range(100)]
     calm = [f"{share:.2f}" for share in shares]
     loud = calm if multi_label else [f"{1 - share:.2f}" for share in shares]

@@ -1,4 +1,4 @@
-"""Finding out how a file is laid out."""
+"""Detecting the layout of a file."""
 
 import gzip
 import json
@@ -67,7 +67,7 @@ def test_a_csv_file_with_plain_quotes_is_read_without_quoting(tmp_path: Path) ->
     assert layout.rows[0] == ('"so" he said', "0")
 
 
-def test_tabs_in_a_file_that_is_called_csv_make_it_tsv(tmp_path: Path) -> None:
+def test_a_file_named_csv_with_tabs_is_read_as_tsv(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text\tlabel\nwell, fine\t1\nbad\t0\n")
 
@@ -101,7 +101,7 @@ def test_chinese_in_other_encodings_is_recognised(tmp_path: Path, encoding: str)
     assert layout.rows[0] == ("房间很干净", "1")
 
 
-def test_other_bytes_that_are_no_utf8_are_reported_with_their_row(tmp_path: Path) -> None:
+def test_other_bytes_that_are_not_utf8_are_reported_with_their_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes("text,label\nfine,1\nun café noir,0\n".encode("latin-1"))
 
@@ -111,7 +111,7 @@ def test_other_bytes_that_are_no_utf8_are_reported_with_their_row(tmp_path: Path
     assert caught.value.row == 3
 
 
-def test_the_fault_of_the_likeliest_reading_is_reported(tmp_path: Path) -> None:
+def test_the_error_of_the_most_likely_layout_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,label\nfine,1\nwell, bad,0\n")
 
@@ -136,7 +136,7 @@ def test_a_header_alone_is_an_empty_file(tmp_path: Path) -> None:
         find_layout(path)
 
 
-def test_columns_of_lists_are_kept_beside_the_rows(tmp_path: Path) -> None:
+def test_columns_of_lists_are_kept_in_addition_to_the_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     rows = [
         {"a": "x", "tags": ["p", 1], "mixed": ["p"], "deep": [["p"]]},

@@ -40,14 +40,14 @@ def pairs(tmp_path: Path) -> Inspection:
 @pytest.mark.parametrize(
     ("header", "column"),
     [
-        ("id,text,review", "review"),  # the corpus's own name goes before the usual one
+        ("id,text,review", "review"),  # the corpus's own name has precedence over the usual one
         ("id,author,Text", "Text"),
         ("stars,title,body", "body"),
         ("label,number,what they said", "what they said"),
         ("source,headline,extra", "headline"),
     ],
 )
-def test_the_text_goes_by_the_corpus_then_by_usual_names_then_by_what_a_column_holds(
+def test_the_text_is_found_by_the_corpus_then_by_usual_names_then_by_what_a_column_holds(
     tmp_path: Path, corpus: Inspection, header: str, column: str
 ) -> None:
     names = header.split(",")
@@ -57,7 +57,7 @@ def test_the_text_goes_by_the_corpus_then_by_usual_names_then_by_what_a_column_h
     assert columns_of(tmp_path / "more.csv", corpus, header, *rows) == (column, None)
 
 
-def test_a_column_of_that_name_without_a_word_in_it_is_passed_over(tmp_path: Path, corpus: Inspection) -> None:
+def test_a_column_of_that_name_without_words_is_skipped(tmp_path: Path, corpus: Inspection) -> None:
     rows = (f"{number},,a {noun}" for number, noun in enumerate(NOUNS))
 
     assert columns_of(tmp_path / "more.csv", corpus, "text,review,remark", *rows) == ("remark", None)

@@ -1,4 +1,4 @@
-"""Looking at unlabelled text for a corpus: its text column, its form, whether it is to be cut."""
+"""Inspecting unlabelled text for a corpus: its text column, its form, whether it is split into sentences."""
 
 import gzip
 import json
@@ -77,7 +77,7 @@ def test_every_kind_of_file_is_read_by_the_keys_that_are_found(
 
 
 @pytest.mark.parametrize("first", ["the soup was quite something", "fine."])
-def test_a_first_text_is_not_taken_for_a_header_where_the_corpus_has_none(
+def test_a_first_text_is_not_taken_for_a_header_if_the_corpus_has_none(
     tmp_path: Path, corpus: Inspection, first: str
 ) -> None:
     rows = [f"{text}\t{number % 2}" for number, text in enumerate(TEXTS)]
@@ -99,15 +99,15 @@ def test_labels_are_noticed_and_not_read(tmp_path: Path, corpus: Inspection) -> 
     assert first_text(found) == first_text(bare) == TEXTS[0]
 
 
-def test_much_longer_texts_are_cut_and_counted_by_their_sentences(tmp_path: Path, corpus: Inspection) -> None:
+def test_much_longer_texts_are_split_and_their_sentences_counted(tmp_path: Path, corpus: Inspection) -> None:
     long = look_at_text([write(tmp_path / "long.txt", *DOCUMENTS)], corpus)
     short = look_at_text([write(tmp_path / "short.txt", *TEXTS)], corpus)
 
     assert (long.is_cut, short.is_cut) == (True, False)
-    assert (long.rows, short.rows) == (70, 10)  # "ever.The" is no end
+    assert (long.rows, short.rows) == (70, 10)  # "ever.The" is not the end of a sentence
 
 
-def test_documents_stay_whole_where_the_labelled_texts_are_documents(tmp_path: Path) -> None:
+def test_documents_are_not_split_if_the_labelled_texts_are_documents(tmp_path: Path) -> None:
     rows = [f"{' '.join([text] * 30)},{number % 2}" for number, text in enumerate(TEXTS)]
     corpus = inspect_file(write(tmp_path / "long.csv", "text,label", *rows))
 
@@ -117,7 +117,7 @@ def test_documents_stay_whole_where_the_labelled_texts_are_documents(tmp_path: P
     assert not found.is_cut
 
 
-def test_pairs_are_found_by_their_places_or_by_their_names(tmp_path: Path, pairs: Inspection) -> None:
+def test_pairs_are_found_by_their_positions_or_by_their_names(tmp_path: Path, pairs: Inspection) -> None:
     rows = [f"{text}\twhere was the {noun}" for text, noun in zip(TEXTS, NOUNS, strict=True)]
 
     same = look_at_text([write(tmp_path / "more.tsv", *rows)], pairs)
@@ -128,7 +128,7 @@ def test_pairs_are_found_by_their_places_or_by_their_names(tmp_path: Path, pairs
     assert first_text(named) == f"{TEXTS[0]} | where was the soup"
 
 
-def test_a_label_in_the_place_of_the_second_text_is_none(tmp_path: Path, pairs: Inspection) -> None:
+def test_a_label_in_the_position_of_the_second_text_is_not_taken_for_it(tmp_path: Path, pairs: Inspection) -> None:
     path = write(tmp_path / "more.tsv", *(f"{text}\t{'news' if n % 2 else 'sport'}" for n, text in enumerate(TEXTS)))
 
     with pytest.raises(TransferTextUnclear):
@@ -136,7 +136,7 @@ def test_a_label_in_the_place_of_the_second_text_is_none(tmp_path: Path, pairs: 
 
 
 @pytest.mark.parametrize("name", ["more.txt", "more.csv"])
-def test_single_texts_are_no_use_for_pairs(tmp_path: Path, pairs: Inspection, name: str) -> None:
+def test_single_texts_cannot_be_used_for_pairs(tmp_path: Path, pairs: Inspection, name: str) -> None:
     path = write(tmp_path / name, "text", *TEXTS)
 
     with pytest.raises(TransferTextUnclear, match="two texts"):
@@ -165,7 +165,7 @@ def test_the_dev_file_is_a_file_of_the_corpus(tmp_path: Path) -> None:
     assert caught.value.split == "dev"
 
 
-def test_files_that_one_section_reads_go_together(tmp_path: Path, corpus: Inspection) -> None:
+def test_files_that_one_section_reads_are_combined(tmp_path: Path, corpus: Inspection) -> None:
     lines = write(tmp_path / "more.txt", *DOCUMENTS)
     table = write(tmp_path / "more.csv", "review", *TEXTS)
 
@@ -176,7 +176,7 @@ def test_files_that_one_section_reads_go_together(tmp_path: Path, corpus: Inspec
     assert (found.is_cut, found.rows) == (True, 80)
 
 
-def test_files_that_no_one_section_reads_are_refused(tmp_path: Path, corpus: Inspection) -> None:
+def test_files_that_no_single_section_reads_are_refused(tmp_path: Path, corpus: Inspection) -> None:
     one = write(tmp_path / "one.csv", "review", *TEXTS)
     other = write(tmp_path / "other.csv", "body", *TEXTS)
 
@@ -187,7 +187,7 @@ def test_files_that_no_one_section_reads_are_refused(tmp_path: Path, corpus: Ins
 
 
 @pytest.mark.parametrize("name", ["unlabelled.csv", "unlabeled.txt", "unsup-1.tsv.gz", "transfer.jsonl"])
-def test_text_beside_the_data_is_found_by_its_name(tmp_path: Path, corpus: Inspection, name: str) -> None:
+def test_text_in_the_folder_of_the_data_is_found_by_its_name(tmp_path: Path, corpus: Inspection, name: str) -> None:
     lines = [json.dumps({"text": text}) for text in TEXTS] if name.endswith("jsonl") else ["text", *TEXTS]
     path = write(tmp_path / name, *lines)
 
@@ -198,13 +198,13 @@ def test_text_beside_the_data_is_found_by_its_name(tmp_path: Path, corpus: Inspe
 
 
 @pytest.mark.parametrize("name", ["unlabelled.md", "more.csv", "transferred.csv"])
-def test_other_files_beside_the_data_are_left_alone(tmp_path: Path, corpus: Inspection, name: str) -> None:
+def test_other_files_in_the_folder_of_the_data_are_ignored(tmp_path: Path, corpus: Inspection, name: str) -> None:
     write(tmp_path / name, "text", *TEXTS)
 
     assert text_beside(corpus) is None
 
 
-def test_text_beside_the_data_that_cannot_be_read_is_passed_over(tmp_path: Path, corpus: Inspection) -> None:
+def test_unreadable_text_in_the_folder_of_the_data_is_skipped(tmp_path: Path, corpus: Inspection) -> None:
     write(tmp_path / "unlabelled.csv", "id", "1", "2")
     readable = write(tmp_path / "transfer.txt", *TEXTS)
 
@@ -221,11 +221,11 @@ def test_text_beside_the_data_that_cannot_be_read_is_passed_over(tmp_path: Path,
         *(("reviews.toml", False), ("sst2-small", False), ("runs/reviews", False), ("x.gz", False)),
     ],
 )
-def test_data_files_are_told_by_their_endings(name: str, is_data: bool) -> None:
+def test_data_files_are_recognised_by_their_endings(name: str, is_data: bool) -> None:
     assert is_data_file(name) == is_data
 
 
-def test_a_folder_is_no_data_file_whatever_its_name(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_data_file_whatever_its_name(tmp_path: Path) -> None:
     folder = tmp_path / "run.csv"
     folder.mkdir()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnxruntime
 import pytest
 import torch
 from transformers import AutoTokenizer, XLNetConfig, XLNetForSequenceClassification
@@ -16,6 +17,8 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.export.teacher import MOST_PARAMETERS, export_teacher
+from limbeck.export.transformer_graph import transformer_graph
+from limbeck.models.mean_encoder import mean_encoder_of
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Precision
@@ -169,3 +172,19 @@ def test_tokens_that_put_nothing_before_a_text_are_a_note_too(
 
     assert exported(teacher, reporter=notes) is None
     assert "its tokens cannot be taken over, it puts no special token before a text" in notes.lines[0]
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "electra", "electra-projected", "mpnet"])
+def test_a_head_on_the_mean_of_states_is_exported(family: str, make_encoder: Callable[..., Any]) -> None:
+    network = mean_encoder_of(make_encoder(family).base_model, labels=3).eval()
+    first, other = [5, 20, 30, 40, 6], [5, 50, 6]
+    pad = network.config.pad_token_id or 0
+    ids = torch.tensor([first, [*other, pad, pad]])
+    lengths = torch.tensor([len(first), len(other)])
+    session = onnxruntime.InferenceSession(transformer_graph(network).SerializeToString())
+
+    (found,) = session.run(["logits"], {"input_ids": ids.numpy(), "lengths": lengths.numpy().astype(np.int32)})
+
+    inside = (torch.arange(5) < lengths[:, None]).long()
+    wanted = network(ids, attention_mask=inside).logits.detach().numpy()
+    np.testing.assert_allclose(found, wanted, atol=1e-4)

@@ -248,7 +248,7 @@ def test_quality_is_that_of_the_exported_files(made: Report) -> None:
     assert "gain_over_baseline" not in baseline
 
 
-def test_the_copy_that_ships_is_told_by_its_file(made: Report) -> None:
+def test_the_copy_that_ships_is_reported_by_its_file(made: Report) -> None:
     student = made.data["models"][2]
 
     assert student["seeds"] == [0, 1]
@@ -323,7 +323,7 @@ def test_without_a_student_there_is_no_cascade_and_no_error(make_report: Callabl
     assert (data["cascade"], data["worst_errors"]) == (None, [])
 
 
-def test_cost_is_told_against_the_teacher(made: Report) -> None:
+def test_cost_is_reported_against_the_teacher(made: Report) -> None:
     speedups = [entry["speedup_over_teacher"] for entry in made.data["models"]]
 
     assert speedups == [1.0, 50.0, 25.0, 12.5]
@@ -331,12 +331,12 @@ def test_cost_is_told_against_the_teacher(made: Report) -> None:
     assert made.data["models"][1]["rows_per_second"] == 1000.0
 
 
-def test_without_an_int8_file_of_the_teacher_nothing_is_told_against_it(made: Report) -> None:
+def test_without_an_int8_file_of_the_teacher_nothing_is_reported_against_it(made: Report) -> None:
     assert made.data["teacher_int8"] is None
     assert {entry["speedup_over_teacher_int8"] for entry in made.data["models"]} == {None}
 
 
-def test_the_teachers_int8_file_is_no_line_of_its_own_and_speed_is_told_against_it_too(
+def test_the_teachers_int8_file_is_no_line_of_its_own_and_speed_is_reported_against_it_too(
     make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
 ) -> None:
     data = make_report(teacher_int8=make_model("teacher-int8", weight=3.0)).data
@@ -441,7 +441,7 @@ def test_a_teacher_is_judged_on_the_rows_it_answered_and_the_others_on_all(
     assert int8["accuracy"] == pytest.approx(5 / 6)
     assert int8["teacher_agreement"] == int8["accuracy_on_teacher_rows"] == pytest.approx(2 / 3)
     assert student["teacher_agreement"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    assert "the teacher said nothing of 3 of 6 test rows" in report.html.read_text(encoding="utf-8")
+    assert "the teacher has no labels for 3 of 6 test rows" in report.html.read_text(encoding="utf-8")
 
 
 def test_a_teacher_that_answered_no_judged_row_has_no_quality(
@@ -459,7 +459,7 @@ def test_a_teacher_that_answered_no_judged_row_has_no_quality(
     assert report.html.is_file()
 
 
-def test_an_encoder_answers_every_row_and_no_second_accuracy_is_told(made: Report) -> None:
+def test_an_encoder_answers_every_row_and_no_second_accuracy_is_reported(made: Report) -> None:
     assert made.data["models"][0]["judged_rows"] == made.data["judged_rows"]
     assert not any("accuracy_on_teacher_rows" in entry for entry in made.data["models"])
 

@@ -25,7 +25,7 @@ def test_a_file_has_another_fingerprint_when_its_bytes_change_and_not_when_it_mo
     assert before == moved != changed
 
 
-def test_files_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+def test_files_of_the_same_name_are_distinguished(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "text.txt").write_text(folder)
@@ -35,7 +35,7 @@ def test_files_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     assert list(prints) == ["a/text.txt", "b/text.txt"]
 
 
-def test_a_folder_given_as_hub_goes_by_its_files_and_a_name_by_itself(tmp_path: Path) -> None:
+def test_a_folder_given_as_hub_reads_its_files_and_a_name_by_itself(tmp_path: Path) -> None:
     (tmp_path / "train.parquet").write_bytes(b"PAR1")
 
     assert list(input_fingerprints(CorpusSection(hub=str(tmp_path)))) == ["train.parquet"]

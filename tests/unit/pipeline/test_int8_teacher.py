@@ -19,42 +19,42 @@ def teacher(make_teacher: Callable[..., TeacherFolder], tmp_path: Path) -> Teach
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> RunFolder:
+def run(tmp_path: Path) -> RunFolder:
     return RunFolder(folder=tmp_path / "run", reporter=SilentReporter(), facts={})
 
 
 def test_the_file_is_removed_once_it_is_no_longer_needed(
-    teacher: TeacherFolder, work: RunFolder, toy_corpus: Any
+    teacher: TeacherFolder, run: RunFolder, toy_corpus: Any
 ) -> None:
-    with int8_teacher(Evaluation(), teacher, toy_corpus, work) as model:
+    with int8_teacher(Evaluation(), teacher, toy_corpus, run) as model:
         assert model is not None
-        assert model.folder == work.folder / FOLDER
+        assert model.folder == run.folder / FOLDER
         assert model.facts().precision == "int8"
 
-    assert list((work.folder / FOLDER).parent.iterdir()) == []
+    assert list((run.folder / FOLDER).parent.iterdir()) == []
 
 
-def test_it_is_removed_when_the_evaluation_fails(teacher: TeacherFolder, work: RunFolder, toy_corpus: Any) -> None:
+def test_it_is_removed_when_the_evaluation_fails(teacher: TeacherFolder, run: RunFolder, toy_corpus: Any) -> None:
     def failing() -> None:
-        with int8_teacher(Evaluation(), teacher, toy_corpus, work):
+        with int8_teacher(Evaluation(), teacher, toy_corpus, run):
             raise ValueError("no clock")
 
     with pytest.raises(ValueError, match="no clock"):
         failing()
-    assert list((work.folder / FOLDER).parent.iterdir()) == []
+    assert list((run.folder / FOLDER).parent.iterdir()) == []
 
 
-def test_there_is_none_where_it_is_not_asked_for(teacher: TeacherFolder, work: RunFolder, toy_corpus: Any) -> None:
-    with int8_teacher(Evaluation(teacher_int8=False), teacher, toy_corpus, work) as model:
+def test_there_is_none_where_it_is_not_asked_for(teacher: TeacherFolder, run: RunFolder, toy_corpus: Any) -> None:
+    with int8_teacher(Evaluation(teacher_int8=False), teacher, toy_corpus, run) as model:
         assert model is None
 
-    assert not work.folder.exists()
+    assert not run.folder.exists()
 
 
 def test_there_is_none_of_a_teacher_that_is_no_encoder(
-    teacher: TeacherFolder, work: RunFolder, toy_corpus: Any, monkeypatch: pytest.MonkeyPatch
+    teacher: TeacherFolder, run: RunFolder, toy_corpus: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TeacherFolder, "is_encoder", False)
 
-    with int8_teacher(Evaluation(), teacher, toy_corpus, work) as model:
+    with int8_teacher(Evaluation(), teacher, toy_corpus, run) as model:
         assert model is None

@@ -157,7 +157,7 @@ def project(finished: Path, tmp_path: Path) -> Project:
     return Project(Path(shutil.copytree(finished, tmp_path / "project")))
 
 
-def test_nothing_is_redone_without_a_change_and_the_folder_may_stand_elsewhere(project: Project) -> None:
+def test_nothing_is_redone_without_a_change_and_the_folder_may_be_moved(project: Project) -> None:
     steps = project.run()
 
     assert steps.made == []
@@ -209,7 +209,7 @@ def test_how_students_are_trained_redoes_them_and_what_is_behind_them(project: P
     assert project.made("distillation.epochs=2") == sorted([*BASELINE, *STUDENT, *BEHIND_STUDENTS, "report"])
 
 
-def test_a_mean_of_the_weights_trains_students_anew(project: Project) -> None:
+def test_a_mean_of_the_weights_trains_students_again(project: Project) -> None:
     steps = project.run("distillation.average=0.9", until=Stage.DISTILLATION)
 
     assert steps.made == [*BASELINE, *STUDENT]
@@ -255,7 +255,7 @@ def test_a_pooling_with_weights_redoes_the_vocabulary_which_may_not_outgrow_the_
     assert "vocabulary" in project.made("student.pooling='attention'", until=Stage.DISTILLATION)
 
 
-def test_a_limit_of_size_that_takes_nothing_away_trains_nothing_anew(project: Project) -> None:
+def test_a_limit_of_size_that_takes_nothing_away_trains_nothing_again(project: Project) -> None:
     assert project.made("student.max_size_mb=5", until=Stage.DISTILLATION) == ["vocabulary"]
     assert project.made("student.max_size_mb=5", "export.precisions=['fp32']", until=Stage.DISTILLATION) == [
         "vocabulary"
@@ -271,7 +271,7 @@ def test_other_word_vectors_of_the_same_name_redo_vocabulary_and_students(projec
     assert steps.reasons["vocabulary"] == "word_vectors changed"
 
 
-def test_a_second_source_of_word_vectors_redoes_vocabulary_and_students_and_goes_by_its_bytes(project: Project) -> None:
+def test_a_second_source_of_word_vectors_redoes_vocabulary_and_students_and_reads_its_bytes(project: Project) -> None:
     several = 'student.word_vectors=["data/vectors.txt", "random"]'
 
     assert project.run(several, until=Stage.DISTILLATION).made == ["vocabulary", *BASELINE, *STUDENT]
@@ -286,12 +286,12 @@ def test_one_more_training_row_redoes_everything(project: Project) -> None:
     assert project.made() == EVERYTHING
 
 
-def test_a_test_file_that_comes_later_trains_nothing_anew(project: Project) -> None:
+def test_a_test_file_that_comes_later_trains_nothing_again(project: Project) -> None:
     """It is labelled and judged; teacher, vocabulary, students and files stay."""
     assert project.made("corpus.test='data/test.csv'") == ["chosen", "corpus", "labels", "report", "transfer"]
 
 
-def test_other_transfer_text_teaches_the_student_anew_but_not_the_teacher(project: Project) -> None:
+def test_other_transfer_text_trains_the_student_again_but_not_the_teacher(project: Project) -> None:
     project.rewrite("unlabelled.txt", lambda text: text + "\nthe old camera in the city")
 
     steps = project.run(until=Stage.DISTILLATION)
@@ -300,7 +300,7 @@ def test_other_transfer_text_teaches_the_student_anew_but_not_the_teacher(projec
     assert {"transfer", "labels", "students/bilstm/0"} <= set(steps.made)
 
 
-def test_copies_are_made_anew_for_other_transfer_text_only_if_it_is_copied(project: Project) -> None:
+def test_copies_are_rebuilt_for_other_transfer_text_only_if_it_is_copied(project: Project) -> None:
     of_train = "augmentation={copies=2, methods=[{kind='masking'}]}"
     of_both = of_train.replace("copies=2", "copies=2, transfer_copies=1")
     project.run(of_train, until=Stage.AUGMENTATION)
@@ -376,14 +376,14 @@ def test_stages_in_place_of_losses_leave_the_baseline_alone(project: Project) ->
     assert project.run(more, until=Stage.DISTILLATION).made == STUDENT
 
 
-def test_features_that_no_loss_goes_by_train_nothing_anew(project: Project) -> None:
+def test_features_that_no_loss_reads_train_nothing_again(project: Project) -> None:
     steps = project.run("labeling.features='mean'", until=Stage.DISTILLATION)
 
     assert "labels" in steps.made
     assert {*BASELINE, *STUDENT} <= set(steps.reused)
 
 
-def test_other_features_train_the_student_anew_if_a_loss_goes_by_them(project: Project) -> None:
+def test_other_features_train_the_student_again_if_a_loss_reads_them(project: Project) -> None:
     losses = "distillation.losses=[{kind='logit_mse'}, {kind='spkd'}]"
     project.run(losses, until=Stage.DISTILLATION)
 
@@ -399,7 +399,7 @@ def test_a_second_channel_of_vectors_redoes_the_vocabulary_which_may_not_outgrow
     assert steps.made == ["vocabulary", *BASELINE, *STUDENT]
 
 
-def test_a_loss_function_that_was_changed_trains_the_student_anew(
+def test_a_loss_function_that_was_changed_trains_the_student_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
@@ -419,7 +419,7 @@ def test_a_loss_function_that_was_changed_trains_the_student_anew(
     assert steps.reasons["students/bilstm/0"] == "loss losses_of_this_project:own changed"
 
 
-def test_a_loss_function_that_is_not_there_is_told_before_anything_is_read(project: Project) -> None:
+def test_a_loss_function_that_is_not_there_is_reported_before_anything_is_read(project: Project) -> None:
     with pytest.raises(CustomLossUnusable, match="no_such_module"):
         project.run("distillation.losses=[{kind='custom', call='no_such_module:own'}]", out=project.folder / "new")
 
@@ -458,7 +458,7 @@ def transformer(finished_transformer: Path, tmp_path: Path) -> Project:
         ("corpus.test='data/test.csv'", ["corpus", "labels"]),
     ],
 )
-def test_what_trains_a_transformer_anew(transformer: Project, change: str, made: list[str]) -> None:
+def test_what_trains_a_transformer_again(transformer: Project, change: str, made: list[str]) -> None:
     assert transformer.run(until=Stage.DISTILLATION).made == []
 
     assert transformer.run(change, until=Stage.DISTILLATION).made == made
@@ -471,7 +471,7 @@ def test_a_teacher_that_was_taught_otherwise_leaves_a_transformers_baseline_alon
     assert SMALL_ALONE in steps.reused
 
 
-def test_another_checkpoint_trains_a_transformers_baseline_anew(transformer: Project) -> None:
+def test_another_checkpoint_trains_a_transformers_baseline_again(transformer: Project) -> None:
     """It starts from there, and its vocabulary may be the same to the letter."""
     from safetensors.torch import save_file
 

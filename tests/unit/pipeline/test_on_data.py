@@ -17,7 +17,7 @@ ROWS = "text,label\n" + "".join(
 
 
 class Notes(SilentReporter):
-    """Keeps what was told."""
+    """Keeps what was reported."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -8,7 +8,7 @@ import pytest
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.pipeline import teachers
-from limbeck.pipeline.one_student import TrainingInputs, _beginning
+from limbeck.pipeline.one_student import TrainingInputs, _student_and_origins
 from limbeck.pipeline.teachers import OpenedOnce, Teachers
 from limbeck.recipe.load import parse_recipe
 
@@ -46,7 +46,7 @@ def test_a_teacher_that_is_started_from_stays_open_only_if_it_reads_along(
     recipe, nothing = parse_recipe(raw, recipe="toy"), cast(Any, None)
     inputs = TrainingInputs(recipe, nothing, nothing, nothing, nothing, staff, nothing)
 
-    _, origins = _beginning(inputs, alone=False)
+    _, origins = _student_and_origins(inputs, alone=False)
     assert origins.start_from is not None
     found = [origins.start_from() for _ in range(2)]
 

@@ -1,4 +1,4 @@
-"""Pretraining in a run: when it is made anew, when it is reused, and who starts from it."""
+"""Pretraining in a run: when it is rebuilt, when it is reused, and who starts from it."""
 
 import json
 import shutil
@@ -132,7 +132,7 @@ def test_nothing_is_made_twice(project: Project) -> None:
 
 
 @pytest.mark.parametrize("change", ["epochs=2", "masked_fraction=0.2", "max_length=16", "seed=3", "max_rows=50"])
-def test_other_settings_pretrain_anew_and_then_teach_anew(project: Project, change: str) -> None:
+def test_other_settings_pretrain_again_and_then_fine_tune_again(project: Project, change: str) -> None:
     steps = project.run(f"teacher.pretraining.{change}")
 
     assert [*steps.made] == [STEP, "teacher"]
@@ -150,7 +150,7 @@ def test_how_much_a_teacher_reads_counts_where_pretraining_says_nothing_of_it(pr
     assert [*project.run("teacher.max_length=20", "teacher.pretraining.max_length=16").made] == ["teacher"]
 
 
-def test_other_training_rows_pretrain_anew(project: Project) -> None:
+def test_other_training_rows_pretrain_again(project: Project) -> None:
     project.append("toy.csv", "quite another film,positive")
 
     assert project.run().made[STEP] == "train changed"
@@ -167,7 +167,7 @@ def test_other_dev_rows_pretrain_nothing(project: Project) -> None:
     ]  # gathered anew, the rows are the same
 
 
-def test_other_transfer_text_pretrains_anew(project: Project) -> None:
+def test_other_transfer_text_pretrains_again(project: Project) -> None:
     project.append("unlabelled.txt", "quite another film about a road")
 
     steps = project.run()
@@ -180,7 +180,7 @@ def test_other_copies_pretrain_nothing(project: Project) -> None:
     assert [*project.run("augmentation.copies=2").made] == ["augmented"]
 
 
-def test_another_checkpoint_pretrains_anew(project: Project) -> None:
+def test_another_checkpoint_pretrains_again(project: Project) -> None:
     path = project.folder / "data" / "tiny" / "model.safetensors"
     save_file({name: weight * 1.5 for name, weight in load_file(path).items()}, path, metadata={"format": "pt"})
 
@@ -231,8 +231,8 @@ def test_members_that_ask_for_the_same_share_it(project: Project) -> None:
 
 def test_a_checkpoint_that_cannot_be_pretrained_is_refused_before_anything_is_read(project: Project) -> None:
     config = project.folder / "data" / "tiny" / "tokenizer_config.json"
-    told = json.loads(config.read_text(encoding="utf-8"))
-    config.write_text(json.dumps({**told, "mask_token": None}), encoding="utf-8")
+    facts = json.loads(config.read_text(encoding="utf-8"))
+    config.write_text(json.dumps({**facts, "mask_token": None}), encoding="utf-8")
     shutil.rmtree(project.run_folder)
 
     with pytest.raises(PretrainingImpossible, match="no mask token"):

@@ -1,4 +1,4 @@
-"""How many students are trained at once, and what another process is told of them."""
+"""How many students are trained at once, and what is passed to another process."""
 
 import json
 import sys

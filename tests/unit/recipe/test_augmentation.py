@@ -42,4 +42,4 @@ def test_either_or_both_may_be_copied() -> None:
 
 
 def test_text_that_is_not_there_cannot_be_copied() -> None:
-    assert refusal(transfer_copies=1).endswith("copies the transfer text, and there is none: give [transfer]")
+    assert refusal(transfer_copies=1).endswith("copies transfer text, but the recipe has no [transfer]: add it")

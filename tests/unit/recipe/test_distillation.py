@@ -73,7 +73,7 @@ def test_a_recipe_with_stages_is_read_back_the_same(stages: list[Any]) -> None:
 
 
 def test_a_stage_without_losses_or_with_an_empty_list_is_refused() -> None:
-    assert refusal(distillation={"stages": [{}]}) == "distillation.stages.0.losses: missing; it has to be given"
+    assert refusal(distillation={"stages": [{}]}) == "distillation.stages.0.losses: missing, but required"
     assert refusal(distillation={"stages": [{"losses": []}]}).startswith("distillation.stages.0.losses: should not be")
 
 
@@ -92,7 +92,7 @@ def test_an_average_is_a_decay_between_zero_and_one(average: float) -> None:
 def test_a_student_of_words_has_no_layers_to_compare(kind: str, student: str) -> None:
     problem = refusal("logit_mse", kind, student={"kind": student})
 
-    assert problem.startswith(f"recipe: {kind} reads the student's layers, and a {student} has none")
+    assert problem.startswith(f"recipe: {kind} reads the student's layers, but a {student} has no layers")
     assert 'student.kind = "transformer"' in problem
     assert "spkd" in problem
 
@@ -101,20 +101,20 @@ def test_a_student_of_words_has_no_layers_to_compare(kind: str, student: str) ->
 def test_only_an_encoder_has_layers(teacher: dict[str, Any]) -> None:
     problem = refusal("logit_mse", "hidden_mse", teacher=teacher)
 
-    assert problem == "recipe: hidden_mse reads the teacher's layers, and only a single encoder has such"
+    assert problem == "recipe: hidden_mse reads the teacher's layers, but only a single encoder has layers"
 
 
 def test_several_teachers_have_no_layers_together() -> None:
     problem = refusal("logit_mse", "pkd", "minilm", teacher=ENSEMBLE, student=TRANSFORMER)
 
-    assert problem == "recipe: pkd, minilm reads the teacher's layers, and only a single encoder has such"
+    assert problem == "recipe: pkd, minilm reads the teacher's layers, but only a single encoder has layers"
 
 
 @pytest.mark.parametrize("kind", ["spkd", "hidden_mse"])
 def test_where_seeds_make_several_teachers_it_is_said_that_one_seed_would_do(kind: str) -> None:
     problem = refusal("logit_mse", kind, teacher={"checkpoint": "a", "seeds": [0, 1]}, student=TRANSFORMER)
 
-    assert problem.endswith(": give one teacher.seed in place of teacher.seeds")
+    assert problem.endswith(": set one teacher.seed instead of teacher.seeds")
 
 
 def test_layers_are_compared_token_by_token() -> None:
@@ -153,13 +153,13 @@ def test_a_transformer_with_an_encoder_can_have_them_all() -> None:
 def test_losses_about_one_label_are_refused_where_rows_have_several(kind: str) -> None:
     problem = refusal(kind, corpus={"multi_label": True})
 
-    assert problem.startswith(f"recipe: {kind} takes a row to have one label")
+    assert problem.startswith(f"recipe: {kind} needs rows with one label")
     assert "soft_targets or logit_mse" in problem
     assert recipe("soft_targets", "logit_mse", "hard_labels", corpus={"multi_label": True}).corpus.multi_label
 
 
 def test_all_such_losses_are_named() -> None:
-    assert refusal("dkd", "dist", corpus={"multi_label": True}).startswith("recipe: dkd, dist take a row")
+    assert refusal("dkd", "dist", corpus={"multi_label": True}).startswith("recipe: dkd, dist need rows")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_rows_without_labels_need_a_loss_on_what_the_teacher_said(sections: dict
 def test_features_can_be_had_from_one_encoder_or_student_only(teacher: dict[str, Any]) -> None:
     problem = refusal("logit_mse", "spkd", "hint", teacher=teacher)
 
-    assert problem == "recipe: features, for spkd, hint, can be had from a single encoder or student only"
+    assert problem == "recipe: features, for spkd, hint, are available from a single encoder or student only"
     assert recipe("logit_mse", "spkd", teacher=STUDENT).features == "cls"
 
 
@@ -196,7 +196,7 @@ def test_what_else_asks_for_features_is_named_too() -> None:
 def test_features_that_are_not_kept_cannot_be_learned_from() -> None:
     problem = refusal("logit_mse", "spkd", labeling={"features": "none"})
 
-    assert problem == 'recipe: spkd goes by features, and labeling.features = "none": leave that key out'
+    assert problem == 'recipe: spkd needs features, but labeling.features is "none": remove that key'
 
 
 @pytest.mark.parametrize(
@@ -231,14 +231,14 @@ def test_a_student_of_words_must_be_taught_the_classes(kinds: list[str]) -> None
     """Its classifier would stay random, and nothing would say so before the report."""
     problem = refusal(*kinds)
 
-    assert problem.startswith(f"recipe: {', '.join(kinds)} alone teaches no classes: add logit_mse")
+    assert problem.startswith(f"recipe: with {', '.join(kinds)} alone no classes are learned: add logit_mse")
     assert problem.endswith("to losses")
 
 
 def test_the_last_stage_must_teach_the_classes() -> None:
     features, classes = {"losses": [{"kind": "spkd"}]}, {"losses": [{"kind": "hard_labels"}]}
 
-    assert refusal(distillation={"stages": [classes, features]}).endswith("to the last stage")
+    assert refusal(distillation={"stages": [classes, features]}).endswith("to the last training stage")
     assert recipe(distillation={"stages": [features, classes]}).distillation.stages
 
 

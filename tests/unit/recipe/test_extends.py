@@ -121,23 +121,23 @@ def test_a_method_alone_cannot_be_run() -> None:
         load_recipe("tang")
 
 
-def test_a_mistyped_method_is_told() -> None:
+def test_a_mistyped_method_is_reported() -> None:
     with pytest.raises(RecipeNotFound, match="tang"):
         load_recipe("sst2-tnag")
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "problem"),
     [
         ('extends = "spdk"', "did you mean 'spkd'"),
         ("extends = 3", "should be the name of a recipe"),
         ("extends = [1]", "should be the name of a recipe"),
     ],
 )
-def test_what_cannot_be_extended_is_told(folder: Path, line: str, told: str) -> None:
+def test_what_cannot_be_extended_is_reported(folder: Path, line: str, problem: str) -> None:
     own = write(folder, "own.toml", f"{line}\n{DATA}")
 
-    with pytest.raises(RecipeInvalid, match=told):
+    with pytest.raises(RecipeInvalid, match=problem):
         load_recipe(own)
 
 
@@ -145,5 +145,5 @@ def test_recipes_that_extend_each_other_are_refused(folder: Path) -> None:
     write(folder, "one.toml", 'extends = "two.toml"\n')
     two = write(folder, "two.toml", 'extends = "one.toml"\n')
 
-    with pytest.raises(RecipeInvalid, match="circle"):
+    with pytest.raises(RecipeInvalid, match="cycle"):
         read_recipe(two)

@@ -85,7 +85,7 @@ def test_a_pattern_that_matches_nothing_is_not_found(places: dict[str, Path]) ->
         find_file("imdb/*.csv", search_roots(places["recipes"]))
 
 
-def test_a_pattern_stands_for_its_files_in_order(tmp_path: Path) -> None:
+def test_a_pattern_matches_its_files_in_order(tmp_path: Path) -> None:
     files = [write(tmp_path / name) for name in ("b.txt", "a.txt", "deep/er/c.txt")]
     (tmp_path / "folder.txt").mkdir()
 
@@ -94,7 +94,7 @@ def test_a_pattern_stands_for_its_files_in_order(tmp_path: Path) -> None:
     assert expand(str(tmp_path / "?.txt")) == sorted(files[:2])
 
 
-def test_a_folder_stands_for_the_files_in_it_but_not_the_hidden_ones(tmp_path: Path) -> None:
+def test_a_folder_means_the_files_in_it_but_not_the_hidden_ones(tmp_path: Path) -> None:
     files = [write(tmp_path / name) for name in ("b.txt", "deep/c.txt")]
     write(tmp_path / ".DS_Store")
 

@@ -25,7 +25,7 @@ files = ["more/*.txt"]
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a recipe and all its files; the caller stands elsewhere."""
+    """A folder with a recipe and all its files; the working directory is another one."""
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     monkeypatch.delenv("LIMBECK_DATA", raising=False)
@@ -154,7 +154,7 @@ def test_of_several_sources_of_word_vectors_the_files_are_found(folder: Path) ->
     assert parse_recipe(tomllib.loads(to_toml(loaded.recipe)), recipe="resolved") == loaded.recipe
 
 
-def test_a_missing_one_of_several_sources_is_a_problem_and_a_misspelt_word_is_told(folder: Path) -> None:
+def test_a_missing_one_of_several_sources_is_a_problem_and_a_misspelt_word_is_reported(folder: Path) -> None:
     with pytest.raises(RecipeInvalid) as caught:
         load_recipe(folder / "toy.toml", overrides=['student.word_vectors=["teachr", "glove.txt"]'])
 
@@ -180,7 +180,7 @@ def test_an_unknown_name_is_not_found_and_a_close_builtin_is_offered(
         recipe_source("sst2-bilstn")
 
 
-def test_a_builtin_recipe_goes_by_its_name_unless_a_file_is_called_that(
+def test_a_builtin_recipe_reads_its_name_unless_a_file_is_called_that(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builtin = BuiltinRecipe(name="toy", summary="", command="", path=folder / "toy.toml")

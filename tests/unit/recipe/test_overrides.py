@@ -48,7 +48,7 @@ def test_the_recipe_given_is_left_as_it_was() -> None:
     assert raw == {"distillation": {"losses": [{"kind": "soft_targets"}]}}
 
 
-def test_an_item_of_a_list_goes_by_its_number() -> None:
+def test_an_item_of_a_list_reads_its_number() -> None:
     raw = {"distillation": {"seeds": [0, 1], "losses": [{"kind": "logit_mse"}, {"kind": "soft_targets"}]}}
 
     result = changed(raw, "distillation.losses.1.temperature=4", "distillation.seeds.0=7")

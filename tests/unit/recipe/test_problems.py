@@ -70,7 +70,7 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         (
             "student",
             {"kind": "transformer", "width": 100, "heads": 3},
-            "student: heads must divide width: 100 is no multiple of 3",
+            "student: heads must divide width: 100 is not a multiple of 3",
         ),
         (
             "student",
@@ -80,19 +80,19 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         (
             "student",
             {"static_channel": True, "tune_vectors": False},
-            "student: static_channel adds fixed vectors to trained ones: leave tune_vectors true",
+            "student: static_channel adds fixed vectors to trained ones: set tune_vectors = true",
         ),
         (
             "distillation",
             {"losses": [{"kind": "logit_mse", "weight": {"kind": "warm_up", "start": 2.0, "end": 1.0}}]},
             'distillation.losses.0.weight: "warm_up" rises, but start is 2, end 1; '
-            'a number that falls is "linear" or "cosine"',
+            'use "linear" or "cosine" for a number that falls',
         ),
         (
             "distillation",
             {"stages": [{"losses": [{"kind": "dkd", "temperature": {"kind": "linear", "end": 1.0}}]}]},
             "distillation.stages.0.losses.0.temperature: should stay above 0 (found 0); "
-            "a schedule starts at 0 unless it says otherwise",
+            "a schedule starts at 0 unless `start` is set",
         ),
         (
             "distillation",
@@ -102,7 +102,7 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         (
             "distillation",
             {"losses": [{"kind": "logit_mse", "weight": {"kind": "linear"}}]},
-            "distillation.losses.0.weight.end: missing; it has to be given",
+            "distillation.losses.0.weight.end: missing, but required",
         ),
         (
             "distillation",
@@ -111,14 +111,14 @@ def test_the_path_to_a_problem_inside_a_loss_is_the_path_in_the_file() -> None:
         ),
     ],
 )
-def test_a_rule_that_a_kind_of_table_breaks_is_told_with_the_path_in_the_file(
+def test_a_rule_that_a_kind_of_table_breaks_is_reported_with_the_path_in_the_file(
     section: str, value: dict[str, Any], problem: str
 ) -> None:
     """Pydantic names the member of the union, or the tag of a schedule, which nobody wrote."""
     assert problems(with_corpus(**{section: value})) == (problem,)
 
 
-def test_a_list_in_place_of_a_word_is_told_by_what_is_wrong_inside_it() -> None:
+def test_a_list_in_place_of_a_word_is_reported_by_what_is_wrong_inside_it() -> None:
     raw = with_corpus(distillation={"losses": [{"kind": "hidden_mse", "layers": [[1, 2], [1, 2, 3]]}]})
 
     (problem,) = problems(raw)
@@ -169,7 +169,7 @@ def test_a_table_inside_a_table_has_its_own_keys() -> None:
 
 
 def test_a_missing_section_and_a_missing_key_are_named() -> None:
-    assert problems({}) == ("corpus: missing; it has to be given",)
+    assert problems({}) == ("corpus: missing, but required",)
     assert problems(with_corpus(transfer={})) == ("transfer: give `files` or `hub`",)
 
 
@@ -248,7 +248,7 @@ def test_a_long_value_is_cut_short() -> None:
                 "transfer": {"files": ["a"], "pair": "b", "split_sentences": True},
             },
             "transfer",
-            "work on single texts",
+            "are for single texts",
         ),
         (
             with_corpus(transfer={"files": ["a"]}, distillation={"losses": [{"kind": "hard_labels"}]}),

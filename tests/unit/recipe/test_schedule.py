@@ -52,7 +52,7 @@ class Holder(Section):
 
 
 def problems(table: dict[str, Any]) -> list[str]:
-    """What a user would be told."""
+    """What a user would see."""
     with pytest.raises(ValidationError) as refused:
         Holder.model_validate(table)
     return problems_of(refused.value, raw=table, root=Holder)
@@ -70,7 +70,7 @@ def test_a_mistake_in_a_schedule_is_one_problem() -> None:
     assert problems({"weight": {"kind": "liner", "end": 1.0}}) == [
         "weight.kind: should be 'linear', 'cosine' or 'warm_up' (found 'liner') (did you mean 'linear'?)"
     ]
-    assert problems({"weight": {"kind": "linear"}}) == ["weight.end: missing; it has to be given"]
+    assert problems({"weight": {"kind": "linear"}}) == ["weight.end: missing, but required"]
 
 
 def test_a_number_is_not_negative() -> None:

@@ -98,26 +98,26 @@ def test_a_bag_of_pairs_has_no_rank(kind: str, pair: str | None, is_refused: boo
     ],
 )
 def test_a_transformer_reads_as_far_as_its_teacher(teacher: dict[str, Any], length: int) -> None:
-    told = {"corpus": {"train": "rows.csv"}, "teacher": teacher, "student": {"kind": "transformer"}}
+    tables = {"corpus": {"train": "rows.csv"}, "teacher": teacher, "student": {"kind": "transformer"}}
 
-    assert Recipe.model_validate(told).student.max_length == length
+    assert Recipe.model_validate(tables).student.max_length == length
 
 
-def test_a_length_that_is_said_stands_and_one_of_words_is_the_students_own() -> None:
-    told = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}
+def test_a_length_that_is_given_is_kept_and_a_word_student_has_its_own() -> None:
+    tables = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}
 
-    said = Recipe.model_validate({**told, "student": {"kind": "transformer", "max_length": 32}})
+    said = Recipe.model_validate({**tables, "student": {"kind": "transformer", "max_length": 32}})
 
     assert said.student.max_length == 32
-    assert Recipe.model_validate({**told, "student": {"kind": "bilstm"}}).student.max_length == 256
-    assert told == {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}, "nothing of it was changed"
+    assert Recipe.model_validate({**tables, "student": {"kind": "bilstm"}}).student.max_length == 256
+    assert tables == {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": 384}}, "nothing of it was changed"
 
 
 @pytest.mark.parametrize("wrong", [2, "long", True, 12.5])
-def test_a_wrong_length_of_the_teacher_is_told_of_the_teacher_alone(wrong: object) -> None:
-    told = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": wrong}, "student": {"kind": "transformer"}}
+def test_a_wrong_length_of_the_teacher_is_reported_of_the_teacher_alone(wrong: object) -> None:
+    tables = {"corpus": {"train": "rows.csv"}, "teacher": {"max_length": wrong}, "student": {"kind": "transformer"}}
 
     with pytest.raises(ValidationError) as caught:
-        Recipe.model_validate(told)
+        Recipe.model_validate(tables)
 
     assert {problem["loc"][0] for problem in caught.value.errors()} == {"teacher"}

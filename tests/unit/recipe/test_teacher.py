@@ -32,7 +32,7 @@ def test_a_teacher_without_a_kind_is_an_encoder() -> None:
     assert isinstance(recipe({}).teacher, EncoderTeacher)
 
 
-def test_a_file_and_an_ensemble_are_told_by_their_kind() -> None:
+def test_a_file_and_an_ensemble_are_reported_by_their_kind() -> None:
     teacher = recipe(ENSEMBLE).teacher
 
     assert isinstance(recipe(FILE).teacher, FileTeacher)
@@ -94,7 +94,7 @@ def test_nothing_is_pretrained_unless_it_is_asked_for() -> None:
     assert teacher.pretraining is None
 
 
-def test_pretraining_has_all_that_a_training_goes_by() -> None:
+def test_pretraining_has_all_that_a_training_reads() -> None:
     settings: Hyperparameters = Pretraining()
 
     assert settings.patience is None
@@ -119,7 +119,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"epocs": 3}, "teacher.epocs: unknown key (did you mean 'epochs'?)"),
         ({"pretraining": {"epocs": 3}}, "teacher.pretraining.epocs: unknown key (did you mean 'epochs'?)"),
         ({"pretraining": {"masked_fraction": 1.5}}, "teacher.pretraining.masked_fraction"),
-        ({"train": "none", "pretraining": {}}, 'train = "none" takes as it is: set train = "all"'),
+        ({"train": "none", "pretraining": {}}, 'train = "none" does not fine-tune it: set train = "all"'),
         ({**FILE, "pretraining": {}}, "teacher.pretraining: unknown key"),
         ({"kind": "file"}, "teacher.path: missing"),
         ({"kind": "student"}, "teacher.path: missing"),
@@ -132,8 +132,8 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"kind": "ensemble", "members": [{}]}, "teacher.members"),
         ({"kind": "ensemble", "members": [{"seeds": [0, 1]}, {}]}, "a member has one seed"),
         ({"seeds": [0]}, "teacher.seeds"),
-        ({"seeds": [0, 1, 0]}, "seeds should be different ones (found [0, 1, 0])"),
-        ({"seeds": [0, 1], "train": "none"}, "seeds change nothing"),
+        ({"seeds": [0, 1, 0]}, "seeds should all be different (found [0, 1, 0])"),
+        ({"seeds": [0, 1], "train": "none"}, "seeds have no effect"),
         ({"kind": "ensemble", "members": [{"epocs": 1}, {}]}, "teacher.members.0.epocs: unknown key"),
         ({"kind": "ensemble", "members": [{"kind": "ensemble"}, {}]}, "teacher.members.0.kind: unknown kind"),
         (
@@ -142,7 +142,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ),
     ],
 )
-def test_a_wrong_teacher_is_told_where_and_what(teacher: Any, complaint: str) -> None:
+def test_a_wrong_teacher_is_reported_where_and_what(teacher: Any, complaint: str) -> None:
     with pytest.raises(RecipeInvalid) as raised:
         recipe(teacher)
 
@@ -166,7 +166,7 @@ def test_what_a_file_cannot_give_is_refused_before_anything_runs(sections: dict[
 def test_a_student_lends_no_pieces(kind: str) -> None:
     wanted = {"bilstm": "pieces", "transformer": "teacher"}[kind]
 
-    with pytest.raises(RecipeInvalid, match="takes the pieces of an encoder, and the teacher is not one"):
+    with pytest.raises(RecipeInvalid, match="uses the pieces of an encoder, but the teacher is not one"):
         recipe(STUDENT, student={"kind": kind, "vocabulary": {"kind": wanted}})
 
 
@@ -179,7 +179,7 @@ def test_a_student_has_features_to_give_but_several_have_none_together() -> None
 @pytest.mark.parametrize(
     ("sections", "complaint"),
     [
-        ({"student": {"vocabulary": {"kind": "pieces"}}}, "takes the pieces of an encoder"),
+        ({"student": {"vocabulary": {"kind": "pieces"}}}, "uses the pieces of an encoder"),
         ({"labeling": {"features": "cls"}}, "single encoder or student only"),
         ({"distillation": {"losses": [{"kind": "hidden_mse"}, {"kind": "soft_targets"}]}}, "only a single encoder"),
     ],
@@ -214,7 +214,7 @@ def test_the_paths_of_all_members_are_made_absolute() -> None:
     assert located.teacher.members[1].path == "/there/said.csv"  # type: ignore[union-attr]  # the second is the file
 
 
-def test_a_student_that_is_nowhere_is_told_with_what_may_have_been_meant(tmp_path: Path) -> None:
+def test_a_student_that_is_nowhere_is_reported_with_what_may_have_been_meant(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,label\n", encoding="utf-8")
     (tmp_path / "r.toml").write_text('teacher = "bert-base"\n[corpus]\ntrain = "rows.csv"\n', encoding="utf-8")
 
@@ -240,9 +240,9 @@ def test_the_folder_of_a_student_is_made_absolute(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sections", "message"),
     [
-        ({}, 'teacher.pairs = "apart" is for rows of two texts: leave it out, or give corpus.pair'),
-        ({"corpus": PAIRS, "student": {"kind": "transformer"}}, "a transformer reads both texts of a row at once"),
-        ({"corpus": PAIRS, "teacher": {**APART, "train": "none"}}, 'pairs = "apart" gives an encoder another head'),
+        ({}, 'teacher.pairs = "apart" is for rows of two texts: remove it, or set corpus.pair'),
+        ({"corpus": PAIRS, "student": {"kind": "transformer"}}, "a transformer reads both texts of a row together"),
+        ({"corpus": PAIRS, "teacher": {**APART, "train": "none"}}, 'pairs = "apart" gives an encoder a new head'),
         (
             {"teacher": {"kind": "ensemble", "members": [{"checkpoint": "a"}, APART]}},
             'teacher.pairs = "apart" is for rows of two texts',

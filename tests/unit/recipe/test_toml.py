@@ -79,7 +79,7 @@ def test_teachers_of_several_seeds_are_written_as_one_whose_keys_can_be_changed(
 
 
 @pytest.mark.parametrize("name", ["members", "the same twice", "teachers as they are"])
-def test_members_that_seeds_do_not_stand_for_are_written_one_by_one(name: str) -> None:
+def test_members_that_seeds_do_not_replace_are_written_one_by_one(name: str) -> None:
     written = tomllib.loads(to_toml(parse_recipe(RECIPES[name], recipe=name)))
 
     assert (written["teacher"]["kind"], len(written["teacher"]["members"])) == ("ensemble", 2)

@@ -1,4 +1,4 @@
-"""The table on the terminal: what stands where, and what is left open."""
+"""The table on the terminal: its order, and unknown values."""
 
 import io
 from typing import Any
@@ -43,7 +43,7 @@ def lines_of(page: str) -> list[list[str]]:
     return [line.split() for line in page.splitlines()]
 
 
-def test_the_slowest_stands_first_with_its_percentiles_rates_and_ratios() -> None:
+def test_the_slowest_is_first_with_its_percentiles_rates_and_ratios() -> None:
     fast = model("fast", case(1, 0.1, faster=800.0), case(32, 1.6, faster=500.0), engine="native avx2")
     slow = model("bert", case(1, 80.0), case(32, 800.0), engine="pytorch")
 
@@ -56,13 +56,13 @@ def test_the_slowest_stands_first_with_its_percentiles_rates_and_ratios() -> Non
     assert second == ["fast", "native", "3.50", "0.100", "0.200", "0.300", "800×", "20,000", "500×"]
 
 
-def test_what_was_measured_stands_below() -> None:
+def test_what_was_measured_is_below() -> None:
     page = " ".join(printed(model("bert", case(1, 80.0), case(64, 900.0))).split())
 
     assert "on 64 texts (built in; half of them have up to 120 characters)" in page
     assert "words are known" in page
     assert "A Processor" in page
-    assert "64/s: rows a second in calls of 64. Faster than bert" in page
+    assert "64/s: rows per second in calls of 64. Faster: compared with bert" in page
 
 
 def test_every_number_of_threads_has_a_table() -> None:

@@ -1,4 +1,4 @@
-"""The page of several runs: all in one file, and every run told in its own words."""
+"""The page of several runs: all in one file, and a verdict for every run."""
 
 import re
 from html import unescape

@@ -1,22 +1,22 @@
-"""Overlap is told where it matters, and told apart from overlap that was removed."""
+"""Overlap is reported where it matters, and distinguished from overlap that was removed."""
 
 from typing import Any
 
 from limbeck.report import findings
 
 
-def test_rows_left_in_train_are_warned_about(report: dict[str, Any]) -> None:
+def test_rows_in_train_are_warned_about(report: dict[str, Any]) -> None:
     report["corpus"]["overlap"] |= {"mode": "report", "splits": {"test": {"rows": 801, "found": 11, "verbatim": 9}}}
 
     (warning,) = findings.warnings(report)
 
-    assert warning.startswith("11 of 801 test rows stand in train (9 verbatim)")
+    assert warning.startswith("11 of 801 test rows appear in train (9 verbatim)")
     assert 'corpus.overlap = "remove"' in warning
 
 
-def test_rows_that_were_kept_out_are_a_fact_and_no_warning(report: dict[str, Any]) -> None:
+def test_rows_that_were_removed_are_a_fact_and_no_warning(report: dict[str, Any]) -> None:
     assert findings.warnings(report) == []
-    assert ("kept out", "4 of 801 test rows stood in the transfer text (3 verbatim)") in findings.transfer_facts(report)
+    assert ("removed", "4 of 801 test rows were in the transfer text (3 verbatim)") in findings.transfer_facts(report)
 
 
 def test_facts_are_written_in_words_and_empty_ones_left_out(report: dict[str, Any]) -> None:
@@ -44,19 +44,19 @@ def test_a_teacher_that_answered_all_needs_no_note(report: dict[str, Any]) -> No
     assert findings.notes(report) == []
 
 
-def test_rows_the_teacher_said_nothing_of_are_counted(report: dict[str, Any]) -> None:
+def test_rows_without_a_teacher_label_are_counted(report: dict[str, Any]) -> None:
     report["models"][0]["judged_rows"] = 500
 
     (note,) = findings.notes(report)
 
-    assert note.startswith("the teacher said nothing of 301 of 801 test rows")
+    assert note.startswith("the teacher has no labels for 301 of 801 test rows")
     assert note.endswith("the other 500")
 
 
-def test_a_teacher_that_said_nothing_at_all_is_noted(silent_report: dict[str, Any]) -> None:
+def test_a_teacher_without_any_label_is_noted(silent_report: dict[str, Any]) -> None:
     (note,) = findings.notes(silent_report)
 
-    assert note.startswith("the teacher said nothing of the 801 test rows")
+    assert note.startswith("the teacher has no labels for the 801 test rows")
 
 
 def test_labels_made_of_columns_are_noted_once(report: dict[str, Any]) -> None:
@@ -65,7 +65,7 @@ def test_labels_made_of_columns_are_noted_once(report: dict[str, Any]) -> None:
     (note,) = findings.notes(report)
 
     assert note == (
-        "a row's label is the largest of its columns; where a model wrote those columns, accuracy here means agreement "
+        "a row's label is the largest of its columns; if a model wrote those columns, accuracy here means agreement "
         "with it"
     )
     assert not [name for name, _ in findings.corpus_facts(report) if "labels" in name]
@@ -76,7 +76,7 @@ def test_several_labels_made_of_columns_are_noted_as_such(report: dict[str, Any]
 
     (note,) = findings.notes(report)
 
-    assert note.startswith("a row's labels are all of its columns that hold 0.5 or more")
+    assert note.startswith("a row's labels are all of its columns with 0.5 or more")
     assert "exact match here means" in note
 
 

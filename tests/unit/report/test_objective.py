@@ -18,7 +18,7 @@ def test_every_loss_has_its_settings_and_its_meaning() -> None:
     assert line.endswith(".")
 
 
-def test_a_schedule_and_a_map_of_layers_are_told() -> None:
+def test_a_schedule_and_a_map_of_layers_are_reported() -> None:
     schedule = {"kind": "linear", "start": 1.0, "end": 0.0}
 
     lines = words(losses=[{"kind": "hidden_mse", "weight": schedule, "layers": [[1, 2], [2, 4]]}])
@@ -37,7 +37,7 @@ def test_stages_are_numbered() -> None:
     assert [line.partition("`")[0] for line in lines] == ["1. 1 epoch:", "   - ", "2. 3 epochs:", "   - ", "   - "]
 
 
-def test_a_function_of_ones_own_goes_by_its_name() -> None:
+def test_a_function_of_ones_own_reads_its_name() -> None:
     (line,) = words(losses=[{"kind": "custom", "call": "my_package.losses:focal", "options": {"key": "value"}}])
 
     assert line.startswith("- `focal` (weight 1, call my_package.losses:focal, features no)")

@@ -7,7 +7,7 @@ import pytest
 from limbeck.report import sentences
 
 
-def test_differences_are_told_with_their_evidence(full_report: dict[str, Any]) -> None:
+def test_differences_are_reported_with_their_evidence(full_report: dict[str, Any]) -> None:
     assert sentences.differences(full_report)[0] == (
         "bilstm: better than bilstm-alone (p <0.001, 90 rows to 24); no difference beyond noise against the teacher "
         "(p = 0.31, 21 rows to 28)"
@@ -38,7 +38,7 @@ def test_an_old_report_has_no_sentences(report: dict[str, Any]) -> None:
     assert sentences.calibration(report) is None
 
 
-def test_the_cascade_is_told_as_advice(full_report: dict[str, Any]) -> None:
+def test_the_cascade_is_reported_as_advice(full_report: dict[str, Any]) -> None:
     assert sentences.cascade(full_report) == (
         "Ask the teacher for 15 % of texts and keep its accuracy, at 13.7 ms instead of 86.4."
     )
@@ -48,7 +48,7 @@ def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_r
     full_report["cascade"]["cheapest"] = {"threshold": 0.6, "asked_share": 0.004, "accuracy": 0.93, "ms": 1.1}
 
     assert sentences.cascade(full_report) == (
-        "Ask the teacher for 0.4 % of texts and come to an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
+        "Ask the teacher for 0.4 % of texts and reach an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
         "instead of 86.4."
     )
 
@@ -61,7 +61,7 @@ def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_r
         ({"asked_share": 1.0, "accuracy": 0.942, "ms": 87.0}, "Only asking the teacher every time"),
     ],
 )
-def test_a_cascade_that_saves_nothing_or_everything_is_told_so(
+def test_a_cascade_that_saves_nothing_or_everything_is_reported(
     full_report: dict[str, Any], cheapest: dict[str, float] | None, words: str
 ) -> None:
     full_report["cascade"]["cheapest"] = cheapest
@@ -81,7 +81,7 @@ def test_where_a_row_may_have_several_labels_the_cascade_keeps_exact_matches(ful
     assert "keep its exact match," in str(sentences.cascade(full_report))
 
 
-def test_the_temperature_is_told_with_what_it_does(full_report: dict[str, Any]) -> None:
+def test_the_temperature_is_reported_with_what_it_does(full_report: dict[str, Any]) -> None:
     assert str(sentences.calibration(full_report)).startswith("bilstm divides its logits by 1.42")
     assert "1.2 % with it and 3.1 % without" in str(sentences.calibration(full_report))
 

@@ -107,7 +107,7 @@ def test_what_is_not_known_is_a_dash(silent_report: dict[str, Any]) -> None:
     assert set(shown) == {"–"}
 
 
-def test_beside_a_teacher_without_cost_the_verdict_tells_the_students_own(file_report: dict[str, Any]) -> None:
+def test_with_a_teacher_without_cost_the_verdict_tells_the_students_own(file_report: dict[str, Any]) -> None:
     assert wording.verdict(file_report) == (
         "bilstm keeps 98.5 % of the teacher's accuracy, takes 0.720 ms for a text and 12.5 MB; distilling gained 7.2 "
         "points over the same student trained alone (95 % interval +5.1 to +9.4)."
@@ -117,23 +117,25 @@ def test_beside_a_teacher_without_cost_the_verdict_tells_the_students_own(file_r
 def test_a_teacher_that_was_silent_is_not_compared_with(silent_report: dict[str, Any]) -> None:
     sentence = wording.verdict(silent_report)
 
-    assert sentence.startswith("bilstm has an accuracy of 92.8 % (the teacher said nothing of the test rows), takes")
+    assert sentence.startswith("bilstm has an accuracy of 92.8 % (the teacher has no labels for the test rows), takes")
 
 
-def test_what_was_kept_is_told_on_the_rows_that_the_teacher_answered(file_report: dict[str, Any]) -> None:
+def test_what_was_kept_is_reported_on_the_rows_that_the_teacher_answered(file_report: dict[str, Any]) -> None:
     file_report["models"][0]["judged_rows"] = 300
     file_report["models"][2]["accuracy_on_teacher_rows"] = 0.471
 
-    assert "keeps 50.0 % of the teacher's accuracy on the 300 of 801 rows it answered" in wording.verdict(file_report)
+    assert "keeps 50.0 % of the teacher's accuracy on the 300 of 801 rows that the teacher labelled" in wording.verdict(
+        file_report
+    )
 
 
-def test_a_teacher_that_is_always_wrong_is_told(report: dict[str, Any]) -> None:
+def test_a_teacher_that_is_always_wrong_is_reported(report: dict[str, Any]) -> None:
     report["models"][0]["accuracy"] = 0.0
 
     assert "has an accuracy of 92.8 % (the teacher: 0 %)" in wording.verdict(report)
 
 
-def test_where_a_row_may_have_several_labels_exact_matches_are_told(report: dict[str, Any]) -> None:
+def test_where_a_row_may_have_several_labels_exact_matches_are_reported(report: dict[str, Any]) -> None:
     report["corpus"]["multi_label"] = True
 
     assert wording.measure(report) == "exact match"

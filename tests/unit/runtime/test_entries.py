@@ -72,6 +72,22 @@ def test_a_file_has_the_header_and_the_quotes_of_those_in_training() -> None:
     assert [entry.row for entry in read('1,"a"\n2,b\n', without, format="csv", header=True, quoting=True)] == ["b"]
 
 
+def test_a_txt_file_is_a_table_where_training_had_one_and_it_has_tabs(tmp_path: Path) -> None:
+    """Training reads .txt as tsv; as plain lines, label and all would be the text."""
+    path = tmp_path / "rows.txt"
+    wanted = Wanted(trained=Trained(text=1, header=False, had_tabs=True))
+    for content, texts in {
+        "x\ta film\ny\ta road\n": ["a film", "a road"],
+        "a film\na road\n": ["a film", "a road"],
+    }.items():
+        path.write_text(content, encoding="utf-8")
+        with opened_rows(path, wanted) as rows:
+            assert [entry.row for entry in rows.entries()] == texts
+    path.write_text("a film\ta road\n", encoding="utf-8")
+    with opened_rows(path, Wanted(is_pair=True, trained=wanted.trained)) as rows:
+        assert [entry.row for entry in rows.entries()] == [("a film", "a road")]
+
+
 def test_csv_rows_keep_all_their_columns() -> None:
     (entry,) = read('id,text,stars\n7," a ""gorgeous"", witty\nfilm",4\n', format="csv")
 

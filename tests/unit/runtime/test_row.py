@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from limbeck.errors import NothingToPredict
-from limbeck.runtime.row import characters, checked_rows, columns_of, refuse_no_list
+from limbeck.runtime.row import characters, checked_rows, columns_of, refuse_no_list, stripped
 
 
 class Masked(str):
@@ -96,6 +96,13 @@ def test_pairs_may_be_lists_as_json_gives_them_or_rows_of_an_array(rows: Any) ->
 def test_rows_turn_into_one_column_for_each_text() -> None:
     assert columns_of(["a", "b"]) == [["a", "b"]]
     assert columns_of([("a", "b"), ("c", "d")]) == [["a", "c"], ["b", "d"]]
+
+
+def test_white_space_around_texts_makes_no_difference_as_in_training() -> None:
+    """Byte-level tokenizers make another token of a word behind a blank."""
+    assert columns_of([" a b\n", "\u3000c\t"]) == [["a b", "c"]]
+    assert columns_of([(" a", "b ")]) == [["a"], ["b"]]
+    assert (stripped(" a "), stripped((" a", "b "))) == ("a", ("a", "b"))
 
 
 def test_both_texts_of_a_pair_are_counted() -> None:

@@ -59,8 +59,8 @@ def test_formats_that_are_not_read_are_refused_with_what_to_do(name: str, advice
     ],
 )
 def test_without_a_name_the_first_lines_tell_the_format(head: str, as_table: str, as_lines: str) -> None:
-    assert format_by_content(head, is_table=True) == as_table
-    assert format_by_content(head, is_table=False) == as_lines
+    assert format_by_content(lambda _: head, is_table=True) == as_table
+    assert format_by_content(lambda _: head, is_table=False) == as_lines
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,18 @@ def test_looking_ahead_takes_nothing_away(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(opening, "BLOCK_BYTES", 3)
     text = TextInput(io.BytesIO(b"a line\n" * 50))
 
+    assert (text.head(0), text.head(1)) == ("a l", "a line\na ")
     assert 20 <= text.head().count("\n") < 50
     assert list(text.lines()) == ["a line"] * 50
     assert TextInput(io.BytesIO(b"")).head() == ""
+
+
+def test_looking_ahead_is_bounded_where_there_are_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "MOST_HEAD", 10_000)
+    text = TextInput(io.BytesIO(b" " * 70_000 + b"x" * 1_000_000))
+
+    assert len(text.head(0)) < 200_000
+    assert len(text.head(1)) < 200_000
 
 
 def test_text_streams_are_read_too() -> None:

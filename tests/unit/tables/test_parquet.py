@@ -10,6 +10,7 @@ import pytest
 
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables import Record, TableForm, read_table
+from limbeck.tables.parquet import parquet_table
 
 COLUMNS = {"text": "text", "label": "label"}
 
@@ -73,6 +74,23 @@ def test_a_file_without_rows_is_empty(tmp_path: Path) -> None:
 
     with pytest.raises(FileEmpty):
         list(read_table(path, form=TableForm(), columns=COLUMNS))
+
+
+@pytest.mark.parametrize("group", [2_000, 100_000])
+def test_a_large_file_is_never_in_memory_as_a_whole(tmp_path: Path, group: int) -> None:
+    path = tmp_path / "rows.parquet"
+    texts = [f"{number:0300d}" for number in range(20_000)]
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=group, use_dictionary=False, compression="none")
+    before, peak = pa.total_allocated_bytes(), 0
+    table = parquet_table(path)
+    assert table.batches is not None
+
+    for batch in table.batches(1000):
+        del batch
+        peak = max(peak, pa.total_allocated_bytes() - before)
+
+    assert path.stat().st_size > 6_000_000
+    assert peak < 3_000_000  # a buffer of a megabyte, and the rows of two batches
 
 
 def test_the_watch_sees_the_whole_file_go_by(tmp_path: Path) -> None:

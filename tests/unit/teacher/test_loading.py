@@ -306,7 +306,7 @@ def test_what_becomes_of_a_head_and_of_pairs_is_told(tiny_teacher_folder: Path, 
     named.save(tmp_path / "named")
 
     twin = load(tmp_path / "named", labels=["no", "yes"], apart=True)
-    assert twin.note == "the checkpoint's head is for texts that are read together; a fresh one is trained"
+    assert twin.note == "the checkpoint's own head is not used; a new one is trained"
     with pytest.raises(LabelNamesUnfit):
         load(tmp_path / "named", labels=["no", "yes"], apart=True, label_names={"nothing": "no"})
 

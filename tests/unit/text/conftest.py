@@ -1,4 +1,4 @@
-"""Texts that a tokenizer may trip over, and every kind of tokenizer that reads a text word by word."""
+"""Texts that are difficult for tokenizers, and every kind of tokenizer that reads a text word by word."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ def _text(dice: random.Random) -> str:
 
 @pytest.fixture(scope="session")
 def strange_texts() -> StrangeTexts:
-    """As many as asked for, the same for the same seed; none has a lone surrogate."""
+    """The given number of texts, the same for the same seed; none has a lone surrogate."""
 
     def drawn(count: int, *, seed: int) -> list[str]:
         dice = random.Random(seed)

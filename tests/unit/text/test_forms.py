@@ -1,4 +1,4 @@
-"""How texts are written, and the steps that bring them to another form."""
+"""The form of texts, and the steps that convert them to another form."""
 
 import random
 import unicodedata
@@ -69,12 +69,12 @@ def test_shares_are_counted_in_letters_marks_and_texts() -> None:
     assert form.shares() == {"upper_case": 0.3077, "marks_apart": 0.5, "full_width": 0.5, "chinese_marks": 0.5}
 
 
-def test_nothing_to_look_at_is_no_form() -> None:
+def test_without_texts_all_shares_are_zero() -> None:
     assert set(form_of([]).shares().values()) == {0.0}
     assert chosen_steps("auto", text=form_of(PLAIN), corpus=form_of([])) == []
 
 
-def test_a_sample_is_looked_at_and_it_reaches_to_the_end() -> None:
+def test_the_sample_is_taken_from_the_complete_list() -> None:
     assert form_of(["a"] * 50_000 + ["B" * 100_000] * 50_000).upper_case == pytest.approx(500 / 501)
 
 
@@ -84,12 +84,12 @@ def test_a_sample_is_looked_at_and_it_reaches_to_the_end() -> None:
         (PLAIN, LOWER, ["lowercase", "spaced"]),
         (LOWER, LOWER, []),
         (PLAIN, PLAIN, []),
-        (LOWER, PLAIN, []),  # nothing can be put back
+        (LOWER, PLAIN, []),  # lower case cannot be undone
         (WIDE, CHINESE, ["narrow"]),
         (CHINESE, WIDE, []),
         (PLAIN, CHINESE, []),
         (WIDE, PLAIN, ["narrow", "narrow_marks"]),
-        (PLAIN, LOWER[:3], []),  # too little to tell
+        (PLAIN, LOWER[:3], []),  # too few texts to know the form
     ],
 )
 def test_auto_takes_the_steps_that_are_needed_and_no_others(
@@ -98,13 +98,13 @@ def test_auto_takes_the_steps_that_are_needed_and_no_others(
     assert chosen_steps("auto", text=form_of(text), corpus=form_of(corpus)) == steps
 
 
-def test_text_that_took_the_steps_needs_none() -> None:
+def test_text_that_was_converted_needs_no_steps() -> None:
     formed = [in_form(["lowercase", "spaced"])(text) for text in PLAIN]
 
     assert chosen_steps("auto", text=form_of(formed), corpus=form_of(LOWER)) == []
 
 
-def test_a_list_is_followed_and_chinese_marks_stay_where_the_corpus_has_them() -> None:
+def test_a_list_is_followed_and_chinese_marks_stay_if_the_corpus_has_them() -> None:
     text = form_of(WIDE)
 
     assert chosen_steps(["spaced", "narrow"], text=text, corpus=form_of(CHINESE)) == ["narrow", "spaced"]

@@ -82,7 +82,7 @@ def test_pairs_are_read_and_cut_as_transformers_does(teacher: Any, max_length: i
     assert types == theirs["token_type_ids"]
 
 
-def test_words_that_were_met_before_are_read_as_transformers_reads_them(
+def test_words_that_were_read_before_are_read_as_transformers_reads_them(
     teacher: Any, strange_texts: Callable[..., list[str]]
 ) -> None:
     tokenizer = framed(teacher)
@@ -108,10 +108,10 @@ def test_the_longer_text_is_cut_first_as_the_library_does() -> None:
         plain.enable_truncation(max_length=room, strategy="longest_first")
         ids = plain.encode("a " * first, "b " * second).ids
 
-        assert kept_lengths(first, second, room=room) == (ids.count(0), ids.count(1))
+        assert kept_lengths(first, second, most=room) == (ids.count(0), ids.count(1))
 
 
-def test_second_texts_have_a_type_where_the_model_tells_types_apart() -> None:
+def test_second_texts_have_a_type_if_the_model_distinguishes_types() -> None:
     bert, roberta = TEACHERS["bert"](), TEACHERS["roberta"]()
 
     assert framed(bert).has_types
@@ -119,7 +119,7 @@ def test_second_texts_have_a_type_where_the_model_tells_types_apart() -> None:
     assert framed(bert).encode_pairs(["film"], ["a story"], max_length=9)[1] == [[0, 0, 0, 1, 1, 1]]
 
 
-def test_types_can_be_left_out() -> None:
+def test_types_can_be_omitted() -> None:
     tokenizer = framed(TEACHERS["bert"](), has_types=False)
 
     ids, types = tokenizer.encode_pairs(["film"], ["story"], max_length=9)
@@ -151,7 +151,7 @@ def test_without_a_mask_of_its_own_a_masked_word_is_unknown() -> None:
     assert tokenizer.encode(["film [MASK]"], max_length=9) == [[2, vocabulary["film"], 1, 3]]
 
 
-def test_no_text_spells_padding(teacher: Any) -> None:
+def test_no_text_produces_padding(teacher: Any) -> None:
     tokenizer = framed(teacher)
 
     (row,) = tokenizer.encode([f"film {teacher.pad_token} story"], max_length=30)
@@ -174,7 +174,7 @@ def test_strange_texts_are_read(teacher: Any, text: str) -> None:
     assert 5 <= len(pair) <= 16
 
 
-def test_the_form_is_taken_before_the_teachers_own_normaliser() -> None:
+def test_the_form_is_applied_before_the_teachers_own_normaliser() -> None:
     bert = TEACHERS["bert"]()
 
     tokenizer = framed(bert, form=("narrow", "lowercase"))
@@ -195,7 +195,7 @@ def test_saved_and_loaded_it_encodes_the_same(teacher: Any, tmp_path: Path) -> N
     assert loaded.to_json() == tokenizer.to_json()
 
 
-def test_transformers_reads_the_saved_file_alike(teacher: Any, tmp_path: Path) -> None:
+def test_transformers_reads_the_saved_file_the_same_way(teacher: Any, tmp_path: Path) -> None:
     tokenizer = framed(teacher)
     tokenizer.save(tmp_path / "tokenizer.json")
 
@@ -234,7 +234,7 @@ def test_many_texts_keep_their_order() -> None:
     assert [len(row) for row in tokenizer.encode(texts, max_length=20)] == [3 + number % 3 for number in range(20_000)]
 
 
-def test_a_file_that_does_not_say_how_it_pads_or_frames_is_refused() -> None:
+def test_a_file_without_padding_or_special_tokens_is_refused() -> None:
     plain = Tokenizer(models.WordLevel({"a": 0, "[PAD]": 1}, unk_token="a"))
 
     with pytest.raises(ValueError, match="pads"):

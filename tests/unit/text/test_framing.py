@@ -1,4 +1,4 @@
-"""A transformer student's own pieces: a frame around them, and whose embeddings they start from."""
+"""A transformer student's own pieces: the frame around them, and the teacher's token of each."""
 
 import json
 
@@ -60,7 +60,7 @@ def pieces_of(
 
 
 @ALL
-def test_each_token_knows_the_one_of_the_teacher_that_it_was(teacher: Tokenizer) -> None:
+def test_each_token_has_the_id_of_the_teachers_token(teacher: Tokenizer) -> None:
     tokenizer, teacher_ids = pieces_of(teacher)
 
     assert tokenizer.vocabulary[:5] == ["[PAD]", "[UNK]", "[MASK]", "[CLS]", "[SEP]"]
@@ -95,7 +95,7 @@ def test_pairs_have_types_when_asked_for(teacher: Tokenizer, has_types: bool) ->
 
 
 @ALL
-def test_they_are_the_pieces_that_a_student_of_words_would_get(teacher: Tokenizer) -> None:
+def test_the_pieces_are_those_of_a_student_without_a_frame(teacher: Tokenizer) -> None:
     tokenizer, _ = pieces_of(teacher, max_size=40, min_count=2)
 
     bare = cut_down_pieces(teacher.to_str(), TEXTS, max_size=38, min_count=2)
@@ -163,7 +163,7 @@ def test_a_tokenizer_that_puts_nothing_before_a_text_is_refused() -> None:
         framed_teacher_tokenizer(word_piece().to_str(), pad_id=1, mask_token=None, has_types=True)
 
 
-def test_a_tokenizer_that_cannot_be_cut_down_is_refused() -> None:
+def test_a_tokenizer_that_cannot_be_reduced_is_refused() -> None:
     words = Tokenizer(WordLevel({"a": 0}, unk_token="a"))
 
     with pytest.raises(TeacherTokensUnsupported, match="WordLevel") as caught:
@@ -172,6 +172,6 @@ def test_a_tokenizer_that_cannot_be_cut_down_is_refused() -> None:
     assert isinstance(caught.value, StudentError)
 
 
-def test_what_is_no_tokenizer_is_refused() -> None:
+def test_a_file_that_is_not_a_tokenizer_is_refused() -> None:
     with pytest.raises(TeacherTokensUnsupported, match="cannot be read"):
         framed_teacher_tokenizer("{}", pad_id=0, mask_token=None, has_types=True)

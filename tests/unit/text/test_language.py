@@ -19,7 +19,7 @@ def test_the_share_of_han_letters_decides(texts: list[str], language: str) -> No
     assert detect_language(texts) == language
 
 
-def test_the_sample_reaches_the_end_of_a_long_list() -> None:
+def test_the_sample_covers_a_long_list_to_its_end() -> None:
     texts = ["12345"] * 600 + ["房间太小"] * 600
 
     assert detect_language(texts) == "zh"

@@ -1,4 +1,4 @@
-"""Words are looked up, and what comes out is what the tokenizer itself would say."""
+"""Words are looked up, with the same result as from the tokenizer itself."""
 
 import random
 import sys
@@ -14,7 +14,7 @@ MOST = {"most_tokens": 99, "most_characters": 10_000}
 
 
 class Letters:
-    """A tokenizer whose tokens are the letters, but neither spaces nor dots; it remembers what it was asked for."""
+    """A tokenizer whose tokens are the letters, without spaces and dots; it records what it was asked for."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -46,13 +46,13 @@ def memo(asked: Letters) -> PieceMemo:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many pieces a memo keeps."""
+    """The number of pieces that a memo keeps."""
     monkeypatch.setattr(piece_memo, "MOST_PIECES", 20)
     return 20
 
 
 def drawn(*, seed: int, words: int) -> Iterator[str]:
-    """Texts of up to twelve words, of so many different ones."""
+    """Texts of up to twelve words, from a given number of different words."""
     dice = random.Random(seed)
     while True:
         yield " ".join(f"w{dice.randrange(words)}" for _ in range(dice.randrange(12)))
@@ -69,7 +69,7 @@ def test_known_words_are_not_asked_for_again(memo: PieceMemo, asked: Letters) ->
     assert (len(asked.texts), len(asked.pieces)) == read
 
 
-def test_of_a_text_of_known_words_only_the_new_ones_are_asked_for(memo: PieceMemo, asked: Letters) -> None:
+def test_in_a_text_of_mostly_known_words_only_the_new_ones_are_asked_for(memo: PieceMemo, asked: Letters) -> None:
     for _ in range(2):
         memo.read(["a good film"], **MOST)
     asked.texts.clear()
@@ -80,7 +80,7 @@ def test_of_a_text_of_known_words_only_the_new_ones_are_asked_for(memo: PieceMem
     assert (asked.texts, asked.pieces[-1]) == ([], "long")
 
 
-def test_words_that_never_come_again_are_never_learned(memo: PieceMemo, asked: Letters) -> None:
+def test_words_that_never_recur_are_never_stored(memo: PieceMemo, asked: Letters) -> None:
     texts = [" ".join(f"{row}x{word}" for word in range(9)) for row in range(50)]
 
     rows = memo.read(texts, **MOST)
@@ -101,7 +101,7 @@ def test_rows_are_those_of_the_tokenizer(memo: PieceMemo, most_tokens: int, word
         assert rows == [letters(text)[:most_tokens] for text in block]
 
 
-def test_a_text_is_looked_at_no_further_than_its_tokens_are_wanted(memo: PieceMemo, asked: Letters) -> None:
+def test_a_text_is_not_read_beyond_the_wanted_tokens(memo: PieceMemo, asked: Letters) -> None:
     start = "a good film " * 3
     for _ in range(2):
         memo.read([start], **MOST)
@@ -126,7 +126,7 @@ def test_words_without_a_token_do_not_count(memo: PieceMemo, text: str) -> None:
         assert memo.read([text], most_tokens=3, most_characters=10_000) == [letters("abc")]
 
 
-def test_texts_are_cut_at_their_most_characters(memo: PieceMemo) -> None:
+def test_texts_are_truncated_to_the_most_characters(memo: PieceMemo) -> None:
     for _ in range(3):
         assert memo.read(["good film good film"], most_tokens=99, most_characters=7) == [letters("goodfi")]
 
@@ -150,7 +150,7 @@ def test_long_pieces_are_not_kept(memo: PieceMemo, text: str) -> None:
     assert len(memo) <= 1
 
 
-def test_a_full_memo_starts_again(memo: PieceMemo, asked: Letters, small: int) -> None:
+def test_a_full_memo_is_cleared(memo: PieceMemo, asked: Letters, small: int) -> None:
     texts = drawn(seed=6, words=100)
     for _ in range(500):
         text = next(texts)

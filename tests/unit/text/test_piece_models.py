@@ -19,7 +19,7 @@ PAIRS = {
 }
 
 
-def test_a_pair_needs_all_that_it_is_merged_from() -> None:
+def test_a_bpe_piece_needs_all_pieces_that_it_is_merged_from() -> None:
     assert BpeModel(PAIRS).needs("abcde") == {"a", "b", "c", "d", "e", "ab", "cd", "abcd", "abcde"}
 
 
@@ -27,14 +27,14 @@ def test_a_piece_that_no_merge_leads_to_needs_nothing() -> None:
     assert BpeModel(PAIRS).needs("<0x0A>") == set()
 
 
-def test_a_smaller_pair_model_keeps_the_merges_among_its_pieces_and_never_drops_at_random() -> None:
+def test_a_smaller_bpe_model_keeps_the_merges_among_its_pieces_and_has_no_dropout() -> None:
     smaller = BpeModel(PAIRS).smaller(["[PAD]", "[UNK]", "[MASK]", "a", "b", "c", "ab", "bc"])
 
     assert smaller["merges"] == [["a", "b"], ["b", "c"]]
     assert (smaller["dropout"], smaller["unk_token"], smaller["fuse_unk"]) == (None, "[UNK]", True)
 
 
-def test_letters_inside_a_word_carry_the_prefix_and_the_last_the_suffix() -> None:
+def test_letters_inside_a_word_have_the_prefix_and_the_last_has_the_suffix() -> None:
     marked = BpeModel({**PAIRS, "continuing_subword_prefix": "##", "end_of_word_suffix": "</w>"})
 
     assert marked.letters("abc</w>") == ["a", "##b", "##c</w>"]

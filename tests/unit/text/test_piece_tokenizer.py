@@ -69,7 +69,7 @@ def tokens_of_teacher(teacher: Tokenizer, text: str) -> list[str]:
 
 
 @ALL
-def test_the_texts_are_cut_as_before_when_there_is_room(teacher: Tokenizer) -> None:
+def test_texts_are_tokenized_as_before_if_the_size_allows_it(teacher: Tokenizer) -> None:
     student = cut_down_pieces(teacher.to_str(), TEXTS, max_size=10_000, min_count=1)
 
     assert [tokens(student, text) for text in TEXTS] == [tokens_of_teacher(teacher, text) for text in TEXTS]
@@ -77,7 +77,7 @@ def test_the_texts_are_cut_as_before_when_there_is_room(teacher: Tokenizer) -> N
 
 
 @ALL
-def test_special_tokens_come_first_then_pieces_by_falling_count(teacher: Tokenizer) -> None:
+def test_special_tokens_come_first_then_pieces_by_descending_count(teacher: Tokenizer) -> None:
     student = cut_down_pieces(teacher.to_str(), TEXTS, max_size=10_000, min_count=1)
     used = [number for row in student.encode(TEXTS, max_length=1000) for number in row if number > 2]
 
@@ -98,7 +98,7 @@ def test_the_size_is_kept(teacher: Tokenizer, max_size: int) -> None:
 
 
 @ALL
-def test_dropped_pieces_fall_apart_into_smaller_ones(teacher: Tokenizer) -> None:
+def test_dropped_pieces_are_split_into_smaller_ones(teacher: Tokenizer) -> None:
     student = cut_down_pieces(teacher.to_str(), TEXTS, max_size=10_000, min_count=100)
 
     row = tokens(student, "the film plays")
@@ -117,7 +117,7 @@ def test_the_mask_is_recognised_and_other_special_tokens_are_text(teacher: Token
 
 
 @ALL
-def test_nothing_is_left_that_changes_the_length_of_a_text(teacher: Tokenizer) -> None:
+def test_nothing_that_changes_the_length_of_a_text_is_kept(teacher: Tokenizer) -> None:
     shaped = Tokenizer.from_str(teacher.to_str())
     shaped.enable_truncation(2)
     shaped.enable_padding(length=7)
@@ -130,7 +130,7 @@ def test_nothing_is_left_that_changes_the_length_of_a_text(teacher: Tokenizer) -
 
 
 @ALL
-def test_no_texts_leave_the_special_tokens(teacher: Tokenizer) -> None:
+def test_without_texts_only_the_special_tokens_are_kept(teacher: Tokenizer) -> None:
     student = cut_down_pieces(teacher.to_str(), ["", " "], max_size=100, min_count=1)
 
     assert len(student) <= 5  # a byte-level model counts the space itself
@@ -138,7 +138,7 @@ def test_no_texts_leave_the_special_tokens(teacher: Tokenizer) -> None:
 
 
 @ALL
-def test_texts_are_brought_to_the_form_before_the_teachers_own_normaliser(teacher: Tokenizer) -> None:
+def test_texts_are_converted_to_the_form_before_the_teachers_own_normaliser(teacher: Tokenizer) -> None:
     student = cut_down_pieces(teacher.to_str(), TEXTS, max_size=10_000, min_count=1, form=["narrow", "lowercase"])
 
     assert tokens(student, "Ｔｈｅ FILM") == tokens(student, "the film")
@@ -154,7 +154,7 @@ def test_a_new_character_is_one_unknown_for_a_byte_level_teacher() -> None:
     assert tokens(student, "the🎭") == [*tokens(student, "the"), "[UNK]"]
 
 
-def test_merges_may_be_written_in_the_old_way() -> None:
+def test_merges_may_be_written_in_the_old_format() -> None:
     state = json.loads(byte_pair().to_str())
     state["model"]["merges"] = [" ".join(pair) for pair in state["model"]["merges"]]
 
@@ -163,7 +163,7 @@ def test_merges_may_be_written_in_the_old_way() -> None:
     assert student.to_json() == cut_down_pieces(byte_pair().to_str(), TEXTS, max_size=10_000, min_count=1).to_json()
 
 
-def test_a_pair_model_with_an_end_of_word_mark_keeps_its_cuts() -> None:
+def test_a_bpe_model_with_an_end_of_word_suffix_tokenizes_as_before() -> None:
     vocabulary = ["l", "o", "w", "e", "r", "w</w>", "r</w>", "lo", "low</w>", "er</w>"]
     merges = [("l", "o"), ("lo", "w</w>"), ("e", "r</w>")]
     ids = {piece: number for number, piece in enumerate(vocabulary)}
@@ -194,7 +194,7 @@ def test_other_tokenizers_are_refused(text: str) -> None:
 
 
 @ALL
-def test_counted_once_there_is_a_tokenizer_of_every_size(teacher: Tokenizer) -> None:
+def test_one_count_gives_a_tokenizer_of_every_size(teacher: Tokenizer) -> None:
     of_size = count_pieces(teacher.to_str(), TEXTS, min_count=1)
 
     for size in (400, 12, 30, 400):  # in any order, and again

@@ -1,4 +1,4 @@
-"""Ids that are looked up are those that the library gives."""
+"""Ids that are looked up are the same as those from the library."""
 
 import random
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def of_library(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
 def test_every_text_has_the_ids_that_the_library_gives_it(separable_json: str, strange_texts: StrangeTexts) -> None:
     tokenizer = opened(separable_json)
     plain, dice = PlainIds(tokenizer, after=as_they_are), random.Random(3)
-    texts = [*strange_texts(600, seed=4)] * 3  # new ones, met ones, known ones
+    texts = [*strange_texts(600, seed=4)] * 3  # new, seen once, known
     expected = of_library(tokenizer, texts)
 
     while texts:
@@ -35,13 +35,13 @@ def test_every_text_has_the_ids_that_the_library_gives_it(separable_json: str, s
         texts, expected = texts[size:], expected[size:]
 
 
-def test_whole_texts_have_all_their_ids(separable_json: str, strange_texts: StrangeTexts) -> None:
+def test_without_truncation_texts_have_all_their_ids(separable_json: str, strange_texts: StrangeTexts) -> None:
     tokenizer = opened(separable_json)
     plain = PlainIds(tokenizer, after=as_they_are)
     texts = ["".join(strange_texts(20, seed=seed)) for seed in range(5)]
 
     for _ in range(3):
-        assert plain.read(texts, max_length=5, whole=True) == of_library(tokenizer, texts)
+        assert plain.read(texts, max_length=5, truncate=False) == of_library(tokenizer, texts)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_texts_and_ids_are_changed_whether_they_are_known_or_not(tokenizer: Toke
         assert plain.read(texts, max_length=9) == [[2, 4, 3], [4, 2], [4], [2, 3, 3]]
 
 
-def test_a_tokenizer_whose_words_hang_together_is_asked_every_time(
+def test_a_tokenizer_whose_words_depend_on_each_other_is_asked_every_time(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer.pre_tokenizer = None

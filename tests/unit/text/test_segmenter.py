@@ -1,4 +1,4 @@
-"""Texts that are cut by jieba at run time."""
+"""Texts that are segmented by jieba at run time."""
 
 import json
 import subprocess
@@ -32,7 +32,7 @@ def tokens(tokenizer: StudentTokenizer, text: str) -> list[str]:
     return [tokenizer.vocabulary[number] for number in row]
 
 
-def test_text_is_cut_by_jieba_and_not_by_what_the_vocabulary_knows() -> None:
+def test_text_is_segmented_by_jieba_and_not_by_the_vocabulary() -> None:
     sentence = "研究生命起源"
     texts = [*["研究生"] * 50, *["命"] * 50, sentence, "生命"]
 
@@ -52,7 +52,7 @@ def test_every_word_that_was_counted_is_found_again() -> None:
     ]
 
 
-def test_a_word_that_is_no_token_is_cut_into_the_longest_that_are() -> None:
+def test_a_word_that_is_not_a_token_is_split_into_the_longest_tokens() -> None:
     tokenizer = build("浪费", "浪费", "浪费时间", "时", "间", min_count=2)
 
     assert jieba_cut()("浪费时间") == ["浪费时间"]
@@ -69,7 +69,7 @@ def test_jieba_is_given_text_in_the_form_of_the_tokenizer() -> None:
     assert tokens(tokenizer, "ＩＰＨＯＮＥ手机") == ["iphone", "手机"]
 
 
-def test_the_mask_is_no_text() -> None:
+def test_the_mask_is_not_read_as_text() -> None:
     assert tokens(build("酒店不错"), "酒店[MASK]不错") == ["酒店", "[MASK]", "不错"]
 
 
@@ -80,7 +80,7 @@ def test_strange_texts_are_read(text: str) -> None:
     assert 1 <= len(row) <= 50
 
 
-def test_the_file_alone_says_that_jieba_cuts(tmp_path: Path) -> None:
+def test_the_file_itself_says_that_jieba_segments(tmp_path: Path) -> None:
     tokenizer = build(*TEXTS)
 
     tokenizer.save(tmp_path / "tokenizer.json")
@@ -98,7 +98,7 @@ def test_the_same_texts_give_the_same_file() -> None:
     assert build(*texts).to_json() == build(*texts).to_json()
 
 
-def test_the_library_alone_refuses_the_file_rather_than_cut_otherwise() -> None:
+def test_the_library_itself_refuses_the_file_rather_than_segment_differently() -> None:
     with pytest.raises(Exception, match="expected"):
         Tokenizer.from_str(build(*TEXTS).to_json())
 
@@ -108,10 +108,10 @@ def test_other_tokenizers_are_opened_as_they_are() -> None:
     chinese = build(*TEXTS, segmenter="longest_match").to_json()
 
     assert [opened(text).to_str() for text in (english, chinese)] == [english, chinese]
-    assert "segmenter" in english  # a word of the vocabulary is no mark
+    assert "segmenter" in english  # a word of the vocabulary is not the mark
 
 
-def test_english_has_no_need_of_jieba() -> None:
+def test_english_does_not_need_jieba() -> None:
     ways: Sequence[Segmenter] = ("jieba", "longest_match")
 
     first, second = (build("it's a film", segmenter=way, language="en").to_json() for way in ways)
@@ -119,7 +119,7 @@ def test_english_has_no_need_of_jieba() -> None:
     assert first == second
 
 
-def test_a_segmenter_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_segmenter_is_refused() -> None:
     text = build(*TEXTS).to_json().replace('"segmenter": "jieba"', '"segmenter": "pkuseg"')
 
     with pytest.raises(ValueError, match="'pkuseg'"):
@@ -147,7 +147,7 @@ def test_without_jieba_the_extra_is_named_when_it_is_loaded(monkeypatch: pytest.
     assert (caught.value.package, caught.value.extra) == ("jieba", "zh")
 
 
-def test_the_dictionary_is_loaded_with_the_tokenizer_without_a_word_and_only_for_those_that_need_it() -> None:
+def test_the_dictionary_is_loaded_with_the_tokenizer_silently_and_only_if_it_is_needed() -> None:
     program = """
 import sys
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -167,5 +167,5 @@ print(len(_segmenter(_import_jieba()).FREQ) > 300_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
-def test_a_mark_stands_beside_what_was_there() -> None:
+def test_the_mark_is_added_to_the_existing_json() -> None:
     assert json.loads(marked_jieba('{"version": "1.0"}')) == {"segmenter": "jieba", "version": "1.0"}

@@ -32,7 +32,7 @@ def test_breaks_end_a_sentence_in_any_spelling(mark: str) -> None:
     assert split_sentences(f"first line{mark}{mark} second line", language="en") == ["first line", "second line"]
 
 
-def test_other_tags_are_no_breaks() -> None:
+def test_other_tags_are_not_breaks() -> None:
     assert split_sentences("a <brown> fox <b>runs</b>", language="en") == ["a <brown> fox <b>runs</b>"]
 
 
@@ -56,7 +56,7 @@ def test_nothing_gives_no_sentence(text: str, language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_white_space_is_all_that_is_lost(language: str) -> None:
+def test_only_white_space_is_lost(language: str) -> None:
     text = " A b.  C\td! \u3000“E.” f… 好。吗？ "
 
     kept = "".join(split_sentences(text, language=language))
@@ -72,7 +72,7 @@ def test_white_space_is_all_that_is_lost(language: str) -> None:
         ("\n\nOne.\nTwo.\n\n", ["One.", "Two."]),  # no empty line between others
         ("One.<br /><br />Two.<br />Still two.", ["One.", "Two. Still two."]),
         ("One.<br>Two.&lt;br/&gt;Three.", ["One.", "Two.", "Three."]),
-        ("One.<br />\nTwo.", ["One.", "Two."]),  # the break and the line end behind it are one
+        ("One.<br />\nTwo.", ["One.", "Two."]),  # the break and the line end after it are one
         ("好。\n\n很好。\n真的", ["好。", "很好。 真的"]),
         (" only  one ", ["only one"]),
         (" \n<br />\n ", []),

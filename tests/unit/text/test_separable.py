@@ -34,7 +34,7 @@ def built(
     model: models.Model = WORDS,
     added: AddedToken | None = None,
 ) -> Tokenizer:
-    """Separable, but for what is asked for."""
+    """A separable tokenizer with one property that is not."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizer or normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizer or pre_tokenizers.Whitespace()
@@ -64,7 +64,7 @@ NOT_SEPARABLE = {
 
 
 @pytest.mark.parametrize("kind", NOT_SEPARABLE)
-def test_what_is_not_known_to_be_separable_counts_as_not(kind: str) -> None:
+def test_a_tokenizer_that_is_not_certainly_separable_counts_as_not_separable(kind: str) -> None:
     assert is_separable(built())
     assert not is_separable(NOT_SEPARABLE[kind])
 
@@ -76,7 +76,7 @@ def test_without_a_pre_tokenizer_a_text_is_one_word() -> None:
     assert not is_separable(tokenizer)
 
 
-def test_a_model_that_draws_lots_is_not_looked_up() -> None:
+def test_a_model_that_samples_is_not_looked_up() -> None:
     sure, unsure = models.Unigram([("a", -1.0)], unk_id=0), models.Unigram([("a", -1.0)], unk_id=0)
     unsure.alpha, unsure.nbest_size = 0.1, 8
 
@@ -85,7 +85,7 @@ def test_a_model_that_draws_lots_is_not_looked_up() -> None:
 
 
 def test_other_white_space_than_spaces_can_join_words() -> None:
-    """Why texts are parted at U+0020 alone."""
+    """The reason why texts are split only at U+0020."""
     pieces = {piece: number for number, piece in enumerate(["[UNK]", "a", "b", "ab"])}
     tokenizer = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
     tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()

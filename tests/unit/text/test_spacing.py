@@ -1,4 +1,4 @@
-"""Marks and contractions set apart: as SST-2 has them, in one go, and alike in Python and in a tokenizer."""
+"""Punctuation and contractions separated by spaces: as in SST-2, in one pass, and the same in a tokenizer."""
 
 import random
 
@@ -112,7 +112,7 @@ def mixtures() -> list[str]:
         ("", ""),
     ],
 )
-def test_marks_and_contractions_are_set_apart(text: str, expected: str) -> None:
+def test_marks_and_contractions_are_separated(text: str, expected: str) -> None:
     assert spaced(text) == expected
 
 
@@ -135,5 +135,5 @@ def test_nothing_but_spaces_is_added(mixtures: list[str]) -> None:
     assert all(spaced(text).replace(" ", "") == text.replace(" ", "") for text in mixtures)
 
 
-def test_words_without_end_are_no_trouble() -> None:
+def test_very_long_words_are_processed() -> None:
     assert spaced("x" * 100_000 + "!") == "x" * 100_000 + " !"

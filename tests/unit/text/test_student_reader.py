@@ -1,4 +1,4 @@
-"""What a student reads: under the names of its network's inputs, padded with its own padding."""
+"""A student's inputs: under the names of its network's inputs, padded with its own padding."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_texts_are_padded_at_the_end_and_the_mask_says_where(words: StudentReade
     assert batch.keys() == {"input_ids", "attention_mask"}
 
 
-def test_students_of_words_read_two_texts_apart_and_the_longer_one_counts(words: StudentReader) -> None:
+def test_word_students_read_two_texts_separately_and_the_longer_one_gives_the_length(words: StudentReader) -> None:
     rows = words.read(["film", "a fine"], ["a dull road", "road"])
 
     batch = rows.batch(np.array([1, 0]), with_types=False)
@@ -61,7 +61,7 @@ def test_in_a_frame_two_texts_are_one_row_padded_with_its_own_padding(framed: St
     assert batch["attention_mask"].tolist() == [[1] * 6, [1] * 5 + [0]]
 
 
-def test_types_are_left_out_for_a_network_that_has_none(framed: StudentReader) -> None:
+def test_types_are_omitted_for_a_network_that_has_none(framed: StudentReader) -> None:
     rows = framed.read(["film"], ["road"])
 
     assert rows.batch([0], with_types=False).keys() == {"input_ids", "attention_mask"}
@@ -79,7 +79,7 @@ def test_no_rows_and_one_row_are_read_too(words: StudentReader, count: int) -> N
     assert rows.batch(range(count), with_types=False)["input_ids"].shape == (count, count)
 
 
-def test_bert_tells_second_texts_by_type_and_distilbert_does_not() -> None:
+def test_bert_distinguishes_second_texts_by_type_and_distilbert_does_not() -> None:
     from transformers import BertConfig, DistilBertConfig
 
     assert has_token_types(BertConfig())

@@ -51,7 +51,7 @@ def test_strange_texts_are_read(tokenizer: StudentTokenizer, text: str) -> None:
     assert set(row) <= {UNK_ID, 3}
 
 
-def test_no_text_spells_padding() -> None:
+def test_no_text_produces_padding() -> None:
     pieces = [("[PAD]", -1.0), ("[UNK]", -1.0), ("[MASK]", -1.0), ("good", -1.0)]
     tokenizer = StudentTokenizer.from_json(Tokenizer(Unigram(pieces, unk_id=1)).to_str())
 
@@ -68,8 +68,8 @@ def test_saved_and_loaded_it_encodes_the_same(tokenizer: StudentTokenizer, tmp_p
     assert loaded.to_json() == tokenizer.to_json()
 
 
-def test_scores_survive_being_written_to_the_last_digit(tmp_path: Path) -> None:
-    """The library itself changes every eighth of them a little, which can tip a cut between equals."""
+def test_scores_are_written_exactly_to_the_last_digit(tmp_path: Path) -> None:
+    """The library itself changes one in eight a little, which can decide between equally good segmentations."""
     scores = [-14 * number**0.5 for number in range(1000)]
     pieces = [[token, -20.0] for token in ["[PAD]", "[UNK]", "[MASK]"]] + [[f"w{score}", score] for score in scores]
     text = json.dumps({"version": "1.0", "model": {"type": "Unigram", "unk_id": 1, "vocab": pieces}})
@@ -101,7 +101,7 @@ from pathlib import Path
 from limbeck.text.student_tokenizer import StudentTokenizer
 tokenizer = StudentTokenizer.load(Path(sys.argv[1]))
 before = tokenizer.encode(["good film"] * 1000, max_length=9)
-warnings.simplefilter("ignore")  # Python's own remark on forking
+warnings.simplefilter("ignore")  # Python's own warning about forking
 child = os.fork()
 if child == 0:
     os._exit(0 if tokenizer.encode(["good film"] * 1000, max_length=9) == before else 1)
@@ -130,7 +130,7 @@ def test_rows_are_padded_with_the_id_that_is_asked_for() -> None:
     assert matrix.tolist() == [[3, 1], [6, 0]]
 
 
-def test_no_rows_are_padded_to_no_matrix() -> None:
+def test_no_rows_give_an_empty_matrix() -> None:
     matrix, lengths = padded([])
 
     assert matrix.shape == (0, 0)

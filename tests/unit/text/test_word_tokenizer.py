@@ -73,7 +73,7 @@ def test_case_is_kept_when_asked_for() -> None:
     assert tokens(english("It DOESN'T", lowercase=False), "It DOESN'T") == ["It", "DOES", "N'T"]
 
 
-def test_texts_are_brought_to_the_form_before_anything_else() -> None:
+def test_texts_are_converted_to_the_form_before_anything_else() -> None:
     texts = ["A film, ＧＯＯＤ film", "good films"]
 
     tokenizer = english(*texts, form=["narrow", "lowercase"], lowercase=False)
@@ -87,22 +87,22 @@ def test_texts_are_brought_to_the_form_before_anything_else() -> None:
 @pytest.mark.parametrize(
     "text", ["It's Tom’s film, isn't it?", "“Oh,” he said... (why-not?) 3.5--4", "I cannot. Mr. X"]
 )
-def test_marks_set_apart_are_the_words_they_were_before(text: str) -> None:
+def test_separated_marks_are_the_same_words_as_before(text: str) -> None:
     assert tokens(english(text, form=["spaced"]), text) == tokens(english(text), text)
 
 
-def test_a_form_reaches_chinese_words_too() -> None:
+def test_a_form_applies_to_chinese_words_too() -> None:
     tokenizer = chinese("酒店wifi不错", form=["lowercase", "narrow"], lowercase=False)
 
     assert tokens(tokenizer, "ＷＩＦＩ WIFI") == ["wifi", "wifi"]
 
 
-def test_no_form_leaves_the_file_as_it_was() -> None:
+def test_an_empty_form_does_not_change_the_file() -> None:
     assert '"Lowercase"' not in english("a", lowercase=False).to_json()
 
 
 @pytest.mark.parametrize("build", [english, chinese])
-def test_words_are_numbered_by_falling_count_then_by_themselves(build: Build) -> None:
+def test_words_are_numbered_by_descending_count_then_alphabetically(build: Build) -> None:
     tokenizer = build("b b b a c", "c a d")
 
     assert tokenizer.vocabulary == ["[PAD]", "[UNK]", "[MASK]", "b", "a", "c", "d"]
@@ -131,7 +131,7 @@ def test_the_same_texts_give_the_same_file(build: Build) -> None:
 
 
 @pytest.mark.parametrize("build", [english, chinese])
-def test_no_texts_leave_the_special_tokens(build: Build) -> None:
+def test_without_texts_only_the_special_tokens_are_kept(build: Build) -> None:
     tokenizer = build("", "  ")
 
     assert tokenizer.vocabulary == ["[PAD]", "[UNK]", "[MASK]"]
@@ -161,14 +161,14 @@ def test_new_characters_in_a_row_are_one_unknown() -> None:
     assert tokens(chinese("酒店不错"), "酒店龘龘龘不错") == ["酒店", "[UNK]", "不错"]
 
 
-def test_latin_runs_in_chinese_text_are_units_and_white_space_is_no_token() -> None:
+def test_latin_runs_in_chinese_text_are_units_and_white_space_is_not_a_token() -> None:
     tokenizer = chinese("买了iPhone手机 5.5寸", "ＩＰＨＯＮＥ　好")
 
     assert tokens(tokenizer, "iphone手机\u30005.5 寸") == ["iphone", "手机", "5.5", "寸"]
     assert not any(token.isspace() for token in tokenizer.vocabulary)
 
 
-def test_few_places_go_to_the_most_frequent_characters() -> None:
+def test_a_small_vocabulary_holds_the_most_frequent_characters() -> None:
     tokenizer = chinese("好好好坏坏中", max_size=5)
 
     assert sorted(tokenizer.vocabulary[3:]) == ["坏", "好"]
@@ -183,7 +183,7 @@ def test_without_jieba_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert (caught.value.package, caught.value.extra) == ("jieba", "zh")
 
 
-def test_jieba_works_without_a_word_and_serving_without_jieba() -> None:
+def test_jieba_prints_nothing_and_serving_works_without_jieba() -> None:
     program = """
 import sys
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -207,7 +207,7 @@ print(len(StudentTokenizer.from_json(tokenizer.to_json()).encode(["酒店不错"
         ("zh", "jieba", ["研究生命的起源很重要", "研究生命"]),
     ],
 )
-def test_counted_once_there_is_a_tokenizer_of_every_size(language: str, segmenter: Segmenter, texts: list[str]) -> None:
+def test_one_count_gives_a_tokenizer_of_every_size(language: str, segmenter: Segmenter, texts: list[str]) -> None:
     def anew(size: int) -> StudentTokenizer:
         return build_word_tokenizer(
             texts, language=language, max_size=size, min_count=1, lowercase=True, segmenter=segmenter

@@ -101,7 +101,7 @@ def test_the_word_itself_is_preferred_to_its_lower_case(
         assert found.all()
 
 
-def test_a_word_asked_for_twice_is_given_twice_and_the_first_entry_counts(tmp_path: Path) -> None:
+def test_a_word_asked_for_twice_is_given_twice_and_the_first_entry_is_used(tmp_path: Path) -> None:
     vectors, _ = read_word_vectors(written(tmp_path, b"a 1 2\na 3 4\n"), ["a", "a"])
 
     assert vectors.tolist() == [[1.0, 2.0], [1.0, 2.0]]
@@ -116,7 +116,7 @@ def test_words_may_have_spaces_inside(tmp_path: Path) -> None:
     assert vectors[0].tolist() == [3.5, 4.5]
 
 
-def test_tabs_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> None:
+def test_tabs_carriage_returns_and_blank_lines_are_accepted(tmp_path: Path) -> None:
     path = written(tmp_path, b"a\t1 2\r\nb\t3 4\r\n\r\n\xc2\xa0 5 6")
 
     vectors, found = read_word_vectors(path, ["b", "\u00a0"])
@@ -137,7 +137,7 @@ def test_tabs_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> Non
         (b"a 1 2\nwanted 1 1.2.3\n", 2, "could not convert"),
         (b"a 1 2\nwanted 1 1e99\n", 2, "not finite"),
         (b"2 3\na 1 2 3\nb 1 2\n", 3, "2 numbers, 3"),
-        (b"2 0\n", 1, "no numbers"),
+        (b"2 0\n", 1, "width of 0"),
         (b"2 3\n", 1, "no vectors"),
         (b"PK\x03\x04 and so on", 1, "zip archive"),
         (word2vec_binary(ENTRIES)[:-8], 5, "ends after 3 of the 4"),
@@ -145,7 +145,7 @@ def test_tabs_carriage_returns_and_blank_lines_do_no_harm(tmp_path: Path) -> Non
         (gzip.compress(glove(ENTRIES) * 100, mtime=0)[:-40], 1, "gzip data is damaged"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, content: bytes, line: int, reason: str) -> None:
+def test_errors_are_reported_with_their_line(tmp_path: Path, content: bytes, line: int, reason: str) -> None:
     path = written(tmp_path, content)
 
     with pytest.raises(VectorsMalformed) as caught:

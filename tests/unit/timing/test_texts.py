@@ -102,7 +102,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(RowMalformed, match="no tab between two texts"):
         file_rows(TextFile(tmp_path / "rows.txt"), pair=True)
-    with pytest.raises(FileEmpty, match="holds no rows"):
+    with pytest.raises(FileEmpty, match="has no rows"):
         file_rows(TextFile(tmp_path / "empty.txt"), pair=False)
     with pytest.raises(ColumnMissing, match="no column 'text'"):
         file_rows(TextFile(tmp_path / "rows.csv"), pair=False)

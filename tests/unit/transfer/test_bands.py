@@ -22,7 +22,7 @@ def similar_pairs(similarity: float, *, count: int, size: int = 40, seed: int = 
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.7, 0.8, 0.9, 0.95])
-def test_pairs_at_the_threshold_are_nearly_all_proposed_and_others_hardly(threshold: float) -> None:
+def test_nearly_all_pairs_at_the_threshold_are_proposed_and_few_others(threshold: float) -> None:
     known = Bands(threshold)
     first, second = similar_pairs(threshold, count=2_000)
     _, distant = similar_pairs(0.05, count=2_000, seed=1)
@@ -40,7 +40,7 @@ def entries(*bands_of_texts: list[int]) -> Entries:
     return np.sort((keys << np.uint64(32) | np.arange(len(keys), dtype=np.uint64)[:, None]).ravel())
 
 
-def test_texts_are_found_by_any_band_however_many_blocks_they_came_in() -> None:
+def test_texts_are_found_by_any_band_whatever_the_number_of_blocks() -> None:
     known = Bands(0.8)
     for start in range(0, 70, 7):
         known.add(entries(*([100 + number, 200 + number] for number in range(start, start + 7))), first=start)
@@ -69,7 +69,7 @@ def test_of_many_with_the_same_band_the_first_are_proposed() -> None:
     assert numbers.tolist() == list(range(near_duplicates.MOST_PROPOSED))
 
 
-def test_entries_of_some_texts_go_by_their_new_positions() -> None:
+def test_selected_entries_have_their_new_positions() -> None:
     some = select_entries(entries([1, 2], [3, 4], [5, 6]), np.array([True, False, True]))
 
     assert some.tolist() == entries([1, 2], [5, 6]).tolist()

@@ -29,7 +29,7 @@ def nearly_holds(held_out: HeldOut, *texts: str, language: str = "en") -> list[b
     return list(held_out.nearly_holds(pieces, NearTexts(0.8, language=language).traits(pieces)).tolist())
 
 
-def test_rows_are_found_folded_and_letter_by_letter(corpus: Corpus) -> None:
+def test_rows_are_found_folded_and_verbatim(corpus: Corpus) -> None:
     held_out = HeldOut(corpus, near_duplicates=0.8)
 
     found = [held_out.holds((text, None), folded_key(text)) for text in ("SHORT ONE", "a secret of some length", "no")]
@@ -38,7 +38,7 @@ def test_rows_are_found_folded_and_letter_by_letter(corpus: Corpus) -> None:
     assert held_out.overlap() == {"dev": {"rows": 3, "found": 2, "verbatim": 1, "near": 0}}
 
 
-def test_near_rows_are_counted_apart_and_once(corpus: Corpus) -> None:
+def test_near_rows_are_counted_separately_and_once(corpus: Corpus) -> None:
     held_out = HeldOut(corpus, near_duplicates=0.8)
 
     found = nearly_holds(held_out, "A secret, of some length!", "a SECRET of some length...", "something else")
@@ -47,7 +47,7 @@ def test_near_rows_are_counted_apart_and_once(corpus: Corpus) -> None:
     assert held_out.overlap()["dev"]["near"] == 1
 
 
-def test_a_row_that_is_found_is_not_near_as_well(corpus: Corpus) -> None:
+def test_a_row_that_is_found_does_not_also_count_as_near(corpus: Corpus) -> None:
     held_out = HeldOut(corpus, near_duplicates=0.8)
 
     nearly_holds(held_out, "Short one!")
@@ -56,7 +56,7 @@ def test_a_row_that_is_found_is_not_near_as_well(corpus: Corpus) -> None:
     assert held_out.overlap()["dev"] == {"rows": 3, "found": 1, "verbatim": 0, "near": 0}
 
 
-def test_a_copy_that_was_cut_short_or_goes_on_is_near(corpus: Corpus) -> None:
+def test_a_truncated_or_extended_copy_is_near(corpus: Corpus) -> None:
     held_out = HeldOut(corpus, near_duplicates=0.8)
     longer = f"{LONG} {' '.join(f'word{number}' for number in range(500))}"
 

@@ -1,4 +1,4 @@
-"""Near duplicates: the first stays, and what is dropped is forgotten."""
+"""Near duplicates: the first is kept, and dropped texts do not affect later ones."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_text_that_was_dropped_does_not_drop_others(is_one_block: bool) -> Non
     assert new == [True, False, True]
 
 
-def test_texts_that_say_nothing_are_never_similar() -> None:
+def test_texts_without_words_are_never_similar() -> None:
     assert are_new(NearTexts(0.8, language="en"), "...", "!!!", "") == [True, True, True]
 
 

@@ -135,7 +135,9 @@ def test_another_seed_draws_other_texts(tmp_path: Path, gather: Gather) -> None:
     assert gather("more.txt", rows=10).rows.texts != gather("more.txt", rows=10, seed=1).rows.texts
 
 
-def test_patterns_and_folders_stand_for_files_and_an_empty_one_does_no_harm(tmp_path: Path, gather: Gather) -> None:
+def test_patterns_and_folders_are_expanded_to_files_and_an_empty_file_is_skipped(
+    tmp_path: Path, gather: Gather
+) -> None:
     folder = tmp_path / "shards"
     folder.mkdir()
     (folder / "a.txt.gz").write_bytes(gzip.compress(b"from a"))
@@ -162,7 +164,7 @@ def test_a_missing_column_is_reported(tmp_path: Path, gather: Gather) -> None:
         gather("more.csv")
 
 
-def test_when_nothing_is_left_the_counts_say_why(tmp_path: Path, gather: Gather) -> None:
+def test_if_nothing_is_left_the_counts_show_why(tmp_path: Path, gather: Gather) -> None:
     write_lines(tmp_path / "more.txt", "one", "two")
 
     with pytest.raises(NothingGathered, match="too short 2") as caught:
@@ -245,7 +247,7 @@ def test_of_many_sources_the_largest_are_named(tmp_path: Path, gather: Gather, m
     assert gather("*.txt").quality["rows_of"] == {"b.txt": 2, "others": 2}
 
 
-def test_a_saved_data_set_is_gathered_beside_files(tmp_path: Path, gather: Gather) -> None:
+def test_a_saved_data_set_is_gathered_in_addition_to_files(tmp_path: Path, gather: Gather) -> None:
     datasets = pytest.importorskip("datasets")
     datasets.Dataset.from_dict({"text": ["from a data set"]}).save_to_disk(str(tmp_path / "saved"))
     write_lines(tmp_path / "more.txt", "from a file")
@@ -256,7 +258,7 @@ def test_a_saved_data_set_is_gathered_beside_files(tmp_path: Path, gather: Gathe
     assert transfer.quality["files"] == ["more.txt", "saved:train"]
 
 
-def test_text_is_brought_to_the_form_of_the_corpus_before_it_is_judged(
+def test_text_is_converted_to_the_form_of_the_corpus_before_it_is_filtered(
     tmp_path: Path, read_rows: "ReadCorpus", key: Key, reporter: "RememberingReporter"
 ) -> None:
     train: list[tuple[str, ...]] = [
@@ -274,7 +276,7 @@ def test_text_is_brought_to_the_form_of_the_corpus_before_it_is_judged(
     assert transfer.quality["form"]["steps"] == ["lowercase", "spaced"] == transfer.quality["form"]["needed"]
     assert transfer.quality["form"]["corpus"]["marks_apart"] == 1.0
     assert transfer.quality["overlap"]["splits"]["dev"]["verbatim"] == 1
-    assert any("brought to the corpus's form by lowercase, spaced" in note for note in reporter.notes)
+    assert any("converted to the corpus's form by lowercase, spaced" in note for note in reporter.notes)
 
 
 def test_a_pool_is_kept_for_the_teacher_to_choose_from(tmp_path: Path, gather: Gather) -> None:

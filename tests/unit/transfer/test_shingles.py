@@ -32,7 +32,7 @@ def test_english_shingles_are_words_and_pairs_of_them(text: str, count: int) -> 
 
 
 @pytest.mark.parametrize(("text", "count"), [("房间很小", 6), ("好", 3), ("哈哈哈哈哈哈", 5), ("。！", 0)])
-def test_chinese_shingles_are_runs_of_three_characters_and_reach_over_the_ends(text: str, count: int) -> None:
+def test_chinese_shingles_are_runs_of_three_characters_and_extend_beyond_the_ends(text: str, count: int) -> None:
     assert shingles_of([(text, None)], language="zh").counts.tolist() == [count]
 
 
@@ -63,7 +63,7 @@ def test_a_long_sentence_may_differ_in_one_word() -> None:
     assert changed == 26 / 32  # 14 words and 15 pairs, of which one and two are others
 
 
-def test_texts_of_a_block_do_not_touch_each_other() -> None:
+def test_texts_of_a_block_do_not_affect_each_other() -> None:
     texts: list[Piece] = [("one two", None), ("", None), ("two", None), ("...", None), ("one two", None)]
 
     together = sets_of(shingles_of(texts, language="en"))
@@ -73,7 +73,7 @@ def test_texts_of_a_block_do_not_touch_each_other() -> None:
     assert together[0] == together[4]
 
 
-def test_the_texts_of_a_pair_are_told_apart() -> None:
+def test_the_texts_of_a_pair_are_distinguished() -> None:
     one, swapped, single = (sets_of(shingles_of([pair], language="en"))[0] for pair in PAIRS)
 
     assert len(one) == len(swapped) == 2 * len(single)

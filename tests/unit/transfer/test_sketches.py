@@ -25,7 +25,7 @@ def similarity(one: set[int], other: set[int]) -> float:
         ({1}, {2}, 0.0),
         (set(), {2}, 0.0),
         (set(), set(), 0.0),
-        (set(range(100)), set(range(50, 150)), 50 / 150),  # more than a sketch together, but each is whole
+        (set(range(100)), set(range(50, 150)), 50 / 150),  # together more than a sketch, but each is complete
     ],
 )
 def test_similarity_of_short_texts_is_exact(one: set[int], other: set[int], expected: float) -> None:

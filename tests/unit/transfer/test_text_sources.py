@@ -33,7 +33,7 @@ def texts(**section: Any) -> dict[str, list[str]]:
     return {source.name: [text for text, _ in source.texts()] for source in text_sources(Transfer(**section))}
 
 
-def test_files_come_first_each_once_and_are_told_apart(tmp_path: Path, saved: str) -> None:
+def test_files_come_first_each_once_with_distinct_names(tmp_path: Path, saved: str) -> None:
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "more.txt").write_text(f"text of {folder}\n", encoding="utf-8")
@@ -75,12 +75,12 @@ def test_a_null_is_reported_with_its_row(tmp_path: Path) -> None:
         texts(hub=[str(tmp_path / "saved")])
 
 
-def test_a_split_that_is_not_there_names_those_that_are(saved: str) -> None:
+def test_a_missing_split_is_reported_with_the_existing_ones(saved: str) -> None:
     with pytest.raises(FileUnreadable, match="train, unsupervised"):
         text_sources(Transfer(hub=[f"{saved}:test"]))
 
 
-def test_the_hub_is_streamed_where_it_is_in_reach_and_read_from_the_cache_elsewhere(
+def test_the_hub_is_streamed_if_it_can_be_reached_and_read_from_the_cache_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[tuple[Any, ...]] = []
@@ -123,7 +123,7 @@ class Breaking:
         return self
 
 
-def test_a_stream_that_breaks_off_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_breaks_off_is_reported_as_unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "why_no_hub", lambda: None)
     monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: {"train": Breaking()})
     (source,) = text_sources(Transfer(hub=["imdb"]))

@@ -1,4 +1,4 @@
-"""The report's pictures as SVG text: the same numbers give the same bytes, and ink follows the page's colour."""
+"""The report's plots as SVG text: the same numbers give the same bytes, and the ink has the page's text colour."""
 
 from limbeck.report.plots.against import SIZE, TIME, accuracy_against
 from limbeck.report.plots.reliability import accuracy_by_length, cascade, confusion, most_confused, reliability

@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from limbeck.report import wording
-from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, PALETTE, canvas, drawing, end_at_all, short, svg
+from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, PALETTE, canvas, drawing, end_at_100, short, svg
 
-SIDE_MARGIN, LEAST_FACTOR = 0.36, 1.5  # room for names on the axis of cost: a share of it, and at least a factor
-NARROW = 20.0  # an axis of cost that ends at so many times its beginning may hold a single power of ten
+SIDE_MARGIN, MIN_FACTOR = 0.36, 1.5  # space for names on the cost axis: a share of it, and at least a factor
+NARROW = 20.0  # a cost axis with a smaller ratio of its ends may have only one power of ten
 AREAS = {"teacher": 150.0}  # of a mark, by role
 AREA = 46.0
 
@@ -23,12 +23,12 @@ Point = tuple[float, float]  # cost, accuracy in %
 
 @dataclass(frozen=True)
 class Cost:
-    """What a model takes, and how it is told."""
+    """A cost of a model, and how it is named."""
 
-    name: str  # of the picture
+    name: str  # of the plot
     word: str
     axis: str
-    of: Callable[[Mapping[str, Any]], float | None]  # None where it is not known
+    of: Callable[[Mapping[str, Any]], float | None]  # None if it is not known
 
 
 TIME = Cost(
@@ -41,9 +41,9 @@ SIZE = Cost(name="size", word="size", axis="megabytes on disk (log scale)", of=l
 
 
 def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
-    """Every model as a labelled point: up is better, left is less; the teacher has a mark of its own.
+    """Every model as a labelled point: up is better, left is cheaper; the teacher has its own mark.
 
-    A teacher whose cost is not known is a line at its height; one that was not judged is left out.
+    A teacher whose cost is not known is a horizontal line; one without an accuracy is omitted.
     """
     judged = [entry for entry in report["models"] if entry["accuracy"] is not None]
     points = [point_of(entry, cost) for entry in judged]
@@ -58,7 +58,7 @@ def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
                 _draw_level(axes, 100 * entry["accuracy"], name=entry["name"])
         draw_front(axes, [point for _, point in placed])
         axes.margins(y=0.15)
-        end_at_all(axes)
+        end_at_100(axes)
         label_points(
             figure,
             axes,
@@ -70,7 +70,7 @@ def accuracy_against(report: Mapping[str, Any], cost: Cost) -> str:
 
 
 def front(points: Sequence[Point]) -> list[Point]:
-    """The Pareto front of (cost, accuracy): the points that no other is at least as good as in both, by cost."""
+    """The Pareto front of (cost, accuracy), sorted by cost: points for which no other is at least as good in both."""
     kept: list[Point] = []
     for amount, accuracy in sorted(set(points), key=lambda point: (point[0], -point[1])):
         if not kept or accuracy > kept[-1][1]:
@@ -79,13 +79,13 @@ def front(points: Sequence[Point]) -> list[Point]:
 
 
 def point_of(entry: Mapping[str, Any], cost: Cost) -> Point | None:
-    """Where a model stands in the picture; None for one that was not judged, or whose cost is not known."""
+    """The position of a model in the plot; None without an accuracy or a known cost."""
     amount = cost.of(entry)
     return None if entry["accuracy"] is None or not amount else (amount, 100 * entry["accuracy"])
 
 
 def draw_front(axes: Axes, points: Sequence[Point]) -> None:
-    """A thin line along the models that are worth choosing among."""
+    """A thin line along the Pareto front."""
     best = front(points)
     if len(best) > 1:
         amounts, accuracies = zip(*best, strict=True)
@@ -103,9 +103,9 @@ def draw_model(axes: Axes, entry: Mapping[str, Any], point: Point, *, colour: st
 
 
 def set_cost_axis(axes: Axes, amounts: Sequence[float]) -> None:
-    """A logarithmic axis with room for names; matplotlib's own choice of limits stumbles over a single point."""
+    """A logarithmic axis with space for names; matplotlib's own limits fail for a single point."""
     low, high = min(amounts, default=1.0), max(amounts, default=1.0)
-    factor = max((high / low) ** SIDE_MARGIN, LEAST_FACTOR)
+    factor = max((high / low) ** SIDE_MARGIN, MIN_FACTOR)
     low, high = low / factor, high * factor
     axes.set_xscale("log")
     axes.set_xlim(low, high)
@@ -115,7 +115,7 @@ def set_cost_axis(axes: Axes, amounts: Sequence[float]) -> None:
 
 
 def _draw_level(axes: Axes, accuracy: float, *, name: str) -> None:
-    """A teacher without a place on the axis of cost."""
+    """A teacher without a position on the cost axis."""
     axes.axhline(accuracy, color=COLOURS["teacher"], linestyle=DASHED, linewidth=1.3)
     axes.annotate(
         short(name),
@@ -133,10 +133,10 @@ def _draw_level(axes: Axes, accuracy: float, *, name: str) -> None:
 FONT_SIZE = 8
 GAP = 8.0  # typographic points from the middle of a mark to its name
 HALF_MARK, HALF_LINE = 5.0, 0.7
-LEAN = 5.0  # a line that rises from left to right has room below on its right, and above on its left
+LEAN = 5.0  # next to a rising line there is space below on the right, and above on the left
 SHIFTS = (0.0, 5.0, -5.0, 10.0, -10.0, 15.0, -15.0, 22.0, -22.0, 30.0, -30.0, 40.0, -40.0)
-FAR = 12.0  # a name whose edge is so far from its mark is tied to it by a line
-PER_SQUARE_POINT, WRONG_NEIGHBOUR = 10.0, 40.0  # what it costs to cover something, or to stand nearer to another mark
+FAR = 12.0  # a name further than this from its mark is connected to it by a line
+PER_SQUARE_POINT, NEARER_TO_ANOTHER = 10.0, 40.0  # penalty for covering something, or being nearer to another mark
 
 Place = tuple[float, float]
 
@@ -150,13 +150,13 @@ class Box(NamedTuple):
     top: float
 
     def covers(self, other: "Box") -> float:
-        """The area that both take."""
+        """The area of the intersection."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(width, 0.0) * max(height, 0.0)
 
     def distance(self, place: Place) -> float:
-        """From its nearest edge; 0 within."""
+        """The distance from the nearest edge; 0 inside."""
         x, y = place
         return hypot(max(self.left - x, 0.0, x - self.right), max(self.bottom - y, 0.0, y - self.top))
 
@@ -169,13 +169,13 @@ class Box(NamedTuple):
 def label_points(
     figure: Figure, axes: Axes, points: Sequence[Place], *, names: Sequence[str], levels: Sequence[float] = ()
 ) -> None:
-    """Names beside their points, where they cover no mark and no other name; one that stands far off has a line.
+    """Put names next to their points, where they cover no mark and no other name; a distant one gets a line.
 
-    `levels` are heights at which a line crosses the whole picture.
+    `levels` are heights at which a horizontal line crosses the plot.
     """
     if not points:
         return
-    figure.draw_without_rendering()  # the layout must stand before places on the page can be told
+    figure.draw_without_rendering()  # positions on the page are known only after the layout
     scale = 72 / figure.dpi
     places = [(float(x), float(y)) for x, y in axes.transData.transform(points) * scale]
     frame = Box(*(float(edge) * scale for edge in axes.bbox.extents))
@@ -205,28 +205,28 @@ def _size(axes: Axes, name: str, scale: float) -> Place:
 
 
 def named_boxes(places: Sequence[Place], sizes: Sequence[Place], *, frame: Box, lines: Sequence[Box] = ()) -> list[Box]:
-    """Where names of these sizes go: crowded marks choose first, each the cheapest of the spots around it."""
+    """Positions for names of these sizes: crowded marks choose first, each the cheapest of the spots around it."""
     marks = [Box(x - HALF_MARK, y - HALF_MARK, x + HALF_MARK, y + HALF_MARK) for x, y in places]
     chosen: dict[int, Box] = {}
-    for number in sorted(range(len(places)), key=lambda number: (_room(number, places), number)):
+    for number in sorted(range(len(places)), key=lambda number: (_nearest_distance(number, places), number)):
         taken = [*(mark for other, mark in enumerate(marks) if other != number), *chosen.values(), *lines]
         others = [place for other, place in enumerate(places) if other != number]
         spots = _spots(places[number], sizes[number])
         chosen[number] = min(
-            ((cost + _in_the_way(box, places[number], taken, others, frame), box) for cost, box in spots),
+            ((cost + _overlap_cost(box, places[number], taken, others, frame), box) for cost, box in spots),
             key=lambda found: found[0],
         )[1]
     return [chosen[number] for number in range(len(places))]
 
 
-def _room(number: int, places: Sequence[Place]) -> float:
-    """How far the nearest other mark is."""
+def _nearest_distance(number: int, places: Sequence[Place]) -> float:
+    """The distance to the nearest other mark."""
     x, y = places[number]
     return min((hypot(x - a, y - b) for other, (a, b) in enumerate(places) if other != number), default=float("inf"))
 
 
 def _spots(place: Place, size: Place) -> Iterator[tuple[float, Box]]:
-    """Right of the mark, left, above and below it, and what each costs before one looks who else is there."""
+    """Spots right, left, above and below the mark, each with its cost before overlaps are counted."""
     (x, y), (width, height) = place, size
     for shift in SHIFTS:
         for cost, left, lean in ((0.0, x + GAP, -LEAN), (2.0, x - GAP - width, LEAN)):
@@ -236,11 +236,11 @@ def _spots(place: Place, size: Place) -> Iterator[tuple[float, Box]]:
         yield 6.0, Box(x - width / 2, bottom, x + width / 2, bottom + height)
 
 
-def _in_the_way(box: Box, place: Place, taken: Sequence[Box], others: Sequence[Place], frame: Box) -> float:
-    """What a name would cover, or stick out of the picture by; and whether it would be taken for another mark's."""
+def _overlap_cost(box: Box, place: Place, taken: Sequence[Box], others: Sequence[Place], frame: Box) -> float:
+    """The cost of covering other things, of leaving the plot, and of being nearer to another mark."""
     covered = sum(box.covers(other) for other in taken) + box.area - box.covers(frame)
     nearer = any(box.distance(other) <= box.distance(place) for other in others)
-    return PER_SQUARE_POINT * covered + WRONG_NEIGHBOUR * nearer
+    return PER_SQUARE_POINT * covered + NEARER_TO_ANOTHER * nearer
 
 
 MARKS = {"teacher": "*", "baseline": "x", "student": "o", "export": "D"}
@@ -250,7 +250,7 @@ RUN_AREA = 40.0
 
 
 def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]], cost: Cost = TIME) -> str:
-    """A colour for each run, a mark for each kind of model, and the line along those that no other beats in both."""
+    """All models of all runs: a colour per run, a mark per role, and the Pareto front."""
     with drawing():
         figure, axes = canvas(xlabel=cost.axis, ylabel=f"{wording.measure(runs[0][1])} (%)", height=3.6)
         placed = [
@@ -272,7 +272,7 @@ def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]], cost: Cost =
             )
         draw_front(axes, points)
         axes.margins(y=0.12)
-        end_at_all(axes)
+        end_at_100(axes)
         handles = [
             Line2D([], [], color=PALETTE[number % len(PALETTE)], linewidth=3, label=short(name))
             for number, (name, _) in enumerate(runs)
@@ -283,4 +283,4 @@ def accuracy_of_runs(runs: Sequence[tuple[str, Mapping[str, Any]]], cost: Cost =
             for role in roles
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, labelcolor=INK, fontsize=8)
-        return svg(figure, name=f"runs-{cost.name}", title=f"all models of all runs: how good, against {cost.word}")
+        return svg(figure, name=f"runs-{cost.name}", title=f"all models of all runs: accuracy against {cost.word}")

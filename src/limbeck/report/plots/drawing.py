@@ -1,4 +1,4 @@
-"""What all pictures share: canvas, colours, legend, and the finished text, the same bytes for the same numbers."""
+"""What all plots share: canvas, colours, legend, and the SVG text, the same bytes for the same numbers."""
 
 import io
 import re
@@ -12,27 +12,27 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-INK = "#010203"  # a colour nobody would choose: it becomes CSS's currentColor in the finished text
+INK = "#010203"  # a placeholder: it becomes CSS's currentColor in the SVG text
 COLOURS = {"teacher": "#d9822b", "baseline": "#8a8f98", "student": "#3b82d6", "export": "#2fa36b"}  # for light and dark
 MARKERS = {"teacher": "*", "baseline": "o", "student": "o", "export": "D"}
 PALETTE = ("#3b82d6", "#d9822b", "#2fa36b", "#b565c9", "#c9485b", "#8a8f98", "#a88f22", "#2aa5b5")
 DASHED = (0, (6, 4))
 WIDTH, HEIGHT = 4.2, 3.0  # inches: narrow, so that letters stay legible on a phone
-LONGEST_NAME = 28  # characters of a model or a run in a picture
-MOST_PERCENT = 102.0  # where an axis of shares ends at the latest: room for marks at 100
+MAX_NAME = 28  # characters of a model's or run's name in a plot
+MAX_PERCENT = 102.0  # upper end of an axis in percent: space for marks at 100
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "limbeck", "text.parse_math": False, "font.size": 9}
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Our settings while a picture is drawn. Letters stay text, so it does not matter which of them a font lacks."""
+    """Our settings while a plot is drawn. Letters stay text, so glyphs missing from the font do not matter."""
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
 
 
 def canvas(*, xlabel: str, ylabel: str, width: float = WIDTH, height: float = HEIGHT) -> tuple[Figure, Axes]:
-    """An empty plot; no pyplot, so nothing is left behind in the process."""
+    """An empty plot; without pyplot, so that no global state is left."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
@@ -47,27 +47,27 @@ def canvas(*, xlabel: str, ylabel: str, width: float = WIDTH, height: float = HE
     return figure, axes
 
 
-def short(name: object, *, most: int = LONGEST_NAME) -> str:
-    """A name that leaves room for the picture."""
+def short(name: object, *, most: int = MAX_NAME) -> str:
+    """A name that is short enough for a plot."""
     text = str(name)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def end_at_all(axes: Axes) -> None:
-    """Shares end at 100 %: an axis of them has no business far above that."""
-    axes.set_ylim(top=min(axes.get_ylim()[1], MOST_PERCENT))
+def end_at_100(axes: Axes) -> None:
+    """End an axis in percent just above 100."""
+    axes.set_ylim(top=min(axes.get_ylim()[1], MAX_PERCENT))
 
 
 def legend(axes: Axes, **where: object) -> None:
-    """The names of what was drawn, if anything has one."""
+    """A legend, if anything has a name."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(frameon=False, labelcolor=INK, fontsize=8, **where)
 
 
 def svg(figure: Figure, *, name: str, title: str) -> str:
-    """The figure as an element to put into a page: no prolog, no dates, ids that no other picture has.
+    """The figure as an element for a page: no prolog, no dates, ids that no other plot has.
 
-    The element itself has the id `plot-NAME`, and the title for those who hear the page.
+    The element itself has the id `plot-NAME`, and the title for screen readers.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})

@@ -1,4 +1,4 @@
-"""Whether a model is right as often as it is sure, before and after its temperature."""
+"""Plots of calibration, the cascade, confusion matrices, and accuracy by text length."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from limbeck.report import wording
-from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, canvas, drawing, end_at_all, legend, short, svg
+from limbeck.report.plots.drawing import COLOURS, DASHED, INK, MARKERS, canvas, drawing, end_at_100, legend, short, svg
 
-SMALLEST, LARGEST = 8.0, 90.0  # areas of marks, by the rows they stand for
+SMALLEST, LARGEST = 8.0, 90.0  # areas of marks, by their number of rows
 
 
 def reliability(entries: Sequence[Mapping[str, Any]]) -> str | None:
-    """Accuracy against confidence, bin by bin, larger marks for more rows; on the dashed line both are the same."""
+    """Accuracy against confidence per bin, with larger marks for more rows; on the dashed line both are equal."""
     known = [entry for entry in entries if entry.get("reliability")]
     if not known:
         return None
@@ -31,7 +31,7 @@ def reliability(entries: Sequence[Mapping[str, Any]]) -> str | None:
         start = max(0.0, lowest - 5)
         axes.set(xlim=(start, 101), ylim=(start, 102))
         legend(axes)
-        return svg(figure, name="reliability", title="how often a model is right, by how sure it is")
+        return svg(figure, name="reliability", title="share of right answers by confidence")
 
 
 def _draw_bins(
@@ -46,7 +46,7 @@ def _draw_bins(
 
 
 def cascade(report: Mapping[str, Any]) -> str | None:
-    """The curve, the teacher's own accuracy as a line, and the cheapest point that keeps it; None without a curve."""
+    """The curve, the teacher's accuracy as a line, and the cheapest point that keeps it; None without a curve."""
     found = report.get("cascade")
     if not found or not found["points"]:
         return None
@@ -62,8 +62,8 @@ def cascade(report: Mapping[str, Any]) -> str | None:
         if found["cheapest"]:
             _mark(axes, found["cheapest"])
         axes.set_xlim(-2, 102)
-        axes.margins(y=0.18)  # room for what is written above the ring
-        end_at_all(axes)
+        axes.margins(y=0.18)  # space for the text above the ring
+        end_at_100(axes)
         legend(axes, loc="lower right")
         return svg(figure, name="cascade", title="student and teacher together, by how often the teacher is asked")
 
@@ -86,26 +86,26 @@ def _mark(axes: Any, point: Mapping[str, Any]) -> None:
     )
 
 
-MOST_WITH_NUMBERS = 10  # more classes are drawn in colour alone
-MOST_CLASSES = 30  # more are not drawn
+MAX_WITH_NUMBERS = 10  # with more classes, cells have only a colour
+MAX_CLASSES = 30  # with more classes there is no plot
 DARKEST = 0.7  # so that numbers stay legible on every cell, in light and in dark
-LONGEST_LABEL = 14  # characters of a class on the axes
+MAX_LABEL = 14  # characters of a class on the axes
 
 
 def confusion(entry: Mapping[str, Any], *, labels: Sequence[str], name: str) -> str | None:
-    """True classes down, the model's across; a cell is as dark as its share of the row. None where it is not known."""
+    """True classes down, predicted across; a cell is as dark as its share of the row. None if it is not known."""
     counts = entry.get("confusion")
-    if not counts or len(labels) > MOST_CLASSES:
+    if not counts or len(labels) > MAX_CLASSES:
         return None
     classes = len(labels)
     with drawing():
-        figure, axes = canvas(xlabel=f"what {short(entry['name'])} says", ylabel="true class", height=3.4)
+        figure, axes = canvas(xlabel=f"predicted by {short(entry['name'])}", ylabel="true class", height=3.4)
         axes.grid(visible=False)
         axes.set(xlim=(-0.5, classes - 0.5), ylim=(classes - 0.5, -0.5), aspect="equal")
         _draw_cells(axes, counts, colour=COLOURS[entry["role"]])
-        shown = [short(label, most=LONGEST_LABEL) for label in labels]
-        size = 8 if classes <= MOST_WITH_NUMBERS else 5.5
-        steep = max(len(label) for label in shown) * classes > LONGEST_LABEL * 2
+        shown = [short(label, most=MAX_LABEL) for label in labels]
+        size = 8 if classes <= MAX_WITH_NUMBERS else 5.5
+        steep = max(len(label) for label in shown) * classes > MAX_LABEL * 2
         axes.set_xticks(range(classes), shown, fontsize=size, rotation=90 if steep else 0)
         axes.set_yticks(range(classes), shown, fontsize=size, rotation=0 if steep else 90, va="center")
         axes.tick_params(length=0)
@@ -114,13 +114,13 @@ def confusion(entry: Mapping[str, Any], *, labels: Sequence[str], name: str) -> 
 
 
 def most_confused(entry: Mapping[str, Any], *, labels: Sequence[str], most: int) -> list[tuple[str, str, int]]:
-    """The true class, what the model said, and how often, of its commonest mistakes."""
+    """The most frequent mistakes: true class, predicted class, and number of rows."""
     counts = entry.get("confusion") or []
     mistakes = [
-        (labels[true], labels[said], rows)
+        (labels[true], labels[predicted], rows)
         for true, line in enumerate(counts)
-        for said, rows in enumerate(line)
-        if true != said and rows
+        for predicted, rows in enumerate(line)
+        if true != predicted and rows
     ]
     return sorted(mistakes, key=lambda mistake: -mistake[2])[:most]
 
@@ -128,19 +128,19 @@ def most_confused(entry: Mapping[str, Any], *, labels: Sequence[str], most: int)
 def _draw_cells(axes: Axes, counts: Sequence[Sequence[int]], *, colour: str) -> None:
     for true, line in enumerate(counts):
         total = sum(line)
-        for said, rows in enumerate(line):
+        for predicted, rows in enumerate(line):
             share = rows / total if total else 0.0
             cell = Rectangle(
-                (said - 0.47, true - 0.47), 0.94, 0.94, facecolor=colour, alpha=0.04 + DARKEST * share, lw=0
+                (predicted - 0.47, true - 0.47), 0.94, 0.94, facecolor=colour, alpha=0.04 + DARKEST * share, lw=0
             )
             axes.add_patch(cell)
-            if len(counts) <= MOST_WITH_NUMBERS:
+            if len(counts) <= MAX_WITH_NUMBERS:
                 size = 9 if len(counts) <= 5 else 6
-                axes.text(said, true, f"{rows:,}", ha="center", va="center", color=INK, fontsize=size)
+                axes.text(predicted, true, f"{rows:,}", ha="center", va="center", color=INK, fontsize=size)
 
 
 def accuracy_by_length(report: Mapping[str, Any]) -> str | None:
-    """Accuracy in the quarters of the judged rows by length, one line per model; None where it is not known."""
+    """Accuracy in the quarters of the judged rows by length, one line per model; None if it is not known."""
     known = [entry for entry in report["models"] if entry.get("by_length")]
     if not known:
         return None
@@ -164,7 +164,7 @@ def accuracy_by_length(report: Mapping[str, Any]) -> str | None:
             )
         axes.set_xticks(range(len(groups)), [_named(group) for group in groups], fontsize=8)
         axes.margins(x=0.08, y=0.15)
-        end_at_all(axes)
+        end_at_100(axes)
         legend(axes)
         return svg(figure, name="lengths", title=f"{wording.measure(report)} by the length of texts")
 

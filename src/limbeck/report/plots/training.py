@@ -1,4 +1,4 @@
-"""Training, epoch by epoch: accuracy on dev, and the loss."""
+"""Plots of training: accuracy on dev and loss per epoch, and every term of the loss."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from limbeck.report import wording
 from limbeck.report.plots.drawing import COLOURS, DASHED, INK, PALETTE, canvas, drawing, legend, short, svg
 
-NARROW = 30.0  # an axis of losses that ends at so many times its beginning may hold a single power of ten
+NARROW = 30.0  # a loss axis with a smaller ratio of its ends may have only one power of ten
 SEED_DASHES = ("-", "--", ":", "-.")
 
 
@@ -26,7 +26,7 @@ def training_accuracy(report: Mapping[str, Any]) -> str:
 
 
 def training_loss(report: Mapping[str, Any]) -> str:
-    """The training loss of the same students; each has its own objective, so only the shapes compare."""
+    """The training loss of the same students; each has its own objective, so only the shapes are comparable."""
     with drawing():
         figure, axes = canvas(xlabel="epoch", ylabel="training loss (own objective, log scale)")
         _draw_curves(axes, report["curves"], key="loss", scale=1)
@@ -65,13 +65,13 @@ def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, s
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
-Point = Mapping[str, float]  # the place on the axis under "at", and the value of each term
+Point = Mapping[str, float]  # the position on the axis under "at", and the value of each term
 
 
 def loss_terms(report: Mapping[str, Any]) -> str | None:
-    """Every loss of the student over its training, step by step or else epoch by epoch; None where it is not known.
+    """Every loss of the student during training, per step or else per epoch, for one seed; None if it is not known.
 
-    One seed's. Trainings in several stages follow each other, with a line between two.
+    Training stages follow each other, with a line between two.
     """
     curve = next((curve for curve in report["curves"] if curve["role"] == "student"), None)
     if curve is None:
@@ -92,11 +92,11 @@ def loss_terms(report: Mapping[str, Any]) -> str | None:
             axes.axvline(stage[0]["at"], color=INK, alpha=0.4, linestyle=DASHED, linewidth=0.8)
         set_loss_axis(axes, [point[name] for stage in stages for point in stage for name in names if name in point])
         legend(axes)
-        return svg(figure, name="terms", title=f"every loss of {curve['name']} while it learned")
+        return svg(figure, name="terms", title=f"every loss of {curve['name']} during training")
 
 
 def _by_step(curve: Mapping[str, Any]) -> list[list[Point]]:
-    """The points of each training, each going on where the one before ended."""
+    """The points of each training stage, each continuing where the one before ended."""
     stages: list[list[Point]] = []
     done = 0.0
     for points in curve.get("points") or []:

@@ -1,4 +1,4 @@
-"""The fourth table, class by class: precision, recall, F1 and rows, and the means over classes below."""
+"""The fourth table: precision, recall, F1 and rows of each class, and their means."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ MEANS = {"macro": "mean of classes", "weighted": "weighted by rows"}
 
 
 def classes_grid(report: Mapping[str, Any]) -> Grid:
-    """The classification report of the main student, and the F1 of every other model beside it."""
+    """The classification report of the main student, with the F1 of every other model."""
     subject = wording.main_model(report) or wording.teacher_of(report)
     others = [entry for entry in report["models"] if entry["name"] != subject["name"] and entry["per_class"]]
     table = subject["per_class"] or []
@@ -44,7 +44,7 @@ def class_records(report: Mapping[str, Any]) -> Grid:
 
 
 def hardest(grid: Grid, *, most: int) -> Grid:
-    """The table with so many classes at most, those with the lowest F1, and a note about the others."""
+    """The table with at most `most` classes, those with the lowest F1, and a note about the others."""
     classes = [line for line in grid.lines if line.role != "mean"]
     if len(classes) <= most:
         return grid

@@ -34,7 +34,7 @@ def models_grid(runs: Sequence[ComparedRun]) -> Grid:
 
 
 def students_grid(runs: Sequence[ComparedRun]) -> Grid:
-    """The students, each by the name of its run, or of run and model where a run has several."""
+    """The students, each with the name of its run, or of run and model if a run has several."""
     entries: list[dict[str, Any]] = []
     for run in runs:
         students = [entry for entry in run.report["models"] if entry["role"] == "student"]
@@ -47,7 +47,7 @@ def students_grid(runs: Sequence[ComparedRun]) -> Grid:
 
 
 def print_comparison(runs: Sequence[ComparedRun], console: Console) -> None:
-    """Both tables, and what stands in the way of comparing."""
+    """Print both tables, and warnings if the runs are not comparable."""
     models, students = comparison_grids(runs)
     print_grid(models, console)
     console.print()
@@ -58,12 +58,12 @@ def print_comparison(runs: Sequence[ComparedRun], console: Console) -> None:
 
 
 def written_comparison(runs: Sequence[ComparedRun], form: Format) -> str:
-    """Both tables in this form, ending in a line break."""
+    """Both tables in this format, ending in a line break."""
     return written(comparison_grids(runs), form)
 
 
 def comparison_page(runs: Sequence[ComparedRun]) -> str:
-    """One self-contained page about the runs; needs what drawing needs."""
+    """One self-contained page about the runs; needs matplotlib."""
     from limbeck.report.comparison_page import page_of_runs
 
     return page_of_runs(runs)
@@ -75,7 +75,7 @@ def _gain(entry: Entry) -> float | None:
 
 
 def _shown_gain(entry: Entry) -> str:
-    """A gain whose interval holds zero is put in brackets: it is no more than noise."""
+    """A gain whose interval includes zero is put in brackets: it is no more than noise."""
     gain = _gain(entry)
     if gain is None:
         return "" if entry["role"] in ("teacher", "baseline") else wording.UNKNOWN
@@ -87,7 +87,7 @@ def _bound_of_gain(side: int) -> Any:
     return lambda entry: entry["gain_over_baseline"]["ci95"][side] if entry.get("gain_over_baseline") else None
 
 
-CAPTION = "in %; gain: points over the same student trained alone, in brackets where it is no more than noise"
+CAPTION = "in %; gain: points over the same student trained alone, in brackets if it is no more than noise"
 RUN = Field(heading="run", text=lambda entry: str(entry["run"]), values={"run": named("run")}, is_words=True)
 COLUMNS = [
     percents("F1", "macro_f1", rank=3, page_heading="macro F1"),

@@ -1,4 +1,4 @@
-"""The third table: accuracy beside parameters, size and time of every model, and how many times less they are."""
+"""The third table: accuracy, parameters, size and time of every model, and the factors against the teacher."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from limbeck.report import wording
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
 from limbeck.report.tables.quality import MODEL, percents
 
-Case = tuple[str, int, int]  # "" for all texts, "short" or "long"; threads; texts a call
+Case = tuple[str, int, int]  # "" for all texts, "short" or "long"; threads; texts per call
 
 
 def cost_grid(report: Mapping[str, Any]) -> Grid:
-    """What every model takes; the teacher once more as an int8 file, if it was timed as one."""
+    """The costs of every model; the teacher also as an int8 file, if it was timed as one."""
     entries = [_with_factors(entry, report) for entry in report["models"]]
     int8 = _int8_teacher(report)
     if int8:
@@ -28,7 +28,7 @@ def cost_grid(report: Mapping[str, Any]) -> Grid:
 
 
 def throughput_grid(report: Mapping[str, Any]) -> Grid:
-    """Rows per second of every model, in each case that was timed: threads, batch, and short or long texts alone."""
+    """Rows per second of every model in each timed case: threads, batch, and only short or long texts."""
     timed = [entry for entry in report["models"] if entry.get("throughput")]
     cases = sorted({_case(point) for entry in timed for point in entry["throughput"]})
     fields = [MODEL, *(_throughput(case) for case in cases)]
@@ -112,7 +112,7 @@ FIELDS = [
     _column("fewer", "times_fewer_parameters", wording.times, rank=11),
     _column("MB", "size_mb", wording.three_figures),
     _column("smaller", "times_smaller", wording.times, rank=8),
-    _column("mult-adds", "multiply_adds", wording.count, rank=7, page_heading="multiply-adds a text"),
+    _column("mult-adds", "multiply_adds", wording.count, rank=7, page_heading="multiply-adds per text"),
     _column("p50 ms", "latency_ms.p50", wording.three_figures, legend="p50 one text at a time"),
     _column("p95", "latency_ms.p95", wording.three_figures, rank=4, page_heading="p95 ms"),
     _column("p99", "latency_ms.p99", wording.three_figures, rank=6, page_heading="p99 ms"),
@@ -121,7 +121,7 @@ FIELDS = [
     _column(
         *("vs int8", "speedup_over_teacher_int8", wording.times),
         rank=2,
-        page_heading="faster than it in int8",
+        page_heading="faster than teacher in int8",
         legend="faster than the teacher, and than its int8 file",
     ),
 ]

@@ -36,9 +36,9 @@ class Format(StrEnum):
 
 
 def written(grids: Sequence[Grid], form: Format) -> str:
-    """The tables in this form, ending in a line break.
+    """The tables in this format, ending in a line break.
 
-    CSV and JSON hold plain numbers, rates as fractions from 0 to 1; in CSV an empty line stands between two tables.
+    CSV and JSON have plain numbers, rates as fractions from 0 to 1; in CSV an empty line separates tables.
     """
     match form:
         case Format.MARKDOWN:
@@ -52,7 +52,7 @@ def written(grids: Sequence[Grid], form: Format) -> str:
 
 
 def _markdown(grid: Grid, *, headed: bool) -> str:
-    """A table, under a heading of its own where there are several, and the sentences below it."""
+    """A table, with a heading if there are several, and the sentences below it."""
     sides = ["---" if field.is_words else "---:" for field in grid.fields]
     lines = [_bars([field.heading for field in grid.fields]), "|" + "|".join(sides) + "|"]
     lines += [_bars(line.cells) for line in grid.lines]

@@ -1,33 +1,33 @@
-"""A table before it is written: what each column says to people, and which numbers it holds for programs."""
+"""A table before it is written: the text of each column for people, and its numbers for programs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 Entry = Mapping[str, Any]
-ALWAYS = 0  # the rank of columns without which a table says nothing
+ALWAYS = 0  # the rank of columns that are never dropped
 
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a table as people read it, and the numbers behind it by the names they have in files."""
+    """One column of a table as people read it, and its numbers by the names they have in files."""
 
     heading: str
     text: Callable[[Entry], str]
     values: Mapping[str, Callable[[Entry], Any]]
-    rank: int = ALWAYS  # the higher, the sooner a narrow terminal goes without it
-    page_heading: str = ""  # where there is room for more than the heading
-    legend: str = ""  # what has to be said below the table of a heading that does not say it
-    is_words: bool = False  # words stand on the left of their column, numbers on the right
+    rank: int = ALWAYS  # the higher, the sooner it is dropped on a narrow terminal
+    page_heading: str = ""  # a longer heading, for the page
+    legend: str = ""  # an explanation of the heading, below the table
+    is_words: bool = False  # words are aligned left, numbers right
 
     def knows(self, entries: Iterable[Entry]) -> bool:
-        """Whether any entry has something to put into it."""
+        """Whether any entry has a value for it."""
         return any(value(entry) is not None for entry in entries for value in self.values.values())
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line: a cell for each column, and the numbers behind them."""
+    """One line: a cell for each column, and their numbers."""
 
     role: str
     cells: tuple[str, ...]
@@ -36,18 +36,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table that can be written in any form."""
+    """A table that can be written in any format."""
 
     name: str  # "quality"
     title: str
     fields: tuple[Field, ...]
     lines: tuple[Line, ...]
-    caption: str = ""  # what all of it is about
-    notes: tuple[str, ...] = ()  # what it comes to, in sentences
+    caption: str = ""  # what the table shows
+    notes: tuple[str, ...] = ()  # what its numbers mean, in sentences
 
     @property
     def explained(self) -> str:
-        """The caption, and whatever its columns need said about them."""
+        """The caption, and the legends of its columns."""
         return "; ".join(filter(None, [self.caption, *(field.legend for field in self.fields)]))
 
     def at(self, columns: Sequence[int]) -> "Grid":
@@ -65,7 +65,7 @@ def grid_of(
     caption: str = "",
     notes: Sequence[str] = (),
 ) -> Grid:
-    """The table of these entries. Columns that no entry knows anything of, as in old reports, are left out."""
+    """The table of these entries. Columns without any value, as in old reports, are omitted."""
     known = [field for field in fields if field.rank == ALWAYS or field.knows(entries)]
     lines = [
         Line(
@@ -79,7 +79,7 @@ def grid_of(
 
 
 def named(key: str) -> Callable[[Entry], Any]:
-    """What an entry has under this key, or under this path of keys ("macro.f1"); None where it has nothing."""
+    """A function for an entry's value of this key, or of this path of keys ("macro.f1"); None if it is missing."""
     path = key.split(".")
 
     def look_up(entry: Entry) -> Any:

@@ -6,12 +6,12 @@ from typing import Any
 from limbeck.report import sentences, wording
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
 
-P_LEGEND = "p: McNemar's test between the copies that ship, on the rows that only one of two has right"
+P_LEGEND = "p: McNemar's test between the shipped copies, on the rows that only one of two has right"
 
 
 def quality_grid(report: Mapping[str, Any]) -> Grid:
-    """Accuracy with spread and interval, F1 and its kin, agreement, calibration, McNemar's p."""
-    fields = [MODEL, _accuracy(wording.measure(report)), INTERVAL, *_measures(report), *BESIDE_THE_TEACHER]
+    """Accuracy with spread and interval, F1 and related measures, agreement, calibration, McNemar's p."""
+    fields = [MODEL, _accuracy(wording.measure(report)), INTERVAL, *_measures(report), *AGAINST_TEACHER]
     return grid_of(
         "quality",
         title="Quality",
@@ -44,7 +44,7 @@ def _bound(side: int) -> Any:
 
 
 def _measures(report: Mapping[str, Any]) -> list[Field]:
-    """What fits the corpus: label sets, pairs, or one label for one text."""
+    """The measures for the corpus: label sets, or one label per row."""
     if wording.is_multi_label(report):
         return [
             percents("micro F1", "micro_f1", rank=1),
@@ -105,7 +105,7 @@ WEIGHTED = [
 ]
 MCC = _number("MCC", "mcc", rank=6, legend="MCC: Matthews correlation, 1 at best")
 AUC = _number("AUC", "roc_auc", rank=10)
-BESIDE_THE_TEACHER = [
+AGAINST_TEACHER = [
     percents(
         *("agrees", "teacher_agreement"),
         rank=3,
@@ -123,7 +123,7 @@ BESIDE_THE_TEACHER = [
         *("scaled", "ece_calibrated"),
         rank=9,
         page_heading="same, scaled",
-        legend="scaled: the same at the temperature that ships",
+        legend="scaled: the same with the shipped temperature",
     ),
     _p("baseline"),
     _p("teacher"),

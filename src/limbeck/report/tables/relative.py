@@ -15,7 +15,7 @@ def relative_grid(report: Mapping[str, Any]) -> Grid:
 
 
 def matrix_grid(entries: Sequence[Entry], *, measure: str) -> Grid:
-    """The same of any entries, each with a name of its own."""
+    """The same for any entries; their names must differ."""
     rows = [{**entry, "place": place} for place, entry in enumerate(entries)]
     name = Field(heading="", text=lambda row: str(row["name"]), values={"model": named("name")}, is_words=True)
     caption = f"change of {measure} in % of the column's: (row − column) / column"
@@ -26,13 +26,13 @@ def matrix_grid(entries: Sequence[Entry], *, measure: str) -> Grid:
 def relative_change(model: Entry, other: Entry) -> float | None:
     """How much more accurate a model is than the other, as a share of the other's accuracy.
 
-    Beside a teacher that answered some of the rows only, both are taken on those rows.
+    Against a teacher that labelled only some of the rows, both accuracies are of those rows.
     """
-    own, others = _beside(model, other), _beside(other, model)
+    own, others = _comparable_accuracy(model, other), _comparable_accuracy(other, model)
     return None if own is None or not others else (own - others) / others
 
 
-def _beside(model: Entry, other: Entry) -> float | None:
+def _comparable_accuracy(model: Entry, other: Entry) -> float | None:
     accuracy: float | None = model["accuracy"]
     known = model.get("accuracy_on_teacher_rows") if other["role"] == "teacher" else None
     return accuracy if known is None else float(known)

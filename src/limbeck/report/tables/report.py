@@ -1,4 +1,4 @@
-"""A report as tables: three of the field and one by class, on the terminal or written (rich, standard library)."""
+"""A report as tables: quality, relative change, cost, classes; on the terminal or as text (rich, standard library)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,7 +16,7 @@ from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.relative import relative_grid
 from limbeck.report.tables.terminal import print_grid
 
-FEW_CLASSES = 12  # a table among others has no more of them
+FEW_CLASSES = 12  # at most this many when all tables are printed
 
 
 class Which(StrEnum):
@@ -30,7 +30,7 @@ class Which(StrEnum):
 
 
 def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Grid]:
-    """The tables that were asked for; classes are left out where nobody was judged by class."""
+    """The tables that were asked for; tables without lines are omitted."""
     made = {
         Which.QUALITY: quality_grid,
         Which.RELATIVE: relative_grid,
@@ -42,7 +42,7 @@ def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Gr
 
 
 def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str:
-    """The tables in this form, ending in a line break; for programs the classes of all models, one line each."""
+    """The tables in this format, ending in a line break; for programs the classes of all models, one line each."""
     grids = report_grids(report, which)
     if form in (Format.CSV, Format.JSON):
         grids = [class_records(report) if grid.name == "classes" else grid for grid in grids]
@@ -50,7 +50,7 @@ def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str
 
 
 def print_report(report: Mapping[str, Any], console: Console, which: Which = Which.ALL) -> None:
-    """The tables, what they were measured on, and the verdict. Narrow consoles get fewer columns, not broken ones."""
+    """Print the tables, warnings, and the verdict. On narrow consoles columns are dropped, not broken."""
     for grid in report_grids(report, which):
         shown = hardest(grid, most=FEW_CLASSES) if which == Which.ALL else grid
         print_grid(shown, console, numbered=grid.name == "relative")

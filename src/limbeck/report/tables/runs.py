@@ -1,4 +1,4 @@
-"""Runs that are to be compared: their reports, and what stands in the way of comparing them."""
+"""Runs to compare: their reports, and why they may not be comparable."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,25 +17,25 @@ NEEDED = {"run": str, "corpus": dict, "machine": dict, "models": list}
 
 
 class NothingToCompare(ArtifactError):
-    """A comparison was asked for, and fewer than two runs were given."""
+    """Fewer than two runs were given to compare."""
 
     def __init__(self, *, runs: Sequence[Path]) -> None:
         self.runs = tuple(runs)
         given = f"'{runs[0]}' alone cannot be compared" if runs else "no runs were given to compare"
         super().__init__(
-            f"{given}: a comparison takes two runs or more",
+            f"{given}: a comparison needs two runs or more",
             advice=f"Give another one: limbeck compare {runs[0] if runs else 'runs/A'} runs/OTHER",
         )
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A finished run beside others."""
+    """A finished run in a comparison."""
 
-    name: str  # that no other of them has
+    name: str  # unique among the runs
     path: Path
     report: Mapping[str, Any]
-    rows_digest: str | None  # of the judged rows, where the corpus of the run is still at hand
+    rows_digest: str | None  # of the judged rows; None if the corpus of the run is gone
 
     @property
     def judged_on(self) -> str:
@@ -51,9 +51,9 @@ class ComparedRun:
 
 
 def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
-    """The runs at these places, each once; folders of runs, or files that are reports.
+    """The runs at these paths, each once; folders of runs, or report files.
 
-    Raises where one of them is none, and NothingToCompare where fewer than two are left.
+    Raises if one of them is neither, and NothingToCompare if there are fewer than two.
     """
     places = list({path.resolve(): path for path in paths}.values())
     if len(places) < 2:
@@ -78,25 +78,25 @@ def obstacles(runs: Sequence[ComparedRun]) -> list[str]:
 
 
 def _other_rows(runs: Sequence[ComparedRun]) -> list[str]:
-    said = "the runs were judged on different rows, so their numbers do not compare"
+    warning = "the runs were judged on different rows, so their numbers are not comparable"
     classes = {tuple(run.report["corpus"]["labels"]) for run in runs}
     if len({run.judged_on for run in runs}) > 1 or len(classes) > 1:
         known = all(run.rows_digest for run in runs)
         if known and len(classes) == 1 and len({run.rows_digest for run in runs}) == 1:
             return []  # the same rows under another name
-        return [f"{said}: {_each(runs, 'judged_on')}"]
+        return [f"{warning}: {_each(runs, 'judged_on')}"]
     digests = {run.rows_digest for run in runs if run.rows_digest}
-    return [f"{said}: all have {runs[0].judged_on}, but not the same ones"] if len(digests) > 1 else []
+    return [f"{warning}: all have {runs[0].judged_on}, but not the same ones"] if len(digests) > 1 else []
 
 
 def _other_machines(runs: Sequence[ComparedRun]) -> list[str]:
     if len({run.timed_on for run in runs}) == 1:
         return []
-    return [f"times were not measured alike, so they do not compare: {_each(runs, 'timed_on')}"]
+    return [f"times were measured under different conditions, so they are not comparable: {_each(runs, 'timed_on')}"]
 
 
 def _each(runs: Sequence[ComparedRun], attribute: str) -> str:
-    """What the runs have, those that have the same together."""
+    """The attribute of each run; runs with the same value are grouped."""
     groups: dict[str, list[str]] = {}
     for run in runs:
         groups.setdefault(getattr(run, attribute), []).append(run.name)
@@ -122,7 +122,7 @@ def _from_file(path: Path) -> Mapping[str, Any]:
 
 
 def _rows_digest(path: Path, *, split: str) -> str | None:
-    """From the corpus of the run that the report belongs to, if it is still there."""
+    """From the corpus of the run that the report belongs to, if it still exists."""
     run = next((place for place in (path, *path.resolve().parents[:2]) if (place / "run.json").is_file()), None)
     try:
         files = read_manifest(run / "corpus", kind="corpus").files if run else {}

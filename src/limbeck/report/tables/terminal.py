@@ -1,4 +1,4 @@
-"""A table on a terminal of whatever width: columns are left out by their rank, never broken."""
+"""A table on a terminal of any width: columns are dropped by rank, never broken."""
 
 from dataclasses import replace
 from typing import Literal
@@ -12,14 +12,15 @@ from rich.text import Text
 from limbeck.report.tables.grid import ALWAYS, Grid
 
 ROLE_STYLES = {"teacher": "yellow", "baseline": "dim", "student": "bold", "mean": "dim"}
-ROOMY, TIGHT = 2, 1  # characters between two columns
+WIDE_GAP, NARROW_GAP = 2, 1  # characters between two columns
 
 
 def print_grid(grid: Grid, console: Console, *, numbered: bool = False) -> None:
-    """Title, as many columns as fit, and the sentences below; `numbered` tables may head their columns by number."""
-    if numbered and total_width(grid, gap=TIGHT) > console.width:
+    """Print the title, the columns that fit, and the sentences below; `numbered` tables may have numbers as
+    headings."""
+    if numbered and total_width(grid, gap=NARROW_GAP) > console.width:
         grid = with_numbers(grid)
-    gap = ROOMY if total_width(grid, gap=ROOMY) <= console.width else TIGHT
+    gap = WIDE_GAP if total_width(grid, gap=WIDE_GAP) <= console.width else NARROW_GAP
     shown = grid.at(fitting(grid, width=console.width, gap=gap))
     table = Table(box=SIMPLE_HEAD, padding=(0, gap - 1, 0, 0), pad_edge=False, show_edge=False)
     for field in shown.fields:
@@ -36,7 +37,7 @@ def print_grid(grid: Grid, console: Console, *, numbered: bool = False) -> None:
 
 
 def fitting(grid: Grid, *, width: int, gap: int) -> list[int]:
-    """The columns that fit side by side: those of the lowest ranks, each with all of its own rank or more important."""
+    """The columns that fit side by side, added in the order of their rank."""
     widths = _widths(grid)
     kept = {column for column, field in enumerate(grid.fields) if field.rank == ALWAYS}
     for column in sorted(range(len(widths)), key=lambda column: grid.fields[column].rank):
@@ -49,13 +50,13 @@ def fitting(grid: Grid, *, width: int, gap: int) -> list[int]:
 
 
 def total_width(grid: Grid, *, gap: int) -> int:
-    """Characters of a line with all columns."""
+    """The width of a line with all columns, in characters."""
     widths = _widths(grid)
     return sum(widths) + gap * (len(widths) - 1)
 
 
 def with_numbers(grid: Grid) -> Grid:
-    """A matrix whose columns are headed by the numbers of its lines, because their names are too wide."""
+    """A matrix whose headings are the numbers of its lines, because the names are too wide."""
     fields = [replace(field, heading=str(place) if place else "") for place, field in enumerate(grid.fields)]
     lines = [
         replace(line, cells=(f"{place} {line.cells[0]}", *line.cells[1:]))
@@ -65,7 +66,7 @@ def with_numbers(grid: Grid) -> Grid:
 
 
 def _widths(grid: Grid) -> list[int]:
-    """Characters that each column takes; a Chinese one takes two."""
+    """The width of each column; a Chinese character counts as two."""
     return [
         max(cell_len(text) for text in (field.heading, *(line.cells[column] for line in grid.lines)))
         for column, field in enumerate(grid.fields)

@@ -65,7 +65,7 @@ def test_a_file_alone_can_be_drawn(file_report: dict[str, Any], texts_of: TextsO
 
 
 @pytest.mark.parametrize(("milliseconds", "tick"), [(0.36, "0.3"), (1.0, "1"), (50.0, "50"), (0.7, "1")])
-def test_a_single_model_beside_a_file_stands_on_an_axis_with_numbers(
+def test_a_single_model_next_to_a_file_is_on_an_axis_with_numbers(
     file_report: dict[str, Any], texts_of: TextsOf, milliseconds: float, tick: str
 ) -> None:
     del file_report["models"][2:]

@@ -15,14 +15,14 @@ def marks_of(places: list[tuple[float, float]]) -> list[Box]:
     return [Box(x - HALF_MARK, y - HALF_MARK, x + HALF_MARK, y + HALF_MARK) for x, y in places]
 
 
-def test_a_name_stands_on_the_right_of_a_mark_that_is_alone() -> None:
+def test_a_name_is_on_the_right_of_a_mark_that_is_alone() -> None:
     (box,) = named_boxes([(100.0, 100.0)], [SIZE], frame=FRAME)
 
     assert box.left > 100 + HALF_MARK
     assert box.distance((100.0, 100.0)) < 2 * HALF_MARK
 
 
-def test_at_the_right_edge_it_stands_on_the_left() -> None:
+def test_at_the_right_edge_it_is_on_the_left() -> None:
     (box,) = named_boxes([(390.0, 100.0)], [SIZE], frame=FRAME)
 
     assert box.right < 390 - HALF_MARK
@@ -45,7 +45,7 @@ def test_names_of_a_crowd_cover_no_mark_and_no_other_name(places: list[tuple[flo
     assert all(box.covers(FRAME) == pytest.approx(box.area) for box in boxes), "none leaves the picture"
 
 
-def test_a_name_stands_clear_of_a_line_that_crosses_the_picture() -> None:
+def test_a_name_avoids_a_line_that_crosses_the_picture() -> None:
     (plain,) = named_boxes([(200.0, 150.0)], [SIZE], frame=FRAME)
     line = Box(FRAME.left, 144.0, FRAME.right, 145.0)
 
@@ -55,7 +55,7 @@ def test_a_name_stands_clear_of_a_line_that_crosses_the_picture() -> None:
     assert box.covers(line) == 0
 
 
-def test_a_name_stands_nearest_to_its_own_mark() -> None:
+def test_a_name_is_nearest_to_its_own_mark() -> None:
     places = [(200.0, 150.0), (202.0, 140.0)]
 
     boxes = named_boxes(places, [SIZE, SIZE], frame=FRAME)

@@ -5,7 +5,7 @@ from typing import Any
 from limbeck.report.tables.classes import class_records, classes_grid, hardest
 
 
-def test_means_stand_below_the_classes(full_report: dict[str, Any]) -> None:
+def test_means_are_below_the_classes(full_report: dict[str, Any]) -> None:
     grid = classes_grid(full_report)
 
     assert [line.cells[0] for line in grid.lines] == ["negative", "positive", "mean of classes", "weighted by rows"]

@@ -41,7 +41,7 @@ def test_every_model_of_every_run_has_a_line(runs: list[ComparedRun]) -> None:
     ]
 
 
-def test_a_gain_that_is_noise_stands_in_brackets(runs: list[ComparedRun]) -> None:
+def test_a_gain_that_is_noise_appears_in_brackets(runs: list[ComparedRun]) -> None:
     grid = models_grid(runs)
     column = [field.heading for field in grid.fields].index("gain")
 
@@ -52,7 +52,7 @@ def test_students_are_set_against_each_other_by_the_names_of_their_runs(runs: li
     assert [line.cells for line in students_grid(runs).lines] == [("large", "·", "+5.2"), ("small", "−5.0", "·")]
 
 
-def test_several_students_of_a_run_go_by_both_names(runs: list[ComparedRun]) -> None:
+def test_several_students_of_a_run_have_both_names(runs: list[ComparedRun]) -> None:
     runs[0].report["models"][3]["role"] = "student"
 
     names = [line.cells[0] for line in students_grid(runs).lines]
@@ -75,7 +75,7 @@ def test_the_tables_fit_the_terminal(runs: list[ComparedRun], width: int) -> Non
     assert "Relative change" in lines
 
 
-def test_warnings_stand_below(runs: list[ComparedRun]) -> None:
+def test_warnings_are_below(runs: list[ComparedRun]) -> None:
     runs[1] = replace(runs[1], report={**runs[1].report, "judged_rows": 5})
 
     assert "warning: the runs were judged on different rows" in printed(runs, width=100)

@@ -7,7 +7,7 @@ import pytest
 from limbeck.report.tables.cost import cost_grid, throughput_grid
 
 
-def test_accuracy_stands_beside_every_size(full_report: dict[str, Any]) -> None:
+def test_every_size_has_its_accuracy(full_report: dict[str, Any]) -> None:
     grid = cost_grid(full_report)
 
     assert [field.heading for field in grid.fields][:2] == ["model", "accuracy %"]
@@ -16,7 +16,7 @@ def test_accuracy_stands_beside_every_size(full_report: dict[str, Any]) -> None:
     assert sizes["teacher, int8 ONNX"][0] is None  # known of it is how often it says what the teacher says
 
 
-def test_factors_are_told_against_the_teacher_and_its_int8_file(full_report: dict[str, Any]) -> None:
+def test_factors_are_reported_against_the_teacher_and_its_int8_file(full_report: dict[str, Any]) -> None:
     lines = {line.values["model"]: line.values for line in cost_grid(full_report).lines}
 
     assert lines["bilstm"]["times_smaller"] == pytest.approx(438 / 12.5)
@@ -27,7 +27,7 @@ def test_factors_are_told_against_the_teacher_and_its_int8_file(full_report: dic
     assert int8["parameters"] == lines["bert-base-uncased"]["parameters"]
 
 
-def test_the_agreement_of_the_int8_teacher_is_told(full_report: dict[str, Any]) -> None:
+def test_the_agreement_of_the_int8_teacher_is_reported(full_report: dict[str, Any]) -> None:
     assert cost_grid(full_report).notes == (
         "The teacher as an int8 file gives the teacher's label on 99.1 % of 256 rows.",
     )

@@ -14,7 +14,7 @@ def test_a_change_is_a_share_of_the_others_accuracy() -> None:
     assert relative_change(worse, better) == pytest.approx(-1 / 9)
 
 
-def test_beside_a_teacher_that_answered_some_rows_both_are_taken_on_those() -> None:
+def test_with_a_teacher_that_answered_some_rows_both_are_taken_on_those() -> None:
     teacher = {"accuracy": 0.8, "role": "teacher"}
     student = {"accuracy": 0.5, "accuracy_on_teacher_rows": 0.4, "role": "student"}
     other = {"accuracy": 0.5, "accuracy_on_teacher_rows": 0.7, "role": "baseline"}

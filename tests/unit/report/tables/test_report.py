@@ -56,7 +56,7 @@ def test_a_narrow_terminal_keeps_accuracy_intervals_f1_agreement_and_tests(full_
     assert "w.F1" not in heading
 
 
-def test_a_noise_verdict_stands_in_plain_words_below_the_quality(full_report: dict[str, Any]) -> None:
+def test_a_noise_verdict_appears_in_plain_words_below_the_quality(full_report: dict[str, Any]) -> None:
     text = " ".join(" ".join(printed(full_report, width=100)).split())
 
     assert "bilstm: better than bilstm-alone (p <0.001, 90 rows to 24)" in text
@@ -86,13 +86,13 @@ def test_one_table_comes_without_the_verdict(full_report: dict[str, Any]) -> Non
 def test_warnings_are_printed(report: dict[str, Any]) -> None:
     report["corpus"]["overlap"] |= {"mode": "report", "splits": {"dev": {"rows": 500, "found": 3, "verbatim": 3}}}
 
-    assert any(line.startswith("warning: 3 of 500 dev rows stand in train") for line in printed(report, width=120))
+    assert any(line.startswith("warning: 3 of 500 dev rows appear in train") for line in printed(report, width=120))
 
 
 def test_notes_are_printed(silent_report: dict[str, Any]) -> None:
     lines = printed(silent_report, width=120)
 
-    assert any(line.startswith("note: the teacher said nothing of the 801 test rows") for line in lines)
+    assert any(line.startswith("note: the teacher has no labels for the 801 test rows") for line in lines)
 
 
 def test_names_are_not_taken_for_markup(report: dict[str, Any]) -> None:

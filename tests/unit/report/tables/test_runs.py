@@ -119,7 +119,7 @@ def test_other_classes_do_not_compare_even_on_the_same_rows(make_run: MakeRun, r
 def test_other_machines_are_warned_about(make_run: MakeRun, report: dict[str, Any], change: dict[str, Any]) -> None:
     (warning,) = obstacles(read_runs([make_run("a"), make_run("b", machine={**report["machine"], **change})]))
 
-    assert warning.startswith("times were not measured alike")
+    assert warning.startswith("times were measured under different conditions")
     assert "a: A Processor, 1 thread;" in warning
 
 
@@ -128,4 +128,4 @@ def test_leaked_rows_of_any_run_are_warned_about(make_run: MakeRun, report: dict
 
     (warning,) = obstacles(read_runs([make_run("a"), make_run("b", corpus={**report["corpus"], "overlap": leaky})]))
 
-    assert warning.startswith("b: 11 of 801 test rows stand in train")
+    assert warning.startswith("b: 11 of 801 test rows appear in train")

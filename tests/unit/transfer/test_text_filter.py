@@ -1,4 +1,4 @@
-"""The sieve that every unlabelled text goes through."""
+"""The filter that every unlabelled text passes through."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,7 +7,7 @@ import pytest
 from limbeck.artifacts.corpus import Corpus
 from limbeck.recipe.transfer import Transfer
 from limbeck.transfer import near_duplicates
-from limbeck.transfer.sieve import Sieve, rows_to_draw
+from limbeck.transfer.text_filter import TextFilter, rows_to_draw
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ReadCorpus
@@ -20,13 +20,13 @@ def corpus(read_rows: "ReadCorpus") -> Corpus:
     return read_rows(train=[("known text", "a"), ("another one", "b")], dev=[(SECRET, "a"), ("short secret", "b")])
 
 
-def sifted(corpus: Corpus, *texts: str, **section: Any) -> tuple[list[str], dict[str, int], dict[str, Any]]:
-    sieve = Sieve(Transfer(files=["a.txt"], **section), corpus=corpus)
+def filtered(corpus: Corpus, *texts: str, **section: Any) -> tuple[list[str], dict[str, int], dict[str, Any]]:
+    text_filter = TextFilter(Transfer(files=["a.txt"], **section), corpus=corpus)
     for text in texts:
-        sieve.pour(text, None, source=0)
-    kept = [one.piece[0] for one in sieve.kept()]
-    splits: Any = sieve.overlap()["splits"]
-    return kept, sieve.counts, splits["dev"]
+        text_filter.add(text, None, source=0)
+    kept = [one.piece[0] for one in text_filter.kept()]
+    splits: Any = text_filter.overlap()["splits"]
+    return kept, text_filter.counts, splits["dev"]
 
 
 def test_every_piece_is_kept_or_counted_with_its_reason(corpus: Corpus) -> None:
@@ -41,7 +41,7 @@ def test_every_piece_is_kept_or_counted_with_its_reason(corpus: Corpus) -> None:
         "one two three four",
     ]
 
-    kept, counts, _ = sifted(corpus, *texts, max_words=3)
+    kept, counts, _ = filtered(corpus, *texts, max_words=3)
 
     assert kept == ["a new text"]
     assert counts["texts_read"] == counts["pieces"] == len(kept) + sum(list(counts.values())[2:]) == 8
@@ -59,8 +59,8 @@ def test_every_piece_is_kept_or_counted_with_its_reason(corpus: Corpus) -> None:
         SECRET[:80] + "something else. Even more.",  # begins alike
     ],
 )
-def test_the_sentences_of_a_held_out_text_are_kept_out_with_it(corpus: Corpus, text: str) -> None:
-    kept, _, dev = sifted(corpus, text, "A new one. And another.", split_sentences=True)
+def test_the_sentences_of_a_held_out_text_are_removed_with_it(corpus: Corpus, text: str) -> None:
+    kept, _, dev = filtered(corpus, text, "A new one. And another.", split_sentences=True)
 
     assert kept == ["A new one.", "And another."]
     assert dev["found"] + dev["near"] == 1
@@ -69,7 +69,7 @@ def test_the_sentences_of_a_held_out_text_are_kept_out_with_it(corpus: Corpus, t
 def test_when_overlap_is_reported_everything_stays_and_is_counted_once(corpus: Corpus) -> None:
     texts = ["short secret", SECRET.replace("well", "good")]
 
-    kept, counts, dev = sifted(corpus, *texts, overlap="report")
+    kept, counts, dev = filtered(corpus, *texts, overlap="report")
 
     assert kept == texts
     assert (counts["in_dev_or_test"], counts["near_dev_or_test"]) == (1, 1)
@@ -78,10 +78,10 @@ def test_when_overlap_is_reported_everything_stays_and_is_counted_once(corpus: C
 
 def test_blocks_make_no_difference(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"text about {number % 5} and {number % 7}{'!' * (number % 3)}" for number in range(300)]
-    whole = sifted(corpus, *texts, rows=20)
+    whole = filtered(corpus, *texts, rows=20)
     monkeypatch.setattr(near_duplicates, "TEXTS_AT_ONCE", 7)
 
-    assert sifted(corpus, *texts, rows=20) == whole
+    assert filtered(corpus, *texts, rows=20) == whole
     assert whole[1]["near_duplicates"] > 0
 
 

@@ -1,4 +1,4 @@
-"""What becomes of each unlabelled text: cut into pieces, then each piece kept or dropped, and everything counted."""
+"""Filters unlabelled text: splits each text into pieces, keeps or drops each piece, and counts the reasons."""
 
 import heapq
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ REASONS = (
 
 
 class Kept(NamedTuple):
-    """A piece that stays: which of all fresh pieces it is, its texts, and the number of its source."""
+    """A piece that is kept: its number among all pieces that passed, its texts, and the number of its source."""
 
     number: int
     piece: Piece
@@ -31,21 +31,21 @@ class Kept(NamedTuple):
 
 
 class _Text(NamedTuple):
-    whole: Piece
+    uncut: Piece
     pieces: list[Piece]
     source: int
 
 
 class _Fit(NamedTuple):
-    """A piece that only its likeness to others can still speak against."""
+    """A piece that passed all checks but the one for near duplicates."""
 
     piece: Piece
     key: bytes
     source: int
 
 
-class Sieve:
-    """Texts are poured in one by one; only hashes of what was seen are held, and no more texts than are kept."""
+class TextFilter:
+    """Takes texts one by one; holds only hashes of what it has seen, and no more texts than it keeps."""
 
     def __init__(self, section: Transfer, *, corpus: Corpus, steps: Sequence[FormStep] = ()) -> None:
         self._section, self._language = section, corpus.language
@@ -61,28 +61,28 @@ class Sieve:
         self._limit = rows_to_draw(section)
         self._kept: list[Kept] = []
         self._drawn: list[tuple[int, Kept]] = []  # a heap whose top is the piece drawn last
-        self.fresh = 0  # pieces that passed everything, before some are drawn of them
+        self.passed = 0  # pieces that passed all checks, before some of them are drawn
         self.counts = dict.fromkeys(("texts_read", "pieces", *REASONS), 0)
 
-    def pour(self, text: str, pair: str | None, *, source: int) -> None:
-        """Put one text of a source through."""
+    def add(self, text: str, pair: str | None, *, source: int) -> None:
+        """Filter one text of a source."""
         self.counts["texts_read"] += 1
         self._waiting.append(_Text((text, pair), self._cut((text, pair)), source))
         self._characters += len(text) + len(pair or "")
         if is_full(texts=len(self._waiting), characters=self._characters):
-            self._sift()
+            self._filter_waiting()
 
     def kept(self) -> list[Kept]:
-        """The pieces that stay, in the order in which they came."""
-        self._sift()
+        """The pieces that are kept, in the order in which they were added."""
+        self._filter_waiting()
         return sorted([*self._kept, *(kept for _, kept in self._drawn)])
 
     def overlap(self) -> dict[str, object]:
-        """What was done about rows of dev and test, and how many of each the text holds."""
+        """How rows of dev and test are treated, and how many of each the text holds."""
         return {"mode": self._section.overlap, "splits": self._held_out.overlap()}
 
-    def _cut(self, whole: Piece) -> list[Piece]:
-        text, pair = whole
+    def _cut(self, uncut: Piece) -> list[Piece]:
+        text, pair = uncut
         if self._section.split_sentences:
             cuts = split_sentences(text, language=self._language)
         elif self._section.split_paragraphs:
@@ -91,8 +91,7 @@ class Sieve:
             return [(self._formed(text), None if pair is None else self._formed(pair))]
         return [(self._formed(cut), None) for cut in cuts]
 
-    def _sift(self) -> None:
-        """Judge what waits."""
+    def _filter_waiting(self) -> None:
         texts, self._waiting, self._characters = self._waiting, [], 0
         pieces = [(piece, text.source) for text in self._not_held_out(texts) for piece in text.pieces]
         self.counts["pieces"] += len(pieces)
@@ -101,38 +100,38 @@ class Sieve:
             self._keep(one)
 
     def _not_held_out(self, texts: list[_Text]) -> list[_Text]:
-        """A held-out text is also looked for uncut: its sentences alone would not be recognised."""
+        """Held-out texts are also searched for in uncut texts: their sentences alone would not be recognised."""
         cut = [text for text in texts if len(text.pieces) != 1]
         unwanted = set()
-        for text, is_near in zip(cut, self._nearly_held_out([text.whole for text in cut]), strict=True):
-            is_held_out = self._held_out.holds(text.whole, folded_key(*text.whole))
+        for text, is_near in zip(cut, self._nearly_held_out([text.uncut for text in cut]), strict=True):
+            is_held_out = self._held_out.holds(text.uncut, folded_key(*text.uncut))
             self.counts["in_dev_or_test"] += is_held_out
             self.counts["near_dev_or_test"] += is_near and not is_held_out
             if is_held_out or is_near:
                 unwanted.add(id(text))
         return [text for text in texts if not self._removes or id(text) not in unwanted]
 
-    def _nearly_held_out(self, wholes: list[Piece]) -> list[bool]:
-        is_near = np.zeros(len(wholes), dtype=np.bool_)
-        places = [place for place, whole in enumerate(wholes) if self._has_near and self._held_out.could_hold(whole)]
-        if places:
-            pieces = [wholes[place] for place in places]
-            is_near[places] = self._held_out.nearly_holds(pieces, self._near.traits(pieces))
+    def _nearly_held_out(self, texts: list[Piece]) -> list[bool]:
+        is_near = np.zeros(len(texts), dtype=np.bool_)
+        positions = [at for at, text in enumerate(texts) if self._has_near and self._held_out.could_hold(text)]
+        if positions:
+            pieces = [texts[at] for at in positions]
+            is_near[positions] = self._held_out.nearly_holds(pieces, self._near.traits(pieces))
         return list(is_near.tolist())
 
     def _fitting_key(self, piece: Piece) -> bytes | None:
-        """The key of a piece that stays so far; why one does not is counted."""
+        """The key of a piece that passes; None if it is dropped, which is counted with the reason."""
         key = folded_key(*piece)
         is_held_out = self._held_out.holds(piece, key)
         self.counts["in_dev_or_test"] += is_held_out
         if is_held_out and self._removes:
             return None
-        if fault := self._misfit(piece) or self._repeat(key):
-            self.counts[fault] += 1
+        if reason := self._wrong_length(piece) or self._repeat(key):
+            self.counts[reason] += 1
             return None
         return key
 
-    def _misfit(self, piece: Piece) -> str | None:
+    def _wrong_length(self, piece: Piece) -> str | None:
         counts = [word_count(text, language=self._language) for text in piece if text is not None]
         if min(counts) < self._section.min_words:
             return "too_short"
@@ -145,7 +144,7 @@ class Sieve:
         return "in_train" if key in self._train_keys else None
 
     def _without_near(self, fit: list[_Fit]) -> list[_Fit]:
-        """Those that are neither nearly a held-out row nor nearly a piece before them."""
+        """Those that are not near duplicates of a held-out row or of an earlier piece."""
         if not self._has_near or not fit:
             return fit
         pieces = [one.piece for one in fit]
@@ -160,12 +159,12 @@ class Sieve:
         return [one for one, wanted in zip(fit, is_wanted, strict=True) if wanted]
 
     def _keep(self, fit: _Fit) -> None:
-        kept = Kept(self.fresh, fit.piece, fit.source)
-        self.fresh += 1
+        kept = Kept(self.passed, fit.piece, fit.source)
+        self.passed += 1
         if self._limit is None:
             self._kept.append(kept)
             return
-        # The draw goes by the text, not by its place: the same texts are drawn however the files are arranged.
+        # The draw depends on the text, not on its position: the same texts are drawn however the files are arranged.
         rank = -int.from_bytes(draw_order(self._section.seed, fit.key.hex()), "big")
         if len(self._drawn) < self._limit:
             heapq.heappush(self._drawn, (rank, kept))
@@ -174,12 +173,12 @@ class Sieve:
 
 
 def teacher_chooses(section: Transfer) -> bool:
-    """Whether rows are chosen, or dropped, by what the teacher says of them once they are labelled."""
+    """Whether rows are chosen, or dropped, by the teacher's labels for them."""
     return section.choice != "random" or section.least_confidence > 0
 
 
 def rows_to_draw(section: Transfer) -> int | None:
-    """How many rows are drawn at random: those asked for, or the pool that the teacher chooses from; None: all."""
+    """How many rows are drawn at random: `rows`, or the pool that the teacher chooses from; None: all."""
     if not teacher_chooses(section) or (section.pool is None and section.rows is None):
         return section.rows
     return section.pool if section.pool is not None else POOL_PER_ROW * (section.rows or 0)

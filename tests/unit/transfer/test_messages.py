@@ -1,4 +1,4 @@
-"""What is said of gathered text."""
+"""The messages about gathered text."""
 
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from limbeck.recipe.transfer import Transfer
-from limbeck.transfer.run import tell_gathered
+from limbeck.transfer.run import report_gathered
 
 if TYPE_CHECKING:
     from tests.unit.conftest import RememberingReporter
@@ -29,7 +29,7 @@ def quality() -> dict[str, Any]:
 
 
 def notes(reporter: "RememberingReporter", quality: dict[str, Any], **section: Any) -> list[str]:
-    tell_gathered(quality, Transfer(files=["a.txt"], **section), reporter)
+    report_gathered(quality, Transfer(files=["a.txt"], **section), reporter)
     return reporter.notes
 
 
@@ -44,21 +44,23 @@ def test_without_anything_suspicious_one_line_is_enough(
     assert "1,200 near duplicates" in line
 
 
-def test_a_pool_is_told_as_one(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+def test_a_pool_is_reported_with_the_rows_that_the_teacher_will_choose(
+    reporter: "RememberingReporter", quality: dict[str, Any]
+) -> None:
     quality |= {"drawn": 40, "pool": 40, "kept": 40}
 
     lines = notes(reporter, quality, rows=10, choice="balanced")
 
     assert "drawn from 50" in lines[0]
-    assert "the teacher chooses 10" in lines[1]
+    assert "the teacher will choose 10" in lines[1]
 
 
-def test_near_rows_are_told_apart_from_found_ones(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+def test_near_and_found_rows_are_reported_separately(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
     quality["overlap"]["splits"]["dev"] |= {"found": 2, "near": 3}
 
     assert notes(reporter, quality)[1:] == [
-        "  2 dev rows appeared in it and were kept out",
-        "  3 dev rows nearly appeared in it and were kept out",
+        "  2 dev rows appeared in it and were removed",
+        "  3 dev rows nearly appeared in it and were removed",
     ]
 
 
@@ -70,17 +72,17 @@ def test_rows_that_are_only_reported_are_a_warning(reporter: "RememberingReporte
     assert "warning: 3 dev rows nearly appear in it" in line
 
 
-def test_the_steps_taken_are_told_with_what_called_for_them(
+def test_the_steps_taken_are_reported_with_the_shares_that_required_them(
     reporter: "RememberingReporter", quality: dict[str, Any]
 ) -> None:
     quality["form"] |= {"corpus": {**SHARES, "upper_case": 0.0}, "needed": ["lowercase"], "steps": ["lowercase"]}
 
     (line,) = notes(reporter, quality)[1:]
 
-    assert line == "  brought to the corpus's form by lowercase: letters in upper case 4.0% (corpus 0.0%)"
+    assert line == "  converted to the corpus's form by lowercase: letters in upper case 4.0% (corpus 0.0%)"
 
 
-def test_steps_that_were_not_wanted_but_needed_are_a_warning(
+def test_needed_steps_that_the_recipe_does_not_take_are_a_warning(
     reporter: "RememberingReporter", quality: dict[str, Any]
 ) -> None:
     quality["form"] |= {"corpus": {**SHARES, "marks_apart": 0.99}, "needed": ["spaced"]}
@@ -88,7 +90,7 @@ def test_steps_that_were_not_wanted_but_needed_are_a_warning(
     (line,) = notes(reporter, quality, form="as_is")[1:]
 
     assert "warning" in line
-    assert "marks set apart 1.0% (corpus 99.0%)" in line
+    assert "1.0% (corpus 99.0%)" in line
     assert 'form = "auto"' in line
 
 
@@ -97,4 +99,4 @@ def test_text_of_another_domain_is_a_warning(reporter: "RememberingReporter", qu
 
     (line,) = notes(reporter, quality)[1:]
 
-    assert "only 49% of its running words appear in train (of dev's 95% do)" in line
+    assert "only 49% of its running words appear in train (of dev's: 95%)" in line

@@ -1,0 +1,84 @@
+"""An encoder whose classifier reads the mean of its last states, as sentence encoders are trained to be read."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel
+
+from limbeck.models.twin_encoder import WITH_POOLER
+from limbeck.models.word_student import StudentOutput
+
+
+class MeanEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers is untyped
+    """The encoder's own config inside, and its sizes under the usual names."""
+
+    model_type = "mean_encoder"
+
+    def __init__(self, *, encoder: Mapping[str, Any] | None = None, **rest: Any) -> None:
+        self.encoder = dict(encoder or {})
+        for name in ("hidden_size", "max_position_embeddings", "initializer_range", "pad_token_id", "type_vocab_size"):
+            if name in self.encoder:
+                rest.setdefault(name, self.encoder[name])
+        rest.setdefault("hidden_size", self.encoder.get("dim"))  # DistilBERT's name for it
+        super().__init__(**rest)
+
+
+class MeanEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
+    """logits = W · mean over tokens of the last hidden states + b.
+
+    Sentence encoders are trained to be read this way (Reimers and Gurevych 2019, arXiv:1908.10084), so a classifier of
+    this mean is good before the encoder is changed at all, and fine-tuning starts from there.
+    """
+
+    config_class = MeanEncoderConfig
+    base_model_prefix = "encoder"
+
+    def __init__(self, config: MeanEncoderConfig) -> None:
+        from transformers import AutoConfig, AutoModel  # they load this module: limbeck.models.auto_classes
+
+        super().__init__(config)
+        inner = AutoConfig.for_model(**config.encoder)
+        options = {"add_pooling_layer": False} if inner.model_type in WITH_POOLER else {}
+        self.encoder = AutoModel.from_config(inner, **options)
+        self.dropout = nn.Dropout(getattr(inner, "hidden_dropout_prob", getattr(inner, "dropout", 0.1)))
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    def get_input_embeddings(self) -> Any:
+        """The encoder's table."""
+        return self.encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Give the encoder another table."""
+        self.encoder.set_input_embeddings(value)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        output_hidden_states: bool = False,
+        **others: Any,
+    ) -> StudentOutput:
+        """Logits (rows, classes) of ids (rows, tokens); the mask is 1 on tokens and 0 on padding."""
+        inside = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        answer = self.encoder(
+            input_ids=input_ids, attention_mask=inside, output_hidden_states=output_hidden_states, **others
+        )
+        states = answer.last_hidden_state
+        share = inside[..., None].to(states.dtype)
+        features = (states * share).sum(dim=1) / share.sum(dim=1).clamp(min=1)
+        return StudentOutput(
+            logits=self.classifier(self.dropout(features)),
+            hidden_states=answer.hidden_states if output_hidden_states else None,
+            features=features,
+        )
+
+
+def mean_encoder_of(encoder: PreTrainedModel, *, labels: int) -> Any:
+    """The encoder with its own weights, and a classifier of the mean of its states that starts at random."""
+    model = MeanEncoderForSequenceClassification(MeanEncoderConfig(encoder=encoder.config.to_dict(), num_labels=labels))
+    own = model.encoder.state_dict().keys()
+    model.encoder.load_state_dict({name: value for name, value in encoder.state_dict().items() if name in own})
+    return model

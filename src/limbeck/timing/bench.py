@@ -251,7 +251,7 @@ def _run_teacher(run: Path, *, reporter: Reporter) -> Subject | None:
     subject = _of_run(teacher)
     if missing := _missing_package(subject):
         reporter.note(
-            f"  {run.name} is timed without its teacher: '{missing}' is missing, pip install 'limbeck\\[train]'"
+            f"  {run.name} is timed without its teacher: '{missing}' is missing, pip install 'limbeck[train]'"
         )
         return None
     return replace(subject, is_teacher=True)

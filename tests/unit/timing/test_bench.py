@@ -233,7 +233,7 @@ def test_without_torch_a_run_is_timed_without_its_teacher(run: Path, notes: Any)
     found = subjects_of([run], teacher=None, engine="auto", reporter=notes)
 
     assert [one.kind for one in found] == ["model", "model"]
-    assert notes.lines == [r"  reviews is timed without its teacher: 'torch' is missing, pip install 'limbeck\[train]'"]
+    assert notes.lines == ["  reviews is timed without its teacher: 'torch' is missing, pip install 'limbeck[train]'"]
 
 
 @pytest.mark.usefixtures("without_torch")

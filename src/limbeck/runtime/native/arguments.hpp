@@ -28,18 +28,18 @@ struct Releasing {
     }
 };
 
-// A buffer of somebody else, held until this is gone: C-contiguous float32 or int8.
+// A borrowed buffer, held for the lifetime of this object: C-contiguous float32 or int8.
 class Array {
   public:
-    // Throws where the object is none of these, or has not the shape; ANY stands for any length.
+    // Throws if the object is not one of these, or has another shape; ANY means any length.
     static constexpr long ANY = -1;
     Array(PyObject* object, const char* name, std::initializer_list<long> shape, bool integers_too = false);
-    // So many floats, in any shape.
+    // `count` floats, in any shape.
     Array(PyObject* object, const char* name, long count);
 
     bool integers() const { return view_->itemsize == 1; }
     const void* memory() const { return view_->buf; }
-    // Null for integers. A copy where the floats do not stand where floats have to stand: files may have them anywhere.
+    // Null for integers. A copy if the floats are not aligned: files may have them at any offset.
     const float* floats() const;
     const std::int8_t* bytes() const { return integers() ? static_cast<const std::int8_t*>(view_->buf) : nullptr; }
     long length(int axis) const { return static_cast<long>(view_->shape[axis]); }
@@ -55,11 +55,11 @@ class Array {
 // The keyword arguments of a constructor.
 class Arguments {
   public:
-    // Throws where there are positional arguments, or keywords that are not among the names.
+    // Throws for positional arguments, and for keywords that are not among the names.
     Arguments(PyObject* positional, PyObject* keywords, std::initializer_list<const char*> names);
 
     PyObject* required(const char* name) const;
-    PyObject* optional(const char* name) const;  // null where it is missing or None
+    PyObject* optional(const char* name) const;  // null if it is missing or None
     std::string text(const char* name) const;
     std::string text_or_nothing(const char* name) const;
     long number(const char* name, long otherwise) const;
@@ -70,7 +70,7 @@ class Arguments {
     PyObject* keywords_;
 };
 
-// A tuple of so many items, borrowed.
+// A tuple of `count` items, borrowed.
 std::vector<PyObject*> items_of(PyObject* object, const char* name, long count);
 std::vector<PyObject*> items_of(PyObject* sequence, const char* name);
 bool is_none(PyObject* object);

@@ -1,7 +1,7 @@
-// Students that see a bag of words.
+// Bag-of-words students.
 //
-// A layer that reads a mean of vectors may as well read the vectors, and the mean be taken of what it says of them. So
-// for single texts the first layer of the head is multiplied into the words.
+// A linear layer of a mean of vectors is the mean of the layer's outputs for each vector. So for single texts the first
+// layer of the head is multiplied into the word vectors.
 #pragma once
 
 #include "student.hpp"

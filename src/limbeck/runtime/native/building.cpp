@@ -59,7 +59,7 @@ Embeddings embeddings_of(const Arguments& arguments, Built& built) {
     return embeddings;
 }
 
-// The layers behind the features, and their biases.
+// The layers after the features, and their biases.
 struct HeadWeights {
     Weights dense, classifier;
     const float *dense_bias = nullptr, *classifier_bias = nullptr;
@@ -124,7 +124,7 @@ Recurrent::LayerWeights layer_of(PyObject* object, Recurrent::Cell cell, long hi
     return {{input[0], recurrent[0], bias}, {input[1], recurrent[1], bias + 2 * outputs}};
 }
 
-// Hidden units of a direction, as the biases tell them.
+// The number of hidden units of a direction, from the size of the biases.
 long hidden_of(const std::vector<PyObject*>& layers, Recurrent::Cell cell) {
     if (layers.empty()) throw std::invalid_argument("layers must hold a layer");
     const Array bias(items_of(layers[0], "a layer", 5)[4], "B", {2, Array::ANY});

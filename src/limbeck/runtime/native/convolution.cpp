@@ -7,7 +7,7 @@ namespace limbeck {
 
 namespace {
 
-// [window][vector][place][lane]: what is added up stands close together.
+// [window][vector][place][lane]: what is summed is close together in memory.
 std::vector<Output> by_vector(const std::vector<long>& windows, long filters, long lanes) {
     std::vector<Output> order;
     long first = 0;

@@ -1,4 +1,4 @@
-// TextCNN students: what every place of every filter says of a word is kept; a text is sums and maxima of that.
+// TextCNN students: the output of every filter position for a word is cached; a text is sums and maxima of these.
 #pragma once
 
 #include <vector>

@@ -9,8 +9,8 @@ struct Kernels;
 
 std::string best_level();  // "avx512-vnni", "avx2" or ""
 
-// The kernels of a level, of the best one for "". Throws std::invalid_argument for a name that is no level and
-// std::runtime_error where the CPU has it not.
+// The kernels of a level; "" means the best one. Throws std::invalid_argument for an unknown level and
+// std::runtime_error if the CPU does not support it.
 const Kernels& kernels_of(const std::string& level);
 
 }  // namespace limbeck

@@ -1,7 +1,7 @@
 // The inner loops, as a table of functions that each level of instructions fills in its own way.
 //
-// A matrix is multiplied in vectors of as many outputs as a register has lanes. The vectors of a strip stand side by
-// side, input after input, so that a product reads memory in one direction:
+// A matrix is multiplied in vectors with one output per lane of a register. The vectors of a strip are next to each
+// other, input after input, so that a product reads memory in one direction:
 //
 //     floats   [strip][input][vector][lane]
 //     bytes    [strip][four inputs][vector][lane][input of the four]
@@ -11,7 +11,7 @@
 
 #include "memory.hpp"
 
-// Elsewhere the extension is built without kernels, and says so when it is asked for a level.
+// On other platforms the extension is built without kernels, and has no level.
 #if (defined(__x86_64__) || defined(__amd64__)) && (defined(__GNUC__) || defined(__clang__))
 #define LIMBECK_X86 1
 #else
@@ -44,7 +44,7 @@ struct Product {
 
 enum class Pooling { none, largest, sum, last };
 
-// Where one text of a group stands. States are padded with zeros to full vectors.
+// The current state of one text of a group. States are padded with zeros to full vectors.
 struct Walker {
     void *now, *next;       // the state as it is read by the recurrent weights: floats, or bytes with their offset
     float* memory;          // the cell of an LSTM, the state of a GRU
@@ -56,19 +56,19 @@ struct Walker {
 
 // Steps of several texts in one direction: all of them read the same weights at the same time.
 //
-// Hidden units stand in blocks of as many as a register has lanes. What belongs to the gates of a block is a vector for
-// each gate, and so is a strip of the recurrent matrix. Where at most half a block of units is left, its strip has only
-// two vectors, of two gates each.
+// Hidden units are in blocks, one unit per lane of a register. The values of a block's gates are one vector per gate,
+// and so is a strip of the recurrent matrix. If at most half a block of units is left, its strip has only two vectors,
+// of two gates each.
 //
-// Sums and tables come multiplied with -log2(e), those of the tanh with -2·log2(e): 2 to their power is what the
-// activations are made of.
+// Sums and tables are multiplied by -log2(e), those of the tanh by -2·log2(e): activations are computed from 2 to their
+// power.
 struct Steps {
     const Matrix* recurrent;  // its `bias` is not read
     const float* scales;      // of the recurrent matrix, for bytes, in the order of the gates
     const float* bias;        // of the recurrent half of a GRU's new state
     long blocks;              // full ones
     bool half_block;
-    const void* const* gates;  // what the inputs say, of each step and text: floats, or half floats with bytes
+    const void* const* gates;  // the input's part, for each step and text: floats, or half floats with bytes
     long steps;
     int texts;
     Walker* walkers;
@@ -77,7 +77,7 @@ struct Steps {
     bool downwards;      // begin with the last block; changes with each step
 };
 
-// What the places of a window say of a text's words, added up; the largest sum over all windows that hold a word.
+// The outputs of a window's positions for a text's words, summed; the maximum over all windows that contain a word.
 struct Windows {
     const void* const* words;  // [vector][place][lane] of each word, floats or half floats
     bool halves;

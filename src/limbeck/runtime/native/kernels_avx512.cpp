@@ -1,6 +1,6 @@
 // The kernels for AVX-512 with VNNI.
 //
-// The pragma stands behind all headers of others: nothing of theirs may be compiled for a CPU that might not be there.
+// The pragma comes after all foreign headers: their code must not be compiled for a CPU that may not be present.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

@@ -41,10 +41,10 @@ struct Avx2 {
         return multiply(a, multiply(guess, _mm256_fnmadd_ps(b, guess, all(2.0f))));
     }
 
-    // 2 to the power of x: a polynomial of what lies above the whole number below x, times 2 to that number.
+    // 2 to the power of x: a polynomial of x - floor(x), times 2 to the power of floor(x).
     template <bool PRECISE>
     static LIMBECK_INLINE Floats power_of_2(Floats x) {
-        constexpr int EXPONENT = 23, ZERO = 127;  // where a float keeps its exponent, and which one is 2⁰
+        constexpr int EXPONENT = 23, ZERO = 127;  // the position of a float's exponent, and its bias
         x = larger(x, all(-126.0f));
         Floats whole = _mm256_floor_ps(x), rest = subtract(x, whole);
         Integers exponent = _mm256_add_epi32(_mm256_cvttps_epi32(whole), _mm256_set1_epi32(ZERO));
@@ -57,7 +57,7 @@ struct Avx2 {
     }
     static LIMBECK_INLINE Floats floats_of(Integers a) { return _mm256_cvtepi32_ps(a); }
 
-    // What `dot` wants of four bytes, in every lane: the bytes, and their absolute values where weights are wide.
+    // The input of `dot`, four bytes in every lane: the bytes, and their absolute values if weights are wide.
     struct Fours {
         Integers bytes, absolute;
     };

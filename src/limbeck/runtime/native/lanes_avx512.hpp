@@ -31,12 +31,12 @@ struct Avx512 {
     static LIMBECK_INLINE Floats halves_swapped(Floats a) { return _mm512_shuffle_f32x4(a, a, 0x4e); }
     static LIMBECK_INLINE Integers halves_swapped(Integers a) { return _mm512_shuffle_i32x4(a, a, 0x4e); }
 
-    template <bool PRECISE>  // whatever need not be precise is looked up
+    template <bool PRECISE>  // what need not be precise is looked up
     static LIMBECK_INLINE Floats quotient(Floats a, Floats b) {
         return _mm512_div_ps(a, b);
     }
 
-    // 2 to the power of x: a polynomial of what lies above the whole number below x, moved by that number.
+    // 2 to the power of x: a polynomial of x - floor(x), scaled by 2 to the power of floor(x).
     template <bool PRECISE>
     static LIMBECK_INLINE Floats power_of_2(Floats x) {
         constexpr int DOWNWARDS = 0x01;
@@ -50,7 +50,7 @@ struct Avx512 {
 
         LIMBECK_INLINE Sigmoid() {
             const Parabolas* from = &PARABOLAS;
-            __asm__("" : "+r"(from));  // or compilers keep them in registers where the sums need these
+            __asm__("" : "+r"(from));  // otherwise compilers keep them in registers that the sums need
             for (int half = 0; half < 2; ++half) {
                 squares[half] = load(from->squares + half * lanes);
                 slopes[half] = load(from->slopes + half * lanes);
@@ -60,7 +60,7 @@ struct Avx512 {
         LIMBECK_INLINE Floats operator()(Floats x) const {
             constexpr int NEARER_TO_ZERO = 0x02;  // and with the sign of x
             x = _mm512_range_ps(x, all(Parabolas::MOST), NEARER_TO_ZERO);
-            // The sum is so large that its last bits are those of a whole number.
+            // The sum is so large that its last bits are those of an integer.
             Floats number = multiply_add(x, all(1.0f / Parabolas::WIDTH), all(0x1.8p23f + Parabolas::MIDDLE));
             Floats value = multiply_add(looked_up(squares, number), x, looked_up(slopes, number));
             return multiply_add(value, x, looked_up(starts, number));
@@ -86,7 +86,7 @@ struct Avx512 {
         return _mm512_dpbusd_epi32(sum, inputs, weights);
     }
 
-    // States within ±1 as bytes on the scale 1/127. What is added moves the number's last bits to where bytes are.
+    // States within ±1 as bytes on the scale 1/127. The added constant moves the number to the last bits.
     static LIMBECK_INLINE void store_rounded(std::uint8_t* to, Floats states, int offset) {
         constexpr float UNIT_BITS = 0x1.8p23f;
         Floats moved = multiply_add(states, all(127.0f), all(UNIT_BITS + static_cast<float>(offset)));

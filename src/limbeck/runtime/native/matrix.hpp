@@ -14,7 +14,7 @@ struct Weights {
     const std::int8_t* integers = nullptr;
     const float* scales = nullptr;
     long outputs = 0, inputs = 0;
-    long output_step = 0, input_step = 0;  // how far apart neighbours stand
+    long output_step = 0, input_step = 0;  // strides
 
     float value(long output, long input) const {
         long place = output * output_step + input * input_step;
@@ -37,7 +37,7 @@ std::vector<long> in_order(long inputs);
 // integers beyond ±63, whether there are or not.
 enum class Form { floats, bytes, wide_bytes };
 
-bool is_narrow(const Weights& weights);  // no integers beyond ±63; throws where there are some beyond ±127
+bool is_narrow(const Weights& weights);  // no integers beyond ±63; throws if there are some beyond ±127
 
 // The matrix with these outputs and inputs. `bias`, of the file's outputs, may be null.
 Matrix packed(const Weights& weights, const std::vector<Output>& outputs, const std::vector<long>& inputs,

@@ -13,9 +13,9 @@ struct Object {
     Built* built;
 };
 
-// Runs a function, and tells Python what it threw; `failed` is then what Python wants to see.
+// Runs a function, and turns exceptions into Python errors; `failed` is then the return value.
 template <class Result, class Function>
-Result told_to_python(Result failed, Function function) {
+Result as_python_errors(Result failed, Function function) {
     try {
         return function();
     } catch (const PythonError&) {
@@ -33,7 +33,7 @@ Result told_to_python(Result failed, Function function) {
 
 template <Built (*BUILT)(PyObject*, PyObject*)>
 PyObject* make(PyTypeObject* type, PyObject* positional, PyObject* keywords) {
-    return told_to_python<PyObject*>(nullptr, [&] {
+    return as_python_errors<PyObject*>(nullptr, [&] {
         auto built = std::make_unique<Built>(BUILT(positional, keywords));
         auto allocate = reinterpret_cast<allocfunc>(PyType_GetSlot(type, Py_tp_alloc));
         PyObject* object = allocate(type, 0);
@@ -107,7 +107,7 @@ Writable writable(PyObject* object) {
     return Writable(view.release());
 }
 
-// One call: what is to be done, and where the results go to.
+// One call: its input, and where the results go.
 struct Work {
     const Student* student;
     const Text* texts;
@@ -134,7 +134,7 @@ Work work_of(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
 // up without the GIL: here there is nothing of Python's, and no destructor asks for the GIL.
 PyObject* logits(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     Work work{};
-    if (!told_to_python(false, [&] { return work = work_of(self, arguments, count), true; })) return nullptr;
+    if (!as_python_errors(false, [&] { return work = work_of(self, arguments, count), true; })) return nullptr;
     std::exception_ptr failure;
     PyThreadState* state = PyEval_SaveThread();
     try {
@@ -144,7 +144,7 @@ PyObject* logits(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     }
     PyEval_RestoreThread(state);
     Releasing()(work.out);
-    return told_to_python<PyObject*>(nullptr, [&] {
+    return as_python_errors<PyObject*>(nullptr, [&] {
         if (failure) std::rethrow_exception(failure);
         return Py_NewRef(Py_None);
     });

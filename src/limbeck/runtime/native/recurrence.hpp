@@ -50,8 +50,8 @@ struct Step {
             if constexpr (VECTORS == Cell::gates) {
                 finish(text, number, sums[text]);
             } else {
-                // Two gates in each vector: the second is moved to where the units are. What is then left in the other
-                // half of the lanes comes to nothing, for scales and inputs are zero there.
+                // Two gates in each vector: the second is moved to the lanes of the units. The rest of the other half
+                // of the lanes has no effect, because scales and inputs are zero there.
                 Sums by_gate;
                 LIMBECK_UNROLLED
                 for (int gate = 0; gate < Cell::gates; ++gate)
@@ -84,10 +84,10 @@ struct Step {
     LIMBECK_INLINE void finish(int text, long number, const Sums& sums) const {
         const Walker& walker = steps.walkers[text];
         const long unit = number * Lanes::lanes, place = unit * Cell::gates;
-        const Told<Lanes, BYTES, Cell::gates> told{sums, steps.scales + place, steps.bias + unit,
-                                                   static_cast<const char*>(gates[text]) + place * SIZE};
+        const GateInputs<Lanes, BYTES, Cell::gates> inputs{sums, steps.scales + place, steps.bias + unit,
+                                                           static_cast<const char*>(gates[text]) + place * SIZE};
         typename Lanes::Floats memory = Lanes::load(walker.memory + unit);
-        typename Lanes::Floats state = Cell::template step<Lanes, BYTES>(told, memory);
+        typename Lanes::Floats state = Cell::template step<Lanes, BYTES>(inputs, memory);
         Lanes::store(walker.memory + unit, memory);
         keep_state<Lanes, BYTES>(state, walker, steps, unit);
         const char* ahead = static_cast<const char*>(gates_ahead[text]) + place * SIZE;

@@ -9,7 +9,7 @@ namespace limbeck {
 namespace {
 
 constexpr long CHUNK = 64;  // steps whose gates are looked up, or computed, at once
-constexpr long MOST_TEXTS = 8;  // of a group, whatever the level
+constexpr long MOST_TEXTS = 8;  // of a group, at any level
 constexpr float BELOW_EVERY_STATE = -2.0f;
 constexpr float STATE_SCALE = 1.0f / 127.0f;
 
@@ -25,7 +25,7 @@ Recurrent::Direction::Direction(const DirectionWeights& weights, const Units& un
     for (std::size_t place = 0; recurrent.bytes && place < by_gate.size(); ++place)
         if (by_gate[place].source != NOTHING)
             scales[place] = weights.recurrent.scales[by_gate[place].source] * by_gate[place].factor * STATE_SCALE;
-    // In a GRU's new state the reset gate stands between what the input says and what the state says.
+    // In a GRU's new state the reset gate is applied to the state's part only, so that its bias stays separate.
     const long outputs = weights.recurrent.outputs, joined = units.gates == 3 ? 2 * units.hidden : outputs;
     const float* of_state = weights.bias + outputs;
     std::vector<float> of_input(weights.bias, weights.bias + outputs);
@@ -35,13 +35,13 @@ Recurrent::Direction::Direction(const DirectionWeights& weights, const Units& un
     input = packed(weights.input, by_gate, inputs, of_input.data(), 4, form, kernels);
 }
 
-// Texts that are read together, by falling length, and what was made of them so far.
+// Texts that are computed together, by decreasing length, and their intermediate results.
 struct Recurrent::Group {
     const Text* texts;
     long count;
     float** features;
     float* states[MOST_TEXTS];          // of the uppermost layer so far, (tokens, directions · padded units)
-    std::uint8_t* rounded[MOST_TEXTS];  // the same as bytes, where those are wanted
+    std::uint8_t* rounded[MOST_TEXTS];  // the same as bytes, if needed
     float* new_states[MOST_TEXTS];
     std::uint8_t* new_rounded[MOST_TEXTS];
     float* pooled[DIRECTIONS][MOST_TEXTS];
@@ -218,7 +218,7 @@ void Recurrent::multiply_states(const Matrix& matrix, const Group& group, long t
     kernels_.multiply({&matrix, count, inputs, scales, outputs, halves, false});
 }
 
-// What the inputs say of the gates of `count` tokens.
+// The input's part of the gates of `count` tokens.
 void Recurrent::gates(std::size_t number, int direction, const Group& group, long text, long first, long count,
                       const void** rows, Scratch& scratch) const {
     if (number == 0) return words_.rows(group.texts[text].ids + first, count, direction, rows, scratch);

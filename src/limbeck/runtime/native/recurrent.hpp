@@ -41,9 +41,9 @@ class Recurrent : public Student {
         Direction(const DirectionWeights& weights, const Units& units, const std::vector<long>& inputs, Form form,
                   const Kernels& kernels);
 
-        Matrix input;  // none in the first layer: its products are in the table of words
+        Matrix input;  // empty in the first layer: its products are in the word table
         Matrix recurrent;
-        Block<float> scales, bias;  // as `Steps` wants them
+        Block<float> scales, bias;  // in the layout of `Steps`
     };
     struct Group;
 

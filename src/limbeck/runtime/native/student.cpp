@@ -19,7 +19,7 @@ Scratch& own_scratch() {
     return scratch;
 }
 
-// Calls work(scratch) on this thread and on others beside it, and throws what one of them threw. Threads are started
+// Calls work(scratch) on this thread and on others, and rethrows what one of them threw. Threads are started
 // for each call: those of a pool would be missing in a process that was forked.
 template <class Work>
 void on_threads(long count, Work work) {
@@ -37,7 +37,7 @@ void on_threads(long count, Work work) {
     try {
         for (long number = 1; number < count; ++number) others.emplace_back(guarded, number);
     } catch (const std::exception&) {
-        // No more threads to be had, or no memory for them: those that there are do the work.
+        // No more threads, or no memory for them: the threads that were started do the work.
     }
     guarded(0);
     for (std::thread& other : others) other.join();

@@ -49,7 +49,7 @@ void WordTable::rows(const std::int32_t* ids, long count, long part, const void*
     if (waiting > 0) fold(missing, waiting, part, places, scratch);
 }
 
-// Compute words that the table does not have, and keep them while there is room.
+// Compute words that the table does not have, and cache them within the budget.
 void WordTable::fold(const std::int32_t* const* ids, long count, long part, const void** const* rows,
                      Scratch& scratch) const {
     std::int32_t words[AT_ONCE];
@@ -85,7 +85,7 @@ const void* WordTable::published(std::int32_t id, Row row) const {
     return first ? row.release() : seen;
 }
 
-// Null where the budget, or the memory, is used up.
+// Null if the budget, or the memory, is used up.
 WordTable::Row WordTable::new_row() const {
     if (kept_.fetch_add(row_bytes_, std::memory_order_relaxed) + row_bytes_ <= budget_)
         if (void* row = aligned_bytes_or_null(row_bytes_)) return Row(row, GivingBack{this});

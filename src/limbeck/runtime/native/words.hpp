@@ -11,33 +11,33 @@
 
 namespace limbeck {
 
-// (words, width), floats or integers with a scale for each word; somebody else's memory.
+// (words, width), floats or integers with a scale for each word; borrowed memory.
 struct Embeddings {
-    const char* floats = nullptr;  // which may stand anywhere in memory
+    const char* floats = nullptr;  // possibly unaligned
     const std::int8_t* integers = nullptr;
     const float* scales = nullptr;
     long words = 0, width = 0;
 };
 
-// The products of word vectors with matrices, kept from the first time a word is met. Any number of threads may ask.
+// The products of word vectors with matrices, cached when a word first appears. Thread-safe.
 class WordTable {
   public:
-    // The row of a word holds its product with each of the matrices, one behind the other; with no matrix, its vector,
-    // padded with zeros to full vectors. Rows are kept until they take up more than `budget` bytes.
+    // The row of a word has its product with each of the matrices, one after the other; with no matrix, its vector,
+    // padded with zeros to full vectors. Rows are cached until they take up more than `budget` bytes.
     WordTable(const Embeddings& embeddings, std::vector<Matrix> matrices, bool halves, long budget,
               const Kernels& kernels);
     ~WordTable();
     WordTable(const WordTable&) = delete;
     WordTable& operator=(const WordTable&) = delete;
 
-    // Where the products of words with one of the matrices are. Those that are not kept stand in the scratch space.
+    // Pointers to the products of words with one of the matrices. Those that are not cached are in the scratch space.
     void rows(const std::int32_t* ids, long count, long part, const void** rows, Scratch& scratch) const;
 
     long part_numbers(long part) const { return matrices_.empty() ? width_ : matrices_[part].vectors * kernels_.lanes; }
     long kept_bytes() const { return kept_.load(std::memory_order_relaxed); }
 
   private:
-    struct GivingBack {  // a row that was not kept, and its bytes of the budget
+    struct GivingBack {  // releases a row that was not cached, and its bytes of the budget
         const WordTable* table = nullptr;
         void operator()(void* row) const;
     };

@@ -122,7 +122,11 @@ def test_each_sends_messages_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: 
     jobs = {name: {"number": number} for number, name in enumerate(("one", "two", "three"))}
     run_side_by_side("toy_side_work:send_twice", jobs, at_once=2, listener=notes)
 
-    assert {name: messages[0]["number"] for name, messages in notes.messages.items()} == {"one": 0, "two": 1, "three": 2}
+    assert {name: messages[0]["number"] for name, messages in notes.messages.items()} == {
+        "one": 0,
+        "two": 1,
+        "three": 2,
+    }
     assert notes.messages["one"][1:] == ["5"]
     assert notes.messages["two"][1:] == ["3"]
     assert all(notes.seconds[name] > 0 for name in jobs)

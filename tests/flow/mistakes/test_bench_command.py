@@ -14,7 +14,7 @@ def test_models_appear_in_one_table(model: Path, limbeck: Command) -> None:
 
     assert answer.code == 0, answer.err
     assert answer.out.startswith("1 thread\nmodel")
-    assert f"Faster than {model.name}" in " ".join(answer.out.split())
+    assert f"Faster: compared with {model.name}" in " ".join(answer.out.split())
 
 
 def test_all_numbers_come_as_json(model: Path, tmp_path: Path, limbeck: Command) -> None:

@@ -204,7 +204,7 @@ def test_one_that_cannot_be_built_is_refused(name: str, reason: str, prepare: Ca
     [
         ({"call": "no_such_module:words"}, "ModuleNotFoundError: No module named 'no_such_module'"),
         ({"call": "own_teachers:wrods"}, "no attribute 'wrods'"),
-        ({"call": "own_teachers:NUMBER"}, "no function but a int"),
+        ({"call": "own_teachers:NUMBER"}, "not a function but a int"),
         ({"options": {"goood": "x"}}, "unexpected keyword argument 'goood'"),
     ],
 )

@@ -125,7 +125,7 @@ def test_it_is_weighted_and_named_like_any_other() -> None:
         ("no_such_module:focal", "No module named 'no_such_module'"),
         ("broken_module:focal", "No module named 'nothing_of_this_name'"),
         ("own_losses:fokal", "no attribute 'fokal'"),
-        ("own_losses:NUMBER", "no function but a int"),
+        ("own_losses:NUMBER", "not a function but a int"),
         ("own_losses:Ready.other", "no attribute 'other'"),
     ],
 )

@@ -30,7 +30,10 @@ LACKS_MEMORY = (
     "allocate memory",
 )  # what CUDA, its libraries and the system say where PyTorch has no error of its own
 # By these accelerate knows its group of processes. A training here is in none, whoever started this program.
-OF_A_GROUP = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+OF_A_GROUP = (
+    *("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"),
+    "TORCHELASTIC_USE_AGENT_STORE",
+)
 
 Tell = Callable[[Any], None]
 

@@ -20,7 +20,6 @@ WORK = """
 import ctypes, os, signal, sys
 from pathlib import Path
 import torch
-from limbeck.training.loop import TrainingDiverged
 
 def tell_twice(job, tell):
     tell({"number": job["number"]})
@@ -32,6 +31,7 @@ def tell_surroundings(job, tell):
 def fail(job, tell):
     match job.get("how"):
         case "diverge":
+            from limbeck.training.loop import TrainingDiverged  # only here: it takes seconds
             raise TrainingDiverged(what="the student", epoch=3, learning_rate=0.1)
         case "break":
             raise KeyError("nobody foresaw this")
@@ -56,10 +56,6 @@ def need_memory(job, tell):
         Path(job["waits"]).read_text()
         if job["how"] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
-        if job["how"] == "refused":
-            torch.empty(10**15)
-        if job["how"] == "no handle":
-            raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
         raise torch.OutOfMemoryError("CUDA out of memory")
 
 def wait(job, tell):
@@ -117,6 +113,7 @@ def children() -> set[str]:
 def test_each_tells_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5, 3")
+    monkeypatch.setattr(sys, "path", [*sys.path, Path("elsewhere")])  # what is no text there is passed over
     notes = Notes()
 
     jobs = {name: {"number": number} for number, name in enumerate(("one", "two", "three"))}
@@ -130,9 +127,11 @@ def test_each_tells_under_its_name_and_gets_a_gpu_in_turn(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(("has_gpu", "expected"), [(False, 8), (True, 4)])
-def test_cores_are_shared_out_where_a_gpu_adds_up_the_sums(
+def test_cores_are_shared_out_where_a_gpu_adds_up_the_sums_and_nobody_is_in_a_group(
     has_gpu: bool, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"):  # as torchrun has them for a single process
+        monkeypatch.setenv(name, "1")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
     notes = Notes()
@@ -140,55 +139,31 @@ def test_cores_are_shared_out_where_a_gpu_adds_up_the_sums(
     run_side_by_side("toy_side_work:tell_surroundings", {"one": {}, "two": {}}, at_once=2, listener=notes)
 
     assert [told[0]["threads"] for told in notes.messages.values()] == [expected, expected]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_training_by_itself_is_in_no_group_of_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_PORT"):  # as torchrun has them for a single process
-        monkeypatch.setenv(name, "1")
-    notes = Notes()
-
-    run_side_by_side("toy_side_work:tell_surroundings", {"one": {}}, at_once=1, listener=notes)
-
-    assert notes.messages["one"][0]["group"] == []
-
-
-@pytest.mark.usefixtures("folder")
-def test_what_is_no_text_among_the_places_of_modules_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path, Path("elsewhere")])
-    notes = Notes()
-
-    run_side_by_side("toy_side_work:tell_twice", {"one": {"number": 1}}, at_once=1, listener=notes)
-
-    assert notes.seconds.keys() == {"one"}
+    assert [told[0]["group"] for told in notes.messages.values()] == [[], []]
 
 
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
-        ("diverge", TrainingDiverged, "the student"),
         ("break", RuntimeError, "(?s)the process of bad failed.*Traceback.*KeyError: 'nobody foresaw this'"),
         ("unfound", ModuleNotFoundError, "jieba"),
         ("leave", RuntimeError, "(?s)the process of bad failed.*SystemExit: 0"),
     ],
 )
-def test_one_that_fails_ends_the_others_and_says_why(
-    folder: Path, how: str, error: type[Exception], words: str
-) -> None:
-    before = children()
-    jobs = {"bad": {"how": how}, "good": {"waits": str(folder / "pipe")}}
-
+@pytest.mark.usefixtures("folder")
+def test_one_that_fails_says_why(how: str, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
+        run_side_by_side("toy_side_work:fail", {"bad": {"how": how}}, at_once=1, listener=Notes())
+
+
+def test_one_that_fails_ends_the_others_and_its_error_keeps_its_facts(folder: Path) -> None:
+    before = children()
+    jobs = {"bad": {"how": "diverge"}, "good": {"waits": str(folder / "pipe")}}
+
+    with pytest.raises(TrainingDiverged) as raised:
         run_side_by_side("toy_side_work:fail", jobs, at_once=2, listener=Notes())
 
     assert children() == before
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_error_of_a_training_keeps_its_facts() -> None:
-    with pytest.raises(TrainingDiverged) as raised:
-        run_side_by_side("toy_side_work:fail", {"bad": {"how": "diverge"}}, at_once=1, listener=Notes())
-
     assert (raised.value.model, raised.value.epoch) == ("the student", 3)
     assert "0.1" in raised.value.found
     assert "learning_rate" in raised.value.advice
@@ -208,7 +183,17 @@ def test_one_that_is_killed_with_none_beside_it_is_lost() -> None:
         run_side_by_side("toy_side_work:fail", {"bad": {"how": "die"}}, at_once=2, listener=Notes())
 
 
-@pytest.mark.parametrize("how", ["told", "killed", "refused", "no handle"])
+def test_a_lack_of_memory_is_known_by_what_the_libraries_say() -> None:
+    with pytest.raises(RuntimeError) as refused:
+        torch.empty(10**15)
+    no_handle = RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`")
+
+    found = [side_by_side._last_words(error)["lacked_memory"] for error in (refused.value, no_handle, KeyError("a"))]
+
+    assert found == [True, True, False]
+
+
+@pytest.mark.parametrize("how", ["told", "killed"])
 def test_one_without_memory_beside_another_is_started_again_when_that_is_done(folder: Path, how: str) -> None:
     pipe = str(folder / "pipe")
     notes = Notes()

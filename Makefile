@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test demo fix docs site constraints clean
+.PHONY: help setup test browser demo fix docs site constraints clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,13 @@ test: setup  ## format check, lint, types, tests: all that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, in the order of the files: the long ones of flow come early
+
+# The only target that changes the system, and the only one that may need root.
+browser:  ## install Chromium, for the tests of the pages in a browser (Debian and Ubuntu; asks for root)
+	@for name in chromium chromium-browser google-chrome google-chrome-stable chrome; do \
+		if command -v $$name; then exit 0; fi; done; \
+	command -v apt-get > /dev/null || { echo "There is no apt-get here: install Chromium in your system's way." >&2; exit 1; }; \
+	root=$$([ "$$(id -u)" = 0 ] || echo sudo); $$root apt-get update && $$root apt-get install -y chromium
 
 demo: setup  ## the whole story offline: teacher, student, export, report
 	$(BIN)/limbeck demo

@@ -7,7 +7,8 @@ import shutil
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,31 @@ the a this that film story scene actor camera evening music script city garden l
 in under over about slowly again today quite long short quiet old new first last second blue green
 """
 NEUTRAL = NEUTRAL_TEXT.split()
+ENABLED_BY = {
+    "browser": "install Chromium, e.g. apt-get install chromium (make browser tries that)",
+    "gpu": "run them on a machine with an NVIDIA GPU that PyTorch can use",
+    "trial": "set LIMBECK_DATA to a folder with the public data sets that docs/data.md lists",
+}
+
+
+def what_to_enable(reports: Iterable[Any]) -> list[str]:
+    """One line for each group of skipped tests that a person can enable: how many they are, and how."""
+    counts = Counter(marker for report in reports for marker in ENABLED_BY if marker in report.keywords)
+    return [
+        f"{counts[marker]} {marker} test{'s were' if counts[marker] > 1 else ' was'} SKIPPED: {how}"
+        for marker, how in ENABLED_BY.items()
+        if counts[marker]
+    ]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Iterator[None]:
+    """Below everything else: what was not tested, and how to have it tested."""
+    yield
+    if lines := what_to_enable(terminalreporter.stats.get("skipped", [])):
+        terminalreporter.section("NOT TESTED HERE", sep="!", yellow=True, bold=True)
+        for line in lines:
+            terminalreporter.write_line(line, yellow=True, bold=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

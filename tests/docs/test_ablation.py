@@ -11,12 +11,19 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# Forked when the imports are done: those take seconds, and the writers are to write at the same time.
 MERGE = """
-import sys
+import json, os, sys
 from pathlib import Path
 from benchmarks.table_runs import merge_line
-for number in range(20):
-    merge_line(Path(sys.argv[1]), "ablation", f"{sys.argv[2]}:{number}", {"command": sys.argv[2]})
+
+def write(name):
+    for number in range(20):
+        merge_line(Path(sys.argv[1]), "ablation", f"{name}:{number}", {"command": name})
+    os._exit(0)
+
+writers = [os.fork() or write(name) for name in "abc"]
+print(json.dumps([os.waitpid(writer, 0)[1] for writer in writers]))
 """
 MOST_AT_ONCE = """
 import os, sys
@@ -69,12 +76,10 @@ def test_a_process_of_its_own_measures_the_setting_that_is_meant() -> None:
 def test_processes_that_write_down_numbers_at_the_same_time_lose_none(tmp_path: Path) -> None:
     results = tmp_path / "numbers" / "ablation.json"
 
-    writers = [
-        subprocess.Popen([sys.executable, "-c", MERGE, str(results), name], cwd=ROOT) for name in ("a", "b", "c")
-    ]
-    statuses = [writer.wait() for writer in writers]
+    command = [sys.executable, "-c", MERGE, str(results)]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
 
-    assert statuses == [0, 0, 0]
+    assert json.loads(done.stdout) == [0, 0, 0]
     found = json.loads(results.read_text(encoding="utf-8"))["lines"]
     assert set(found) == {f"{name}:{number}" for name in "abc" for number in range(20)}
     assert [path.name for path in results.parent.iterdir()] == ["ablation.json"]

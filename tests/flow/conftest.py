@@ -2,8 +2,9 @@
 
 import csv
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,3 +64,26 @@ def write_recipe(tiny_teacher_folder: Path, toy_rows: tuple[tuple[str, str], ...
         return recipe
 
     return write
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_clock() -> Iterator[None]:
+    """Nothing is timed: the processes that do it take seconds to start.
+
+    A recipe that asks for batches, as in a test about times, gets the real clock.
+    """
+    from limbeck.timing import costs
+    from limbeck.timing.protocol import Case, TimedModel, Timing
+
+    time_for_report = costs.time_for_report
+
+    def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[TimedModel]:
+        if section.throughput_batches:
+            return time_for_report(section, subjects=subjects, **options)
+        timing = Timing(samples_ms=[1.0], rates=[1000.0])
+        cases = {Case(1, 1): timing, Case(1, section.throughput_rows, shrinks=True): timing}
+        return [TimedModel("onnxruntime", dict(cases)) for _ in subjects]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(costs, "time_for_report", made_up)
+        yield

@@ -62,7 +62,8 @@ def first(toy_recipe: Path, runs: Path) -> Run:
 @pytest.fixture(scope="module")
 def second(toy_recipe: Path, runs: Path, first: Run) -> Run:
     """A run whose teacher is the better of the first one's students."""
-    overrides = [f"teacher={first.folder / 'students' / 'bilstm'}", *SMALLER]
+    timed = "evaluation.throughput_batches=[2]"
+    overrides = [f"teacher={first.folder / 'students' / 'bilstm'}", timed, *SMALLER]
     return run(toy_recipe, overrides=overrides, out=runs / "second", reporter=SilentReporter())
 
 

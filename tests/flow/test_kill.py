@@ -41,11 +41,14 @@ NOISY = {
 }
 
 
-def limbeck(*arguments: str, point: str | None = None) -> int:
-    """The command in a process of its own; with a point, in one that is killed there."""
-    start = [sys.executable, "-m", "limbeck"] if point is None else [sys.executable, str(DIES_AT), point]
+def statuses(commands: list[tuple[str, list[str]]]) -> list[int]:
+    """Of limbeck commands, each in a process that is killed at a point; see dies_at.py."""
+    command = [sys.executable, str(DIES_AT), json.dumps(commands)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run([*start, *arguments], env=environment, capture_output=True, check=False).returncode
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: list[int] = json.loads(done.stdout)
+    return found
 
 
 def fingerprints(run: Path) -> dict[str, dict[str, str]]:
@@ -77,12 +80,16 @@ def test_a_run_killed_in_every_stage_ends_with_the_same_numbers(
 ) -> None:
     recipe = str(write_recipe(tmp_path / "data"))
     undisturbed, killed = tmp_path / "one" / "toy", tmp_path / "two" / "toy"
-    assert limbeck("run", recipe, "--out", str(undisturbed)) == 0
+    outs = [undisturbed, *(killed for _ in POINTS), killed]
 
-    for point in POINTS:
-        assert limbeck("run", recipe, "--out", str(killed), point=point) == -signal.SIGKILL, point
-    assert limbeck("run", recipe, "--out", str(killed)) == 0
+    found = statuses(
+        [
+            (point, ["run", recipe, "--out", str(out)])
+            for point, out in zip(("never", *POINTS, "never"), outs, strict=True)
+        ]
+    )
 
+    assert found == [0, *(-signal.SIGKILL for _ in POINTS), 0]
     assert fingerprints(killed) == fingerprints(undisturbed)
     assert numbers(killed) == numbers(undisturbed)
     assert not list(killed.rglob("*.partial"))

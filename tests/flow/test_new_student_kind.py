@@ -93,8 +93,16 @@ STUDENT_KINDS["peak"] = StudentKind(
 RUN = """
 import limbeck
 from limbeck.progress import SilentReporter
+from limbeck.timing import costs
+from limbeck.timing.protocol import Case, TimedModel, Timing
 from transformers import AutoModelForSequenceClassification
 
+def made_up_times(section, *, subjects, **_):
+    timing = Timing(samples_ms=[1.0], rates=[1000.0])
+    cases = {Case(1, 1): timing, Case(1, section.throughput_rows, shrinks=True): timing}
+    return [TimedModel("onnxruntime", dict(cases)) for _ in subjects]
+
+costs.time_for_report = made_up_times  # the real times are taken in processes that import PyTorch once more
 recipe, out, *overrides = sys.argv[1:]
 finished = limbeck.run(recipe, overrides=overrides, out=out, reporter=SilentReporter())
 limbeck.register_auto_classes()

@@ -270,7 +270,8 @@ def test_a_teacher_that_reads_texts_apart_teaches(pairs_csv: Path, tiny_teacher_
         "losses = [{kind = 'logit_mse'}, {kind = 'spkd'}]\n",
         encoding="utf-8",
     )
-    notes, overrides = Notes(), [*SMALL, "evaluation.teacher_int8=true"]
+    timed = ["evaluation.throughput_batches=[2]", "evaluation.teacher_int8=true"]
+    notes, overrides = Notes(), [*SMALL, *timed]
 
     finished = run(recipe, overrides=overrides, out=tmp_path / "run", reporter=notes)
 

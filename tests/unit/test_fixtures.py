@@ -4,6 +4,7 @@ import csv
 import socket
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,3 +64,19 @@ def test_the_tiny_teacher_loads_and_saves_without_a_word(
     assert (tmp_path / "again" / "model.safetensors").is_file()
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
+
+
+def test_skipped_tests_that_a_person_can_enable_are_counted_with_what_enables_them(
+    request: pytest.FixtureRequest,
+) -> None:
+    plugins = request.config.pluginmanager.get_plugins()
+    conftest = next(plugin for plugin in plugins if hasattr(plugin, "what_to_enable"))
+    reports = [
+        SimpleNamespace(keywords=dict.fromkeys(words, 1)) for words in (["browser"], ["browser"], ["gpu"], ["x"])
+    ]
+
+    browser, gpu = conftest.what_to_enable(reports)
+
+    assert browser.startswith("2 browser tests were SKIPPED: install Chromium, e.g. apt-get install chromium")
+    assert gpu.startswith("1 gpu test was SKIPPED: ")
+    assert conftest.what_to_enable([]) == []

@@ -1,7 +1,6 @@
 """The device and the arithmetic of training."""
 
 import os
-from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +10,7 @@ from accelerate.state import AcceleratorState
 from torch import Tensor
 
 from limbeck.recipe.teacher import Precision
+from limbeck.training.processes import LONGEST_WAIT
 from limbeck.training.tracks import NO_TRACKS, Tracks, log_folder
 
 Arithmetic = Literal["fp32", "bf16"]
@@ -49,7 +49,7 @@ def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what:
         # dev, the others wait for it, for longer than torch's default timeout.
         kwargs_handlers=[
             DistributedDataParallelKwargs(find_unused_parameters=True),
-            InitProcessGroupKwargs(timeout=timedelta(hours=6)),
+            InitProcessGroupKwargs(timeout=LONGEST_WAIT),
         ]
         if in_group
         else None,

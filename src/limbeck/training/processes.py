@@ -4,24 +4,28 @@ import base64
 import ctypes
 import importlib
 import json
+import logging
 import os
 import pickle
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # public, but not marked as exported
 
 from limbeck.errors import LimbeckError
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 
 SECONDS_BETWEEN_POLLS = 0.2
+LONGEST_WAIT = timedelta(hours=6)  # of one for another: while the first judges on dev, the others have nothing to do
+HOST = "127.0.0.1"
 MEMBER = ("-m", "limbeck.training.processes")
 
 
@@ -39,8 +43,10 @@ def run_together(function: str, job: Mapping[str, Any], *, processes: int) -> No
     with tempfile.TemporaryDirectory() as folder:
         message = Path(folder) / "error.json"
         request = json.dumps({"function": function, "job": job, "error": str(message)})
-        port = _free_port()
-        members = [_start(rank, request, processes=processes, port=port) for rank in range(processes)]
+        # Kept here, and not by the first of the group: no other program can take its port in between, and it outlives
+        # whoever ends first.
+        store = TCPStore(HOST, 0, is_master=True, wait_for_workers=False)
+        members = [_start(rank, request, processes=processes, port=store.port) for rank in range(processes)]
         try:
             status = _wait(members)
         finally:
@@ -65,8 +71,9 @@ def _start(rank: int, request: str, *, processes: int, port: int) -> "subprocess
         "LOCAL_RANK": str(rank),
         "WORLD_SIZE": str(processes),
         "LOCAL_WORLD_SIZE": str(processes),
-        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_ADDR": HOST,
         "MASTER_PORT": str(port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",  # whoever started the group keeps the store, as with torchrun
     }
     member = subprocess.Popen(
         [sys.executable, *MEMBER], env={**os.environ, **group}, stdin=subprocess.PIPE, encoding="utf-8"
@@ -121,20 +128,32 @@ def _member() -> None:
         own.write_text(json.dumps(packed_error(error)), encoding="utf-8")
         own.replace(request["error"])  # atomic: the first process to end has the others killed
         os._exit(2)  # immediately: the group would wait for the others, which wait for this one
+    _leave()
+
+
+def _leave() -> None:
+    """End this process of the group when all of them have done their work.
+
+    Gloo, which connects them on CPUs, aborts a process (SIGABRT) in which one of its threads finds the other side gone.
+    So nobody closes a connection before everybody has said that nothing more will come; and the interpreter is not torn
+    down around the threads that are left.
+    """
+    group, rank = int(os.environ["WORLD_SIZE"]), os.environ["RANK"]
+    store = TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+    store.set(f"done/{rank}", "")
+    store.wait([f"done/{other}" for other in range(group)], LONGEST_WAIT)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def end_with_parent() -> None:
     """Make Linux kill this process when its parent ends for any reason."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

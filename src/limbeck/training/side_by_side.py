@@ -30,7 +30,10 @@ OUT_OF_MEMORY = (
     "allocate memory",
 )  # in errors of CUDA, its libraries and the system for which PyTorch has no class
 # From these, accelerate reads its group of processes. A training here is never in one, even if this program is.
-GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+GROUP_VARIABLES = (
+    *("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"),
+    "TORCHELASTIC_USE_AGENT_STORE",
+)
 
 Send = Callable[[Any], None]
 

@@ -1,7 +1,7 @@
 """The command as a clumsy user gives it, in this process, and a finished toy run to make mistakes with."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -54,29 +54,6 @@ def limbeck() -> Limbeck:
         return Answer(code=result.exit_code, out=result.stdout, err=result.stderr)
 
     return run
-
-
-@pytest.fixture(scope="session", autouse=True)
-def quick_clock() -> Iterator[None]:
-    """Nothing is timed: the processes that do it take seconds to start, and no mistake is made in them.
-
-    The fixture outlives this folder: a recipe that asks for batches, as in a test about times, gets the real clock.
-    """
-    from limbeck.timing import costs
-    from limbeck.timing.protocol import Case, TimedModel, Timing
-
-    time_for_report = costs.time_for_report
-
-    def made_up(section: Any, *, subjects: list[Any], **options: Any) -> list[TimedModel]:
-        if section.throughput_batches:
-            return time_for_report(section, subjects=subjects, **options)
-        timing = Timing(samples_ms=[1.0], rates=[1000.0])
-        cases = {Case(1, 1): timing, Case(1, section.throughput_rows, shrinks=True): timing}
-        return [TimedModel("onnxruntime", dict(cases)) for _ in subjects]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(costs, "time_for_report", made_up)
-        yield
 
 
 @dataclass(frozen=True)

@@ -419,6 +419,7 @@ def test_steps_are_captured_where_all_do_the_same(losses: list[dict[str, Any]], 
     assert not room.can_be_captured(student, section.losses)
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(training_device().type != "cuda", reason="needs a GPU")
 @pytest.mark.parametrize("kind", ["bilstm", "textcnn", "bag"])
 @pytest.mark.parametrize("average", [None, 0.9])

@@ -10,6 +10,7 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import unescape
@@ -25,7 +26,7 @@ from limbeck.report.tables.runs import ComparedRun
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER = next((found for name in BROWSERS if (found := shutil.which(name))), None)
 QUIET = (
-    *("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"),
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--hide-scrollbars"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 SECONDS = 180
@@ -53,7 +54,10 @@ addEventListener("message", event => {{ document.getElementById("measured").text
 </script>
 </body></html>"""
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the path")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the path"),
+]
 
 
 @dataclass(frozen=True)
@@ -72,9 +76,9 @@ Open = Callable[..., Measured]
 
 
 def browse(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the browser with a profile of its own."""
+    """Run the browser with a new profile."""
     assert BROWSER is not None
-    command = [BROWSER, *QUIET, f"--user-data-dir={folder / 'profile'}", *options]
+    command = [BROWSER, *QUIET, f"--user-data-dir={tempfile.mkdtemp(dir=folder)}", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
 
 

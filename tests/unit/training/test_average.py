@@ -1,5 +1,6 @@
 """The running mean of the weights: its values, its place in the model, and that a group of processes keeps the same."""
 
+import os
 from importlib import import_module
 from pathlib import Path
 
@@ -123,7 +124,7 @@ def test_only_weights_that_are_trained_have_a_mean() -> None:
 def test_two_processes_keep_the_mean_that_one_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "group_learning.py").write_text(LEARNING, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     works = {name: tmp_path / name for name in ("alone", "together", "without")}
     for work in works.values():
         work.mkdir()

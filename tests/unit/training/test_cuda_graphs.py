@@ -120,6 +120,7 @@ def test_without_a_gpu_there_is_nothing_to_capture_with() -> None:
     assert capture_context_for(CPU) is None
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(training_device().type != "cuda", reason="needs a GPU")
 def test_a_gpu_replays_what_it_captured() -> None:
     device = training_device()

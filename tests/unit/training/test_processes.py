@@ -1,6 +1,8 @@
 """How many processes train together."""
 
 import base64
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +11,22 @@ from limbeck.errors import LimbeckError
 from limbeck.progress import SilentReporter, TerminalReporter
 from limbeck.recipe.load import RecipeNotFound
 from limbeck.training.processes import packed_error, process_count, reporter_of_member, run_together, unpacked_error
+
+# The first one has nothing more to do while the other still needs what binds the group together.
+LEAVING = """
+import os, time
+from datetime import timedelta
+import torch.distributed as dist
+
+def leave_one_by_one(job):
+    dist.init_process_group("gloo", timeout=timedelta(seconds=60))
+    if os.environ["RANK"] == "1":
+        time.sleep(1)
+        store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timeout=timedelta(seconds=10))
+        store.set("late", "")
+        with open(job["file"], "w") as file:
+            file.write("done")
+"""
 
 
 def test_one_process_per_gpu_and_one_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,3 +80,14 @@ def test_an_error_of_a_module_that_is_not_found_here_keeps_its_message() -> None
 def test_a_member_that_breaks_down_ends_the_group() -> None:
     with pytest.raises(RuntimeError, match="ended with status 1"):
         run_together("json:loads", "no json", processes=2)  # type: ignore[arg-type]
+
+
+def test_one_that_is_done_early_takes_nothing_away_from_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "group_leaving.py").write_text(LEAVING, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+
+    run_together("group_leaving:leave_one_by_one", {"file": str(tmp_path / "file")}, processes=2)
+
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "done"

@@ -17,6 +17,7 @@ from limbeck.training.tracks import NO_TRACKS, Tracks
 __all__ = ["member_names", "opened", "prepare_teacher", "refuse_unusable"]
 
 IMPORTABLE = "Python must find it: install its package, or put PYTHONPATH=. before the command."
+CORRECT = "Correct these keys, or the function."
 
 
 def prepare_teacher(
@@ -54,7 +55,8 @@ def refuse_unusable(teacher: AnyTeacher, *, recipe: str) -> None:
         for problem in kind_of(member).problems(member)
     ]
     if problems:
-        raise RecipeInvalid(recipe=recipe, problems=problems, advice=IMPORTABLE)
+        is_missing = any("ModuleNotFoundError" in problem for problem in problems)
+        raise RecipeInvalid(recipe=recipe, problems=problems, advice=IMPORTABLE if is_missing else CORRECT)
 
 
 def member_names(members: Sequence[AnyMember]) -> dict[str, AnyMember]:

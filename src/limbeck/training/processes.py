@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.distributed import TCPStore
+from torch.distributed import TCPStore  # type: ignore[attr-defined]  # public, but not marked as exported
 
 from limbeck.errors import LimbeckError
 from limbeck.progress import Reporter, SilentReporter, TerminalReporter

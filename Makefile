@@ -28,7 +28,7 @@ test: setup  ## format check, lint, types, tests: all that CI runs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, in the order of the files: the long ones of flow come early
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, a file each, the long ones first (tests/conftest.py)
 
 # The only target that changes the system, and the only one that may need root.
 browser:  ## install Chromium, for the tests of the pages in a browser (Debian and Ubuntu; asks for root)

@@ -36,6 +36,14 @@ the a this that film story scene actor camera evening music script city garden l
 in under over about slowly again today quite long short quiet old new first last second blue green
 """
 NEUTRAL = NEUTRAL_TEXT.split()
+LONG_FILES = {
+    "test_at_once.py",
+    "test_kill.py",
+    "test_methods.py",
+    "test_side_by_side.py",
+    "test_teachers.py",
+    "test_toy_run.py",
+}
 ENABLED_BY = {
     "browser": "install Chromium, e.g. apt-get install chromium (make browser tries that)",
     "gpu": "run them on a machine with an NVIDIA GPU that PyTorch can use",
@@ -51,6 +59,11 @@ def what_to_enable(reports: Iterable[Any]) -> list[str]:
         for marker, how in ENABLED_BY.items()
         if counts[marker]
     ]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest come first: one that begins last would keep one core busy and the other waiting."""
+    items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

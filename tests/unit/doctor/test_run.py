@@ -35,9 +35,10 @@ def test_every_check_reads_its_own_name(make_known: Make, make_corpus_of: Make) 
         assert {finding.check for finding in CHECKS[name](known)} == {name}
 
 
-@pytest.mark.parametrize("check", [*CHECKS, "manifest", "recipe", "teacher", "transfer"])
-def test_every_check_is_documented(check: str) -> None:
-    assert f"| `{check}` |" in PAGE.read_text(encoding="utf-8")
+def test_every_check_is_documented() -> None:
+    page, checks = PAGE.read_text(encoding="utf-8"), [*CHECKS, "manifest", "recipe", "teacher", "transfer"]
+
+    assert [check for check in checks if f"| `{check}` |" not in page] == []
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -30,19 +30,23 @@ def test_a_builtin_recipe_loads_by_its_name(path: Path) -> None:
     assert loaded.name == path.stem
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_its_first_two_lines_say_what_it_is_and_how_to_run_it(path: Path) -> None:
-    (recipe,) = (recipe for recipe in builtin_recipes() if recipe.path == path)
+def test_their_first_two_lines_say_what_they_are_and_how_to_run_them() -> None:
+    recipes = {recipe.path.stem: recipe for recipe in builtin_recipes()}
+    commands = {name: "limbeck demo" if name == "demo" else f"limbeck run {name}" for name in recipes}
 
-    assert len(recipe.summary) > 10
-    assert recipe.command.endswith("limbeck demo" if path.stem == "demo" else f"limbeck run {path.stem}")
+    assert [name for name, recipe in recipes.items() if len(recipe.summary) <= 10] == []
+    assert [name for name, recipe in recipes.items() if not recipe.command.endswith(commands[name])] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_writes_no_path_of_one_machine(path: Path) -> None:
-    corpus = tomllib.loads(path.read_text(encoding="utf-8")).get("corpus", {})
+def test_they_write_no_path_of_one_machine() -> None:
+    corpora = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")).get("corpus", {}) for path in FILES}
 
-    assert not [value for value in corpus.values() if isinstance(value, str) and value.startswith(("/", "~"))]
+    assert [
+        (name, value)
+        for name, corpus in corpora.items()
+        for value in corpus.values()
+        if isinstance(value, str) and value.startswith(("/", "~"))
+    ] == []
 
 
 @pytest.mark.parametrize("path", METHODS, ids=lambda path: path.stem)

@@ -1,6 +1,7 @@
 """What holds for every loss: full precision; for those on logits and on features, gradients that training can use."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
@@ -121,20 +122,17 @@ def test_autocast_changes_nothing(loss: Loss) -> None:
 
 
 @EVERY_LOSS
-@pytest.mark.parametrize("rows", [1, 2, 5])
-@pytest.mark.parametrize(("student", "teacher"), [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.3, 0.3), (1e4, -1e4)], ids=str)
-def test_rows_without_any_difference_give_finite_losses_and_gradients(
-    loss: Loss, rows: int, student: float, teacher: float
-) -> None:
-    logits = torch.full((rows, 3), student, requires_grad=True)
+def test_rows_without_any_difference_give_finite_losses_and_gradients(loss: Loss) -> None:
+    bad = []
+    for rows, (student, teacher) in product([1, 2, 5], [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.3, 0.3), (1e4, -1e4)]):
+        logits = torch.full((rows, 3), student, requires_grad=True)
+        found = loss(logits, torch.full((rows, 3), teacher))
+        (gradient,) = torch.autograd.grad(found, logits)
+        is_finite = torch.isfinite(found) and torch.isfinite(gradient).all()
+        if found.ndim or not is_finite or gradient.abs().max().item() >= 1e5:
+            bad.append((rows, student, teacher))
 
-    found = loss(logits, torch.full((rows, 3), teacher))
-    (gradient,) = torch.autograd.grad(found, logits)
-
-    assert found.ndim == 0
-    assert torch.isfinite(found)
-    assert torch.isfinite(gradient).all()
-    assert gradient.abs().max().item() < 1e5
+    assert bad == []
 
 
 @EVERY_LOSS

@@ -62,8 +62,7 @@ def first(toy_recipe: Path, runs: Path) -> Run:
 @pytest.fixture(scope="module")
 def second(toy_recipe: Path, runs: Path, first: Run) -> Run:
     """A run whose teacher is the better of the first one's students."""
-    timed = "evaluation.throughput_batches=[2]"
-    overrides = [f"teacher={first.folder / 'students' / 'bilstm'}", timed, *SMALLER]
+    overrides = [f"teacher={first.folder / 'students' / 'bilstm'}", *SMALLER]
     return run(toy_recipe, overrides=overrides, out=runs / "second", reporter=SilentReporter())
 
 

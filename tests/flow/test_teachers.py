@@ -270,8 +270,7 @@ def test_a_teacher_that_reads_texts_apart_teaches(pairs_csv: Path, tiny_teacher_
         "losses = [{kind = 'logit_mse'}, {kind = 'spkd'}]\n",
         encoding="utf-8",
     )
-    timed = ["evaluation.throughput_batches=[2]", "evaluation.teacher_int8=true"]
-    notes, overrides = Notes(), [*SMALL, *timed]
+    notes, overrides = Notes(), [*SMALL, "evaluation.teacher_int8=true"]
 
     finished = run(recipe, overrides=overrides, out=tmp_path / "run", reporter=notes)
 

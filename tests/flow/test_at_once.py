@@ -163,7 +163,7 @@ def test_a_training_that_is_killed_beside_another_goes_on_from_its_checkpoint(la
 
     assert manifests(disturbed, SEEDS) == manifests(undisturbed, SEEDS)
     assert len((labelled / "steps").read_text(encoding="utf-8")) == 45 + 2 * STEPS  # the first epoch was kept
-    assert "  students/bilstm/1: no memory left beside the others, it goes on when there are fewer" in notes.lines
+    assert "  students/bilstm/1: not enough memory next to the others; continues when fewer are training" in notes.lines
     assert notes.bars[-1][1] == notes.bars[-1][2] == 2 * 3 * 360  # no row is counted twice
 
 

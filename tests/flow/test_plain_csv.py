@@ -36,6 +36,6 @@ def test_one_command_goes_from_a_csv_to_the_report_and_again_reuses_everything(
     assert recipe["transfer"]["files"] == [str(tmp_path / "data" / "unlabelled.txt")]
     assert Path("runs/toy/report/report.html").is_file()
     assert again.exit_code == 0, again.stderr
-    assert "toy.toml is there already" in again.stderr
+    assert "toy.toml already exists" in again.stderr
     assert {path: path.stat().st_mtime_ns for path in Path("runs/toy").rglob("manifest.json")} == made
     assert len(made) > 8

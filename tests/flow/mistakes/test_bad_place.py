@@ -91,7 +91,7 @@ def test_a_folder_of_other_things_is_not_worked_in(toy: Any, limbeck: Command) -
     answer = limbeck("run", toy.recipe, "--out", toy.folder / "mine")
 
     assert answer.refused_with(
-        f"cannot use '{toy.folder / 'mine'}'", "other things (corpus)", "a new or an empty folder"
+        f"cannot use '{toy.folder / 'mine'}'", "it is not a run", "(corpus)", "a new or an empty folder"
     )
     assert list((toy.folder / "mine").rglob("*.*")) == [precious]
 

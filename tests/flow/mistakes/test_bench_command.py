@@ -57,7 +57,7 @@ def test_a_column_of_second_texts_is_refused_for_single_texts(model: Path, tmp_p
 
     answer = limbeck("bench", model, "--texts", tmp_path / "rows.csv", "--text", "a", "--pair", "b")
 
-    assert answer.refused_with("one text per row, not two", "Leave `--pair` out")
+    assert answer.refused_with("one text per row, not two", "Remove `--pair`")
 
 
 def test_a_file_without_texts_is_refused(model: Path, tmp_path: Path, limbeck: Command) -> None:

@@ -105,6 +105,6 @@ def test_without_new_pairs_the_copies_are_what_they_were(make_copies: Any) -> No
 def test_pairing_is_refused_without_pairs() -> None:
     methods = {"methods": [{"kind": "pairing"}]}
 
-    with pytest.raises(ValidationError, match="the corpus has none"):
+    with pytest.raises(ValidationError, match="the corpus has no pairs"):
         Recipe.model_validate({"corpus": {"train": "train.csv"}, "augmentation": methods})
     assert Recipe.model_validate({"corpus": {"train": "train.csv", "pair": "other"}, "augmentation": methods})

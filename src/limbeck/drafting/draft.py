@@ -8,7 +8,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.corpus.balance import rarest_and_most_frequent
-from limbeck.drafting.draft_transfer import augmentation_lines, line, plain, transfer_lines, value
+from limbeck.drafting.draft_transfer import (
+    PIECES_PER_WORD,
+    augmentation_lines,
+    copied_rows,
+    line,
+    plain,
+    tokens_of,
+    transfer_lines,
+    value,
+    words_of,
+)
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
@@ -70,11 +80,13 @@ EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
-# By training rows: how often the teacher reads them without a GPU, and how the student is trained. Few rows make few
-# steps, so they are read more often, in smaller batches; training stops when dev no longer rises.
-TEACHER_EPOCHS = ((4_000, 5), (8_000, 3))
-FEWEST_TEACHER_EPOCHS, GPU_TEACHER_EPOCHS = 2, 5
-FEW_ROWS, SOME_ROWS = 3_000, 10_000
+TEACHER_EPOCHS = 5  # at most
+# Without a GPU: what a few minutes of two cores are enough for. Fine-tuning the offline encoder reads about 2,400
+# tokens a second, and training a Bi-LSTM about 60,000 words.
+FINE_TUNED_TOKENS, STUDENT_WORDS = 600_000, 9_000_000
+# Few rows are read more often, in smaller batches; training stops when dev no longer rises.
+STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
+SOME_ROWS = 10_000
 HEADLINE = 40  # characters of the median text
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 
@@ -103,7 +115,9 @@ def draft_recipe(
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
         _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
-        _distillation(inspection, gpu=gpu, rows=rows),
+        _distillation(
+            inspection, gpu=gpu, rows=rows, read=rows + copied_rows(inspection, gpu=gpu, has_text=transfer is not None)
+        ),
     ]
     text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
     parse_recipe(tomllib.loads(text), recipe=recipe)
@@ -214,11 +228,12 @@ def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
     """Pairs are read together by the family's own head; a head on the mean of the states is for single texts."""
     if found.pair is not None:
         return ["epochs = 3", f"learning_rate = {'5e-5' if small else '3e-5'}"]
-    few = next((epochs for rows, epochs in TEACHER_EPOCHS if found.rows < rows), FEWEST_TEACHER_EPOCHS)
-    epochs = max(few, GPU_TEACHER_EPOCHS) if gpu else few
+    most_rows = TEACHER_EPOCHS * found.rows if gpu else FINE_TUNED_TOKENS // tokens_of(found)
+    remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
     return [
         line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),
-        line("epochs", epochs, "the best one by dev is kept"),
+        line("epochs", max(1, min(TEACHER_EPOCHS, most_rows // found.rows)), "the best one by dev is kept"),
+        *([line("max_rows", most_rows, remark)] if most_rows < found.rows else []),
         f"learning_rate = {'2e-4' if small else '5e-5'}",
     ]
 
@@ -246,10 +261,11 @@ def _is_as_headlines(found: Inspection) -> bool:
     return found.language == "zh" and found.pair is None and found.median_words <= HEADLINE
 
 
-def _distillation(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
+def _distillation(found: Inspection, *, gpu: bool, rows: int, read: int) -> list[str]:
+    """`rows` are those of train and of the unlabelled text; with the copies of `read` they are all that it reads."""
     return [
         "[distillation]",
-        *_steps(found, gpu=gpu, rows=rows),
+        *_steps(found, gpu=gpu, rows=rows, read=read),
         *_setting("seeds", gpu=gpu),
         "baseline = true  # also train the same student alone, so that the gain is visible",
         "",
@@ -265,13 +281,15 @@ def _learns_probabilities(found: Inspection, *, rows: int) -> bool:
     return len(found.labels) > 2 or rows < SOME_ROWS
 
 
-def _steps(found: Inspection, *, gpu: bool, rows: int) -> list[str]:
-    if found.pair is None and not found.is_mostly_long and rows < SOME_ROWS:
-        epochs, batch_size = (12, 32) if rows < FEW_ROWS else (8, 64)
+def _steps(found: Inspection, *, gpu: bool, rows: int, read: int) -> list[str]:
+    if not gpu or (found.pair is None and not found.is_mostly_long and rows < SOME_ROWS):
+        fewest, most = STUDENT_EPOCHS
+        epochs = max(fewest, min(most, STUDENT_WORDS // (read * words_of(found))))
+        enough = (size for size in BATCH_SIZES if read * epochs // size <= ENOUGH_STEPS)
         return [
-            line("epochs", epochs, "at most; few rows are read often, in small batches"),
+            line("epochs", epochs, "at most"),
             line("patience", 4, "epochs without a better one by dev"),
-            line("batch_size", batch_size),
+            line("batch_size", next(enough, BATCH_SIZES[-1]), "smaller ones make more steps of few rows"),
         ]
     batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
     if found.pair is not None:
@@ -291,8 +309,8 @@ def _setting(name: str, *, gpu: bool) -> list[str]:
 
 
 def _max_length(found: Inspection) -> int:
-    """Tokens for the 95th percentile, up to the next multiple of 16: an English word is about 1.4 word pieces."""
-    tokens = found.long_words * (1.4 if found.language == "en" else 1.0) + 4
+    """Tokens for the 95th percentile, up to the next multiple of 16."""
+    tokens = found.long_words * PIECES_PER_WORD[found.language] + 4
     return int(min(LONGEST_INPUT, max(SHORTEST_INPUT, -(-tokens // 16) * 16)))
 
 

@@ -119,7 +119,9 @@ def plain(text: str) -> str:
 # in the recipe imdb-text, passages in place of long documents.
 MOST_COPIES, COPIES_BESIDE_TEXT, COPIES_OF_DOCUMENTS = 20, 5, 8
 ENOUGH_COPIES = 1_400_000  # of all rows together
-ENOUGH_WITHOUT_GPU = 40_000  # the teacher labels some hundred of them a second
+# Without a GPU: two or three minutes of two cores, on which the offline encoder labels about 12,000 tokens a second.
+ENOUGH_WITHOUT_GPU, LABELLED_TOKENS = 40_000, 1_600_000
+PIECES_PER_WORD = {"en": 1.4, "zh": 1.0}
 PASSAGES = {"en": (20, 200), "zh": (12, 120)}  # words; a Chinese one has about 1.6 characters
 TAGGERS = {"en": "HanTa", "zh": "jieba"}
 WHY = "# Changed copies of the rows: the teacher labels them, and the student learns from them too"
@@ -150,16 +152,36 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
 
 
 def _is_quick(found: Inspection) -> bool:
-    """Whether a CPU labels copies in a minute or two: single short texts, and not too many of them."""
-    return found.is_complete and found.pair is None and not found.is_mostly_long and found.rows <= ENOUGH_WITHOUT_GPU
+    """Whether a CPU labels a copy of each row beside the rows in a few minutes."""
+    return found.is_complete and found.pair is None and _enough_without_gpu(found) >= found.rows
 
 
 def _copies(found: Inspection, *, gpu: bool, has_text: bool) -> int:
     if not found.is_complete:  # hundreds of thousands of rows, and nobody knows how many more
         return 1
     most = COPIES_OF_DOCUMENTS if found.is_mostly_long else COPIES_BESIDE_TEXT if has_text else MOST_COPIES
-    enough = ENOUGH_COPIES if gpu or not _is_quick(found) else ENOUGH_WITHOUT_GPU
+    enough = ENOUGH_COPIES if gpu or not _is_quick(found) else _enough_without_gpu(found)
     return max(1, min(most, enough // max(found.rows, 1)))
+
+
+def _enough_without_gpu(found: Inspection) -> int:
+    """Copies of all rows together, after the rows themselves are labelled."""
+    return min(ENOUGH_WITHOUT_GPU, LABELLED_TOKENS // tokens_of(found) - found.rows)
+
+
+def copied_rows(found: Inspection, *, gpu: bool, has_text: bool) -> int:
+    """The copies that a draft's student reads."""
+    return found.rows * _copies(found, gpu=gpu, has_text=has_text) if gpu or _is_quick(found) else 0
+
+
+def words_of(found: Inspection) -> int:
+    """A typical row's words (in Chinese: characters): between the median and the long ones."""
+    return max(1, (3 * found.median_words + found.long_words) // 4)
+
+
+def tokens_of(found: Inspection) -> int:
+    """A typical row's tokens in the teacher's eyes."""
+    return int(words_of(found) * PIECES_PER_WORD[found.language]) + 2
 
 
 def _kinds(found: Inspection, *, has_text: bool) -> list[str]:

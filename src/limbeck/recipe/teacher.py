@@ -94,6 +94,9 @@ class EncoderTeacher(Section):
     """Passes over the training rows; the best epoch on dev is kept."""
     patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
     """Stop after this many epochs in a row without a better one on dev. Default: run all epochs."""
+    max_rows: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=2)
+    """Fine-tune on at most this many training rows, drawn at random, but a few of every class. The student still learns
+    from all rows. Default: all."""
     batch_size: Annotated[int, FINE_TUNING] = Field(default=32, ge=1)
     """Rows per batch."""
     accumulation_steps: Annotated[int, FINE_TUNING] = Field(default=1, ge=1)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import Rows, draw_order
 from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.teacher import EncoderTeacher
@@ -36,6 +37,7 @@ from limbeck.training.token_rows import TokenRows
 from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
+FEW_OF_A_CLASS = 8  # rows of each that `max_rows` keeps, where it can
 START = "start.json"  # in the work folder: what the fitted head reached on dev
 # Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
 CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
@@ -117,7 +119,7 @@ def _fine_tune_here(
     tracks: Tracks,
     name: str,
 ) -> History:
-    rows = corpus.splits["train"]
+    rows = rows_to_learn(corpus.splits["train"], section)
     tokens = encoder.tokenise(rows.texts, rows.pairs)
     lengths = np.array([len(row["input_ids"]) for row in tokens], dtype=np.int64)
     labels = torch.from_numpy(rows.labels)
@@ -144,7 +146,7 @@ def _fine_tune_here(
         with evaluating(model):
             return judge(encoder, corpus.splits["dev"])
 
-    before = _fitted_start(encoder, section, corpus=corpus, work=work, reporter=reporter)
+    before = _fitted_start(encoder, section, rows=rows, corpus=corpus, work=work, reporter=reporter)
     progress = train(
         encoder.model,
         section,
@@ -159,6 +161,21 @@ def _fine_tune_here(
         widths=widths if can_be_captured(encoder) and not section.compile else None,
     )
     return progress.history if before is None else _better_of(before, progress.history, encoder, work, reporter)
+
+
+def rows_to_learn(train: Rows, section: EncoderTeacher) -> Rows:
+    """The training rows, or `max_rows` of them: the first ones drawn of every class, then the first ones of all."""
+    if section.max_rows is None or section.max_rows >= len(train):
+        return train
+    drawn = sorted(range(len(train)), key=lambda at: draw_order(section.seed, train.ids[at]))
+    seen: Counter[bytes] = Counter()
+    later = []  # whether a row is not among the first of its class, in the order of the draw
+    for at in drawn:
+        label = train.labels[at].tobytes()
+        seen[label] += 1
+        later.append(seen[label] > FEW_OF_A_CLASS)
+    order = np.array(drawn)[np.argsort(later, kind="stable")]
+    return train.select(np.sort(order[: section.max_rows]))
 
 
 @dataclass(frozen=True)
@@ -180,11 +197,11 @@ def _better_of(before: _FittedStart, history: History, encoder: Encoder, work: P
 
 
 def _fitted_start(
-    encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, work: Path, reporter: Reporter
+    encoder: Encoder, section: EncoderTeacher, *, rows: Rows, corpus: Corpus, work: Path, reporter: Reporter
 ) -> _FittedStart | None:
     if section.head != "mean":
         return None
-    entry = fit_head(encoder, corpus, loss=label_loss(corpus), reporter=reporter)
+    entry = fit_head(encoder, rows, dev=corpus.splits["dev"], loss=label_loss(corpus), reporter=reporter)
     entry |= judge(encoder, corpus.splits["dev"])
     reporter.note(f"  head on the frozen encoder: {entry['dev_accuracy']:.1%} on dev; fine-tuning starts from there")
     work.mkdir(parents=True, exist_ok=True)

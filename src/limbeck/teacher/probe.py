@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows
 from limbeck.progress import Reporter
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import final_layer
@@ -34,14 +34,14 @@ class LinearFit:
 
 
 def fit_head(
-    encoder: Encoder, corpus: Corpus, *, loss: Callable[[Tensor, Tensor], Tensor], reporter: Reporter
+    encoder: Encoder, train: Rows, *, dev: Rows, loss: Callable[[Tensor, Tensor], Tensor], reporter: Reporter
 ) -> dict[str, Any]:
     """Put the fitted weights into the encoder's head; returns the entry of "epoch 0" without its numbers on dev.
 
     The penalty is the one that is best on dev.
     """
     encoder.model.to(training_device())
-    train, dev = corpus.splits["train"], corpus.splits["dev"]
+    layer = final_layer(encoder.model)
     dev = dev if dev.is_labelled.all() else dev.select(np.flatnonzero(dev.is_labelled))
     with reporter.bar("fitting the head on the frozen encoder", total=len(train) + len(dev), unit="rows") as bar:
         read = [
@@ -51,13 +51,12 @@ def fit_head(
     labels = torch.from_numpy(train.labels.copy()).to(encoder.device)
     best, best_rank, start = None, (-math.inf, -math.inf), None
     for inverse_penalty in INVERSE_PENALTIES:
-        start = fit_linear(features, labels, loss=loss, classes=len(corpus.labels), c=inverse_penalty, start=start)
+        start = fit_linear(features, labels, loss=loss, classes=layer.out_features, c=inverse_penalty, start=start)
         found = judged((held_out @ start.weight.T + start.bias).cpu().numpy(), dev.labels)
         rank = found["dev_score"], -found["dev_loss"]
         if rank > best_rank:
             best, best_rank = start, rank
     assert best is not None, "there is at least one penalty"
-    layer = final_layer(encoder.model)
     with torch.no_grad():
         layer.weight.copy_(best.weight)
         layer.bias.copy_(best.bias)

@@ -20,6 +20,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher import prepare_teacher
+from limbeck.teacher.fine_tune import rows_to_learn
 from limbeck.teacher.probe import fit_linear
 from limbeck.teacher.run import opened
 
@@ -121,3 +122,25 @@ def test_what_cannot_have_such_a_head_is_refused(teacher: dict[str, Any], studen
 
     with pytest.raises(LimbeckError, match=found):
         parse_recipe(raw, recipe="some.toml")
+
+
+def test_some_rows_are_enough_to_learn_from(toy_corpus: Corpus) -> None:
+    train = toy_corpus.splits["train"]
+    some, fewer = (
+        rows_to_learn(train, EncoderTeacher(checkpoint="x", max_rows=count)) for count in (len(train) // 2, 4)
+    )
+
+    assert len(some) == len(train) // 2
+    assert set(fewer.ids) < set(some.ids) < set(train.ids)
+    assert set(some.labels.tolist()) == set(train.labels.tolist())
+    assert rows_to_learn(train, EncoderTeacher(checkpoint="x")) is train
+
+
+def test_rare_classes_are_kept_first(toy_corpus: Corpus) -> None:
+    train = toy_corpus.splits["train"]
+    rare, others = np.flatnonzero(train.labels == 1)[:3], np.flatnonzero(train.labels == 0)
+    uneven = train.select(np.concatenate([rare, others]))
+
+    chosen = rows_to_learn(uneven, EncoderTeacher(checkpoint="x", max_rows=12))
+
+    assert np.bincount(chosen.labels).tolist() == [9, 3]

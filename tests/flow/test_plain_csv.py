@@ -39,3 +39,22 @@ def test_one_command_goes_from_a_csv_to_the_report_and_again_reuses_everything(
     assert "toy.toml already exists" in again.stderr
     assert {path: path.stat().st_mtime_ns for path in Path("runs/toy").rglob("manifest.json")} == made
     assert len(made) > 8
+
+
+def test_with_minutes_the_run_is_planned_and_goes_on_with_its_plan(
+    write_recipe: Callable[[Path], Path], tiny_teacher_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_recipe(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    settings = [part for change in (f"teacher.checkpoint={tiny_teacher_folder}", *QUICK) for part in ("--set", change)]
+    command = ["run", "data/toy.csv", *settings, "--minutes", "1", "--until", "teacher"]
+
+    first = CliRunner().invoke(app, command)
+    again = CliRunner().invoke(app, command)
+
+    assert first.exit_code == 0, first.stderr
+    plan = next(line for line in first.stderr.splitlines() if "plan for 1 minutes" in line)
+    assert plan in again.stderr  # the machine is not timed a second time
+    assert "✓ teacher  reused" in again.stderr
+    recipe = tomllib.loads(Path("runs/toy/recipe.toml").read_text(encoding="utf-8"))
+    assert f"up to {recipe['distillation']['epochs']} epochs" in plan

@@ -12,6 +12,7 @@ from limbeck.recipe.stages import Stage
 
 @app.command(
     epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --transfer unlabelled.csv` · "
+    "`limbeck run reviews.csv --minutes 10` · "
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
 @reported
@@ -30,6 +31,10 @@ def run(
     until: Annotated[Stage | None, typer.Option(help="Stop after this stage.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME.")] = None,
     transfer: TransferOption = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.5, help="Plan rows, epochs and copies so that the run takes about so long on this machine."),
+    ] = None,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped."""
     from limbeck.drafting.run import draft_to_run
@@ -42,7 +47,7 @@ def run(
         draft.write()
         plain_console(stderr=True, soft_wrap=True).print(draft.summary)
         recipe = str(draft.recipe)
-    finished = run_recipe(recipe, overrides=changes or [], until=until, out=out)
+    finished = run_recipe(recipe, overrides=changes or [], until=until, out=out, minutes=minutes)
     if until in (None, Stage.EVALUATION):
         from limbeck.cli.report import show_report
 

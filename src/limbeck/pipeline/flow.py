@@ -20,6 +20,7 @@ from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.drafting.run import draft_to_run
 from limbeck.export.run import export_student
+from limbeck.pipeline.budget import planned_overrides
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
@@ -46,11 +47,13 @@ def run(
     until: Stage | None = None,
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
+    minutes: float | None = None,
 ) -> Run:
     """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
     `recipe` may also be a file of labelled rows: a recipe for it is written first, as `limbeck init` does, with the
-    files `transfer` as unlabelled text.
+    files `transfer` as unlabelled text. With `minutes`, rows, epochs and copies are planned so that the run takes about
+    so long here (limbeck.pipeline.budget).
     """
     reporter = reporter or TerminalReporter()
     if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
@@ -67,6 +70,10 @@ def run(
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
     with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
+        if minutes is not None:
+            corpus = _corpus(loaded.recipe, loaded.name, run)
+            planned = planned_overrides(loaded.recipe, corpus, run, minutes=minutes)
+            loaded = load_recipe(recipe, overrides=[*overrides, *planned])
         run.write("recipe.toml", to_toml(loaded.recipe))
         _flow(loaded.recipe, name=loaded.name, until=until, run=run)
     return Run(folder)

@@ -1,6 +1,8 @@
 """The device and the arithmetic of training."""
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -58,6 +60,20 @@ def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what:
         log_with=list(tracks.trackers) or None,
         project_dir=str(log_folder(tracks, what=what)) if tracks.trackers else None,
     )
+
+
+def per_second(work: Callable[[], object], *, rows: int) -> float:
+    """Rows per second of this work, which reads so many; a GPU is waited for."""
+    _wait()
+    started = time.perf_counter()
+    work()
+    _wait()
+    return rows / (time.perf_counter() - started)
+
+
+def _wait() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
 
 
 def _cpu_has_bf16() -> bool:

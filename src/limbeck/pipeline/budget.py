@@ -1,0 +1,183 @@
+"""`--minutes`: how much of a recipe fits into a time, by a short timing of teacher and student on this machine.
+
+A recipe's own numbers are the plan at scale 1. Fewer minutes scale them down: rows and epochs of the teacher, copies,
+epochs of the student, and at last the rows of the corpus; more minutes scale them up, as far as that can still help.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import fingerprint_of
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.distillation.speed import rate_of_student
+from limbeck.errors import LimbeckError
+from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import WordStudent
+from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.teacher.speed import rates_of_teacher
+
+PLAN = "plan.json"
+SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
+OVERHEAD, SECONDS_PER_ROW = 25.0, 0.002  # of reading, export, judging, timing and the report
+SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
+MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
+TIMED_ROWS = 192
+
+
+class NothingToPlan(LimbeckError):
+    """--minutes was given for a recipe whose time it cannot plan."""
+
+    def __init__(self, *, what: str) -> None:
+        super().__init__(
+            "--minutes cannot plan this run",
+            found=what,
+            advice="Leave --minutes out, and set epochs and copies in the recipe.",
+        )
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rows per second on this machine."""
+
+    fine_tuning: float
+    labelling: float
+    student: float
+
+
+@dataclass(frozen=True)
+class Amounts:
+    """What a recipe asks for, or what a plan leaves of it."""
+
+    train: int
+    others: int  # rows that are only labelled: dev and test
+    transfer: int
+    teacher_epochs: int
+    teacher_rows: int
+    copies: int
+    student_epochs: int
+    students: int  # trained on all rows
+    baselines: int  # trained on the training rows
+
+    def seconds(self, rates: Rates) -> float:
+        """How long it takes."""
+        read = self.train * (1 + self.copies) + self.transfer
+        fine_tuning = self.teacher_rows * self.teacher_epochs / rates.fine_tuning
+        asked = self.teacher_rows + read + self.others * (1 + self.teacher_epochs)
+        training = self.student_epochs * (read * self.students + self.train * self.baselines)
+        return (
+            OVERHEAD
+            + SECONDS_PER_ROW * (self.train + self.others)
+            + fine_tuning
+            + asked / rates.labelling
+            + training / rates.student
+        )
+
+    def scaled(self, scale: float) -> "Amounts":
+        """More or less of everything that can be changed. Whole epochs first, then fewer rows in a single one."""
+        steps = self.teacher_rows * self.teacher_epochs * scale
+        epochs = min(MOST_EPOCHS, max(1, round(steps / self.teacher_rows)))
+        return replace(
+            self,
+            teacher_epochs=epochs,
+            teacher_rows=max(2, min(self.teacher_rows, int(steps / epochs))),
+            copies=min(max(MOST_COPIES, self.copies), round(self.copies * scale)),
+            student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
+        )
+
+    def with_rows(self, train: int) -> "Amounts":
+        """With fewer rows of the corpus."""
+        return replace(self, train=train, teacher_rows=min(self.teacher_rows, train))
+
+
+def plan(asked: Amounts, rates: Rates, *, seconds: float) -> Amounts:
+    """The largest amounts that fit into the time; if none do, the smallest of all."""
+    smallest = asked.scaled(SCALES[-1])
+    for amounts in _smaller_and_smaller(asked, smallest):
+        if amounts.seconds(rates) <= seconds:
+            return amounts
+    return smallest.with_rows(max(2, smallest.train // 64))
+
+
+def _smaller_and_smaller(asked: Amounts, smallest: Amounts) -> Iterator[Amounts]:
+    yield from (asked.scaled(scale) for scale in SCALES)
+    yield from (smallest.with_rows(max(2, smallest.train // divisor)) for divisor in (2, 4, 8, 16, 32, 64))
+
+
+def planned_overrides(recipe: Recipe, corpus: Corpus, run: RunFolder, *, minutes: float) -> list[str]:
+    """The keys of the recipe that differ in the plan, as `--set` takes them. A run that goes on keeps its plan."""
+    basis = fingerprint_of(json.dumps([minutes, recipe.model_dump(mode="json"), corpus.fingerprint]))
+    kept = run.folder / PLAN
+    if kept.is_file() and (found := json.loads(kept.read_text(encoding="utf-8"))).get("basis") == basis:
+        overrides: list[str] = found["overrides"]
+        run.reporter.note(f"  {found['words']}")
+        return overrides
+    asked = amounts_of(recipe, corpus)
+    rates = measured_rates(recipe, corpus)
+    chosen = plan(asked, rates, seconds=60 * minutes * SHARE)
+    overrides = _as_overrides(chosen, recipe, corpus)
+    words = _in_words(chosen, rates, minutes=minutes)
+    run.reporter.note(f"  {words}")
+    facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
+    run.write(PLAN, json.dumps({"basis": basis, "overrides": overrides, "words": words, **facts}, indent=1))
+    return overrides
+
+
+def amounts_of(recipe: Recipe, corpus: Corpus) -> Amounts:
+    """What the recipe asks for as it is. Raises NothingToPlan."""
+    teacher, student = recipe.teacher, recipe.student
+    if not isinstance(teacher, EncoderTeacher) or teacher.train == "none":
+        raise NothingToPlan(what="its teacher is not fine-tuned here")
+    if not isinstance(student, WordStudent):
+        raise NothingToPlan(what="its student is a transformer")
+    train = len(corpus.splits["train"])
+    seeds = len(recipe.distillation.seeds)
+    return Amounts(
+        train=train,
+        others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
+        transfer=0,
+        teacher_epochs=teacher.epochs * len(teacher.seeds or [0]),
+        teacher_rows=min(teacher.max_rows or train, train),
+        copies=recipe.augmentation.copies if recipe.augmentation else 0,
+        student_epochs=recipe.distillation.epochs,
+        students=seeds,
+        baselines=seeds if recipe.distillation.baseline else 0,
+    )
+
+
+def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus) -> list[str]:
+    train = len(corpus.splits["train"])
+    keys = {
+        "teacher.epochs": chosen.teacher_epochs,
+        "distillation.epochs": chosen.student_epochs,
+        **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
+        **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
+        **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
+    }
+    return [f"{key}={value}" for key, value in keys.items()]
+
+
+def _in_words(chosen: Amounts, rates: Rates, *, minutes: float) -> str:
+    takes = chosen.seconds(rates) / 60
+    fits = "" if takes <= minutes else "; no smaller plan is possible"
+    return (
+        f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {chosen.train:,} training rows; "
+        f"teacher: {chosen.teacher_epochs} × {chosen.teacher_rows:,} rows at {rates.fine_tuning:,.0f}/s; "
+        f"{chosen.copies} copies of each row, labelled at {rates.labelling:,.0f}/s; "
+        f"student: up to {chosen.student_epochs} epochs at {rates.student:,.0f}/s"
+    )
+
+
+def measured_rates(recipe: Recipe, corpus: Corpus) -> Rates:
+    """A few seconds of each kind of work, on rows that are spread over the corpus."""
+    assert isinstance(recipe.teacher, EncoderTeacher), "amounts_of has refused others"
+    assert isinstance(recipe.student, WordStudent), "amounts_of has refused others"
+    train = corpus.splits["train"]
+    rows = train.select(np.linspace(0, len(train) - 1, min(TIMED_ROWS, len(train))).astype(int))
+    fine_tuning, labelling = rates_of_teacher(recipe.teacher, corpus=corpus, rows=rows)
+    student = rate_of_student(recipe.distillation, student=recipe.student, corpus=corpus, rows=rows)
+    return Rates(fine_tuning=fine_tuning, labelling=labelling, student=student)

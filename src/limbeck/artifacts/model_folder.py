@@ -71,7 +71,8 @@ class ModelFolder:
 
     def member(self, member: Member) -> "ModelFolder":
         """One of the models of a blend. Raises ArtifactDamaged if it would be outside of the folder."""
-        if Path(member.folder).name != member.folder or not (self.folder / member.folder / CARD).is_file():
+        is_name = Path(member.folder).name == member.folder and member.folder not in ("", "..")
+        if not is_name or not (self.folder / member.folder / CARD).is_file():
             raise ArtifactDamaged(folder=self.folder, faults=[f"there is no member '{member.folder}' in it"])
         return ModelFolder(self.folder / member.folder)
 

@@ -67,11 +67,11 @@ class SingleNetwork:
     """A tokenizer and an engine."""
 
     def __init__(self, inputs: Inputs, engine: Engine) -> None:
-        self._inputs, self._engine, self.name = inputs, engine, engine.name
+        self.inputs, self.engine, self.name = inputs, engine, engine.name
 
     def logits(self, rows: list[Row]) -> Logits:
         """(rows, classes)"""
-        return self._engine.logits(self._inputs.encode(rows))
+        return self.engine.logits(self.inputs.encode(rows))
 
 
 class BlendedNetwork:

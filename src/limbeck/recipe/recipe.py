@@ -48,11 +48,11 @@ class Recipe(Section):
     labeling: Annotated[Labeling, decides("labels")] = Labeling()
     """How the teacher labels rows."""
     student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
-    """The small model. `kind = "auto"` is short for a Bi-LSTM with these keys, and a text CNN and a bag as
-    candidates."""
+    """The small model."""
     candidates: Annotated[list[Student], decides("vocabulary", "sized_vocabulary", "students")] = []
     """Further students, each of another kind, trained as `[student]` is: on the same rows and labels, with the same
-    `[distillation]`, but without a baseline of their own."""
+    `[distillation]`, but without a baseline of their own. `student.kind = "auto"` is short for a Bi-LSTM with the keys
+    of `[student]`, and a text CNN and a bag as candidates."""
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
     export: Annotated[Export, decides("exports")] = Export()

@@ -52,7 +52,7 @@ def _onnx(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int
     return OnnxEngine(model.graph, inputs, classes=len(facts.labels), threads=threads)
 
 
-class Network(Protocol):
+class RowNetwork(Protocol):
     """From rows to logits. Thread-safe."""
 
     @property
@@ -77,7 +77,7 @@ class SingleNetwork:
 class BlendedNetwork:
     """Several networks, one after the other, each with its own tokenizer and engine."""
 
-    def __init__(self, members: Sequence[Network], *, factors: Sequence[float]) -> None:
+    def __init__(self, members: Sequence[RowNetwork], *, factors: Sequence[float]) -> None:
         self._members, self._factors = list(members), list(factors)
         self.name = " and ".join(dict.fromkeys(member.name for member in members))
 
@@ -94,7 +94,7 @@ def blended(logits: Sequence[Logits], *, factors: Sequence[float]) -> Logits:
     return total
 
 
-def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice, threads: int) -> Network:
+def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice, threads: int) -> RowNetwork:
     """The network of a model, or those of the members of a blend; raises as `open_engine` does, and ArtifactDamaged if
     a member has other classes."""
     if not facts.members:

@@ -14,6 +14,8 @@ from limbeck.artifacts.manifest import read_manifest
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
+from limbeck.teacher.student_asking import open_student
+from limbeck.teacher.student_source import find_student
 
 QUICK = ["teacher.epochs=8", "distillation.epochs=3", "teacher.near_chance='warn'"]
 BAG = "candidates=[{kind='bag', dense_size=4, embedding_size=6}]"
@@ -108,6 +110,16 @@ def test_the_blend_is_one_folder_that_answers_with_the_weighted_sum_of_its_membe
     )
     card = (several / "models" / "blend-int8" / "README.md").read_text(encoding="utf-8")
     assert "bilstm-int8" in card
+
+
+def test_a_blend_can_be_the_teacher_of_another_run(several: Path) -> None:
+    found = find_student(str(several / "models" / "blend-int8"))
+
+    student = open_student(found.folder, labels=found.facts.labels[::-1])
+
+    assert found.name == "several/blend-int8"
+    own = limbeck.load(several / "models" / "blend-int8").logits(TEXTS)
+    np.testing.assert_array_equal(student.logits(TEXTS, None), own[:, ::-1])
 
 
 def test_a_changed_candidate_is_trained_again_and_nothing_else(recipe: Path, several: Path) -> None:

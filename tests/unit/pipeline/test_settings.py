@@ -238,6 +238,7 @@ def keys_of_each(recipe: Recipe) -> dict[str, dict[str, Any]]:
 
 def test_candidates_are_in_no_key_of_the_main_student_or_of_other_artifacts() -> None:
     assert keys_of(parsed(SEVERAL)) == keys_of(parsed(WORDS))
+    assert not any("candidates" in found for found in keys_of(parsed(WORDS)).values())
     assert keys_of_each(parsed(SEVERAL))["bilstm"] == keys_of(parsed(WORDS))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.engine import SingleNetwork
 
 BUFFER_BYTES = 180_000  # both directions of a Bi-LSTM 150 in int8; more than a first-level cache, less than a second
 MATRIX = 256
@@ -91,7 +92,9 @@ def parts_of(model: dict[str, str], texts: Sequence[str]) -> dict[str, Any]:
     words up in a dictionary: no tokenizer in Python takes less.
     """
     classifier = opened(model)
-    encode, logits = classifier._inputs.encode, classifier._engine.logits
+    network = classifier._network
+    assert isinstance(network, SingleNetwork), "of a blend there are several"
+    encode, logits = network.inputs.encode, network.engine.logits
     known = {word: [number] for number, word in enumerate(sorted({word for text in texts for word in text.split()}))}
     columns = [encode([text]) for text in texts]
     calls: dict[str, list[Callable[[], object]]] = {

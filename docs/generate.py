@@ -269,8 +269,10 @@ def keys_table() -> str:
     known = list(decisions(Recipe))
     rows = ["| artifact | settings in its key | inputs in its key |", "|---|---|---|"]
     for artifact, inputs in INPUTS.items():
-        tables = [settings_in_words(table, artifact, known) for table in Recipe.model_fields]
+        # A candidate has the keys that it would have as `[student]`.
+        tables = [settings_in_words(table, artifact, known) for table in Recipe.model_fields if table != "candidates"]
         rows.append(table_row(PLACES.get(artifact, f"`{artifact}`"), "; ".join(filter(None, tables)), inputs))
+    rows.append(table_row("`exports/blend…`", "`calibrate` of `[export]`", "the models that ship, the rows of dev"))
     rows.append(table_row("`models/…`", "none", "the export that ships"))
     return "\n".join(rows)
 

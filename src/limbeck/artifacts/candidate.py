@@ -15,18 +15,22 @@ MAIN_ROLES = ("export", "student")
 class Candidate:
     """One line of the report: a student or baseline in one precision, exported once per seed."""
 
-    name: str  # "bilstm", "bilstm-alone", "bilstm-int8"
+    name: str  # "bilstm", "bilstm-alone", "bilstm-int8", "blend-int8"
     role: str  # "baseline", "student" or "export"
     exports: dict[int, ModelFolder]  # seed → exported model
     shipped: ModelFolder  # the copy that ships
-    students: dict[int, StudentFolder]  # seed → trained student, for its training curve
+    students: dict[int, StudentFolder]  # seed → trained student, for its training curve; of a blend none
+    members: tuple["Candidate", ...] = ()  # of a blend: what it was made from
 
     @cached_property
     def shipped_place(self) -> int | None:
         """Index of the export that the shipped copy was made from; files are compared by hash."""
-        shipped = file_digest(self.shipped.graph)
-        digests = (file_digest(export.graph) for export in self.exports.values())
-        return next((place for place, digest in enumerate(digests) if digest == shipped), None)
+        shipped = _digests(self.shipped)
+        return next((place for place, export in enumerate(self.exports.values()) if _digests(export) == shipped), None)
+
+
+def _digests(model: ModelFolder) -> list[str]:
+    return [file_digest(graph) for graph in model.graphs]
 
 
 def main_place(candidates: Sequence[Candidate]) -> int | None:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from limbeck.errors import ArtifactError, ArtifactMissing
@@ -87,7 +87,7 @@ def file_digest(path: Path) -> str:
 def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
     """List the files of a finished folder in its manifest."""
     files = {
-        str(path.relative_to(folder)): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "blake2b": file_digest(path)}
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.name not in (MANIFEST, PARTIAL) and WORK not in path.relative_to(folder).parts
     }
@@ -119,7 +119,7 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
         raise FormatTooOld(folder=folder, kind=kind, found=found_format, known=FORMATS[kind], advice=advice)
     try:
         manifest = Manifest(**{**raw, "key": Key(**raw["key"])})
-        if _contents(manifest.files) != manifest.fingerprint or not _is_key(manifest.key):
+        if not _adds_up(manifest):
             raise ValueError("it does not add up")
     except (TypeError, KeyError, ValueError, AttributeError):
         raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
@@ -131,8 +131,19 @@ def _contents(files: Mapping[str, Mapping[str, Any]]) -> str:
     return fingerprint_of("\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items()))
 
 
+def _adds_up(manifest: Manifest) -> bool:
+    is_whole = _contents(manifest.files) == manifest.fingerprint and _is_key(manifest.key)
+    return is_whole and all(map(_is_inside, manifest.files))
+
+
 def _is_key(key: Key) -> bool:
     return isinstance(key.section, dict) and isinstance(key.inputs, dict)
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a file that a manifest lists is in the folder: what it lists is read, and copied under its name."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def faults_of(folder: Path, manifest: Manifest) -> list[str]:

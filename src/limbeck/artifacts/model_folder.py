@@ -1,6 +1,7 @@
-"""The model that ships: an ONNX graph, one tokenizer.json, and model.json (numpy alone, no pyarrow)."""
+"""The model that ships: ONNX graph, tokenizer.json and model.json, or a blend of such (numpy alone, no pyarrow)."""
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -14,11 +15,19 @@ ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int
 
 
 @dataclass(frozen=True)
+class Member:
+    """A model inside a blend. Its logits, divided by its own temperature, count with this weight."""
+
+    folder: str  # inside the folder of the blend
+    weight: float
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     """The content of model.json: all that the runtime needs in addition to graph and tokenizer."""
 
     name: str
-    kind: str  # of the student: "bilstm", "transformer" …
+    kind: str  # of the student: "bilstm", "transformer" …; "blend" if it has members
     precision: Literal["fp32", "int8"]
     labels: list[str]
     language: str
@@ -29,6 +38,7 @@ class ModelFacts:
     multi_label: bool = False  # a row may have several labels: sigmoid of each logit instead of softmax
     tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
     temperature: float = 1.0  # logits are divided by it before softmax or sigmoid; it does not change labels
+    members: tuple[Member, ...] = ()  # of a blend, which has neither a graph nor a tokenizer of its own
 
 
 @dataclass(frozen=True)
@@ -48,9 +58,23 @@ class ModelFolder:
         """The tokenizer that training used."""
         return self.folder / TOKENIZER
 
+    @property
+    def graphs(self) -> list[Path]:
+        """Its ONNX file; of a blend those of its members."""
+        return sorted(self.folder.rglob(GRAPH))
+
     def facts(self) -> ModelFacts:
         """The content of model.json."""
-        return ModelFacts(**json.loads((self.folder / CARD).read_text(encoding="utf-8")))
+        card = json.loads((self.folder / CARD).read_text(encoding="utf-8"))
+        members = tuple(Member(**member) for member in card.pop("members", []))
+        return ModelFacts(**card, members=members)
+
+    def member(self, member: Member) -> "ModelFolder":
+        """One of the models of a blend. Raises ArtifactDamaged if it would be outside of the folder."""
+        is_name = Path(member.folder).name == member.folder and member.folder not in ("", "..")
+        if not is_name or not (self.folder / member.folder / CARD).is_file():
+            raise ArtifactDamaged(folder=self.folder, faults=[f"there is no member '{member.folder}' in it"])
+        return ModelFolder(self.folder / member.folder)
 
     def size_mb(self) -> float:
         """All files of the folder except README.md, in millions of bytes."""
@@ -74,4 +98,14 @@ def _advice(folder: Path) -> str:
 
 def save_facts(folder: Path, facts: ModelFacts) -> None:
     """Write model.json into a scratch folder."""
-    (folder / CARD).write_text(json.dumps(asdict(facts), indent=1, ensure_ascii=False), encoding="utf-8")
+    card = asdict(facts)
+    if not facts.members:
+        del card["members"]
+    (folder / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def copy_model(model: ModelFolder, folder: Path) -> None:
+    """Copy the files that its manifest lists into a scratch folder; not the README.md."""
+    for name in read_manifest(model.folder, kind="model").files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(model.folder / name, folder / name)

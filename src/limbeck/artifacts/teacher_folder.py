@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
-from limbeck.artifacts.model_folder import GRAPH
+from limbeck.artifacts.model_folder import CARD
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
@@ -70,7 +70,7 @@ class TeacherFolder:
     @property
     def is_exported(self) -> bool:
         """Whether it is an exported student, which runs without PyTorch."""
-        return self.facts.kind == "student" and (self.folder / GRAPH).is_file()
+        return self.facts.kind == "student" and (self.folder / CARD).is_file()
 
     @property
     def is_runnable(self) -> bool:

@@ -119,11 +119,12 @@ def _lines(
     samples: int,
 ) -> list[dict[str, Any]]:
     groups = length_groups(rows, language=corpus.language)
-    baseline = next((found for found, one in zip(answers, candidates, strict=True) if one.role == "baseline"), None)
+    baselines = {_kind(one): found for found, one in zip(answers, candidates, strict=True) if one.role == "baseline"}
     own = quality(teacher.answers, names=corpus.labels, groups=groups.at(teacher.places), samples=samples)
     lines = [{**own, **_of_teacher(teacher)}]
     for found, candidate in zip(answers, candidates, strict=True):
         alone = candidate.role == "baseline"
+        baseline = baselines.get(_kind(candidate))  # the same student trained alone: other kinds have none
         tests = mcnemar_tests(found, baseline=None if alone else baseline, teacher=teacher)
         line = quality(found, names=corpus.labels, groups=groups, samples=samples)
         line |= {**teacher.compared(found), **_of_shipped(candidate, found), "mcnemar": tests}
@@ -131,6 +132,10 @@ def _lines(
             line["gain_over_baseline"] = gain(found, baseline=baseline, samples=samples)
         lines.append(line)
     return [{**line, **_positive_f1(line, corpus)} for line in lines]
+
+
+def _kind(candidate: Candidate) -> str:
+    return candidate.shipped.facts().kind
 
 
 def _of_teacher(teacher: TeacherAnswers) -> dict[str, Any]:

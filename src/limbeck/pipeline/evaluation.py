@@ -138,6 +138,7 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
         "name": candidate.name,
         "role": candidate.role,
         "kind": facts.kind,
+        **({"members": [member.folder for member in facts.members]} if facts.members else {}),
         "precision": facts.precision,
         "parameters": facts.parameters,
         "parameters_without_embeddings": facts.parameters_without_embeddings,

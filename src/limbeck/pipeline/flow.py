@@ -1,6 +1,5 @@
 """All stages in order: what each is built from, and the key that decides whether it is rebuilt."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.run_folder import Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
@@ -19,13 +18,14 @@ from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.drafting.run import draft_to_run
+from limbeck.export.blend import export_blend
 from limbeck.export.run import export_student
 from limbeck.pipeline.budget import planned_overrides
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
-from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabulary_of
+from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabularies_of
 from limbeck.pipeline.teachers import labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
@@ -63,7 +63,8 @@ def run(
     loaded = load_recipe(recipe, overrides=overrides)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
-    refuse_the_impossible(loaded.recipe, size_limit=size_limit_of(loaded.recipe))
+    for one in loaded.recipe.for_each_student():
+        refuse_the_impossible(one, size_limit=size_limit_of(one))
     refuse_unusable(loaded.recipe.teacher, recipe=str(recipe))
     refuse_pretraining(loaded.recipe.teacher)
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
@@ -104,9 +105,9 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     chosen_text = choose_text(recipe, corpus, extra, labels, run)
     if until == Stage.LABELING:
         return
-    vocabulary = vocabulary_of(recipe, corpus, chosen_text, teachers, run)
+    vocabularies = vocabularies_of(recipe, corpus, chosen_text, teachers, run)
     teachers = teachers.unloaded()  # students need the memory
-    students = students_of(recipe, corpus, chosen_text, labels, vocabulary, teachers, run, tracks=tracks)
+    students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
     candidates = _candidates(recipe, corpus, students, run)
@@ -130,10 +131,10 @@ def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
     return corpus
 
 
-def _candidates(recipe: Recipe, corpus: Corpus, students: Students, run: RunFolder) -> list[Candidate]:
-    """Export every student; the seed that is best on dev is shipped under models/."""
+def _candidates(recipe: Recipe, corpus: Corpus, students: Sequence[Students], run: RunFolder) -> list[Candidate]:
+    """Export every student, and their blend; the seed that is best on dev is shipped under models/."""
     candidates = []
-    for role, by_seed in students.items():
+    for role, by_seed in ((role, by_seed) for of_kind in students for role, by_seed in of_kind.items()):
         best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
         precisions: list[Precision] = ["fp32"] if role == "baseline" else recipe.export.precisions
         for precision in precisions:
@@ -151,8 +152,53 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Students, run: RunFold
                     students=by_seed,
                 )
             )
+    if recipe.has_blend:
+        candidates.append(_blend(recipe, corpus, candidates, run))
     run.keep_only("models", [candidate.name for candidate in candidates])
     return candidates
+
+
+def _blend(recipe: Recipe, corpus: Corpus, candidates: Sequence[Candidate], run: RunFolder) -> Candidate:
+    """One model of the distilled students that ship, in the smallest precision."""
+    precision = recipe.export.smallest
+    members = [
+        candidate
+        for candidate in candidates
+        if candidate.role != "baseline" and candidate.shipped.facts().precision == precision
+    ]
+    main = members[0]
+    assert main.shipped_place is not None, "every shipped model is a copy of an export"
+    seed, name = list(main.exports)[main.shipped_place], "blend-int8" if precision == "int8" else "blend"
+    export = run.step(
+        f"exports/{name}/{seed}",
+        kind="model",
+        key=Key(
+            section={"calibrate": recipe.export.calibrate},
+            inputs={
+                "corpus": corpus.training_fingerprint,
+                **{member.name: read_manifest(member.shipped.folder, kind="model").fingerprint for member in members},
+            },
+        ),
+        load=ModelFolder,
+        make=lambda out, key: export_blend(
+            recipe.export,
+            models=[member.shipped for member in members],
+            name=name,
+            rows=corpus.splits["dev"],
+            out=out,
+            key=key,
+            reporter=run.reporter,
+        ),
+    )
+    chosen = {member.folder for member in export.facts().members}
+    return Candidate(
+        name=name,
+        role="export" if precision == "int8" else "student",
+        exports={seed: export},
+        shipped=_ship(export, f"models/{name}", run),
+        students={},
+        members=tuple(member for member in members if member.name in chosen),
+    )
 
 
 def _export(
@@ -189,8 +235,7 @@ def _ship(export: ModelFolder, name: str, run: RunFolder) -> ModelFolder:
 
     def copy(out: Path, key: Key) -> None:
         with written_atomically(out, kind="model", key=key) as scratch:
-            for file in read_manifest(export.folder, kind="model").files:
-                shutil.copyfile(export.folder / file, scratch / file)
+            copy_model(export, scratch)
 
     fingerprint = read_manifest(export.folder, kind="model").fingerprint
     return run.step(

@@ -26,6 +26,12 @@ def settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
     field. Teachers and pretrained encoders, of which there may be several, have one key per section: see
     `decisions.settings`.
     """
+    found = _settings_of(recipe.model_copy(update={"candidates": []}), artifact)
+    found.pop("candidates", None)  # each has keys of its own: see `Recipe.for_each_student`
+    return found
+
+
+def _settings_of(recipe: Recipe, artifact: ArtifactName) -> dict[str, Any]:
     match artifact:
         case "labels":
             return settings(_with_features_resolved(recipe), artifact)

@@ -27,7 +27,8 @@ from limbeck.training.tracks import Tracks
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """Everything the students of a run are trained from: finished artifacts, each in its folder."""
+    """Everything the students of one kind are trained from: finished artifacts, each in its folder; and the recipe,
+    with that kind as its only student."""
 
     recipe: Recipe
     corpus: Corpus
@@ -74,7 +75,7 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class StudentId:
-    """Identifies one student of a run: its role and its seed."""
+    """Identifies one student among those of its kind: its role and its seed."""
 
     role: Role
     seed: int
@@ -83,6 +84,9 @@ class StudentId:
     def is_alone(self) -> bool:
         """Whether it is trained without a teacher."""
         return self.role == "baseline"
+
+
+Job = tuple[StudentId, TrainingInputs]  # one student of a run, and what it is trained from
 
 
 def place_of(student_id: StudentId, inputs: TrainingInputs) -> str:

@@ -17,7 +17,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.augmentation.processes import available_cores
 from limbeck.distillation.run import rows_to_train_on
 from limbeck.distillation.stages import trainings_of
-from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, place_of, train_one
+from limbeck.pipeline.one_student import Job, StudentId, TrainingInputs, key_of, place_of, train_one
 from limbeck.progress import Bar, Style
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import Custom
@@ -49,36 +49,36 @@ def _is_only_here(loss: Custom) -> bool:
     return module == "__main__" or (loaded is not None and getattr(loaded, "__file__", None) is None)
 
 
-def train_at_once(student_ids: Sequence[StudentId], inputs: TrainingInputs, run: RunFolder, *, at_once: int) -> None:
+def train_at_once(students: Sequence[Job], run: RunFolder, *, at_once: int) -> None:
     """Train the missing students, at most `at_once` at the same time."""
-    keys = {student_id: key_of(student_id, inputs) for student_id in student_ids}
+    keys = {place_of(*student): key_of(*student) for student in students}
     missing = [
-        student_id
-        for student_id in student_ids
-        if run.is_to_make(place_of(student_id, inputs), kind="student", key=keys[student_id])
+        student
+        for student in students
+        if run.is_to_make(place_of(*student), kind="student", key=keys[place_of(*student)])
     ]
     if not missing:
         return
     gc.collect()
     torch.cuda.empty_cache()  # other processes cannot use memory that this one caches
-    places = inputs.as_json()
     jobs = {
-        place_of(student_id, inputs): {
-            "inputs": places,
+        (place := place_of(student_id, inputs)): {
+            "inputs": inputs.as_json(),
             "student_id": asdict(student_id),
-            "out": str(run.folder / place_of(student_id, inputs)),
-            "key": asdict(keys[student_id]),
+            "out": str(run.folder / place),
+            "key": asdict(keys[place]),
         }
-        for student_id in missing
+        for student_id, inputs in missing
     }
     at_once = min(at_once, len(jobs))
     what = f"training {len(jobs)} students, {at_once} at once" if at_once > 1 else f"training {next(iter(jobs))}"
-    with run.reporter.bar(what, total=rows_to_read(missing, inputs), unit="rows") as bar:
+    with run.reporter.bar(what, total=rows_to_read(missing), unit="rows") as bar:
         run_side_by_side(TRAIN_TASK, jobs, at_once=at_once, listener=_CombinedProgress(bar, run, students=len(jobs)))
 
 
-def rows_to_read(student_ids: Sequence[StudentId], inputs: TrainingInputs) -> int:
+def rows_to_read(students: Sequence[Job]) -> int:
     """Number of rows in all epochs of all trainings of these students."""
+    _, inputs = students[0]  # all kinds are trained on the same rows, with the same objective
 
     @cache
     def read_by(*, alone: bool) -> int:
@@ -88,7 +88,7 @@ def rows_to_read(student_ids: Sequence[StudentId], inputs: TrainingInputs) -> in
         epochs = sum(training.settings.epochs for training in trainings_of(inputs.recipe.distillation, alone=alone))
         return len(rows) * epochs
 
-    return sum(read_by(alone=student_id.is_alone) for student_id in student_ids)
+    return sum(read_by(alone=student_id.is_alone) for student_id, _ in students)
 
 
 class _CombinedProgress:

@@ -1,5 +1,6 @@
-"""The students of a run: their vocabulary, and one training for each role and seed."""
+"""The students of a run: their vocabularies, and one training for each kind, role and seed."""
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,22 +18,36 @@ from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings_of, training_fingerprints
-from limbeck.pipeline.one_student import StudentId, TrainingInputs, key_of, place_of, train_one
+from limbeck.pipeline.one_student import Job, StudentId, TrainingInputs, key_of, place_of, train_one
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
 from limbeck.pipeline.teachers import Teachers
+from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Transformer, WordStudent
 from limbeck.training.tracks import Tracks
 
-Students = dict[Role, dict[int, StudentFolder]]
+Students = dict[Role, dict[int, StudentFolder]]  # of one kind
 
 
-def vocabulary_of(
+def vocabularies_of(
     recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, run: RunFolder
+) -> list[VocabularyFolder]:
+    """The vocabulary of each student, counted in all the text that it will read; the first is that of `[student]`."""
+    main, *others = recipe.for_each_student()
+    return [
+        _vocabulary(main, corpus, chosen_text, teachers, run, place="vocabulary"),
+        *(
+            _vocabulary(other, corpus, chosen_text, teachers, run, place=f"vocabularies/{other.student.kind}")
+            for other in others
+        ),
+    ]
+
+
+def _vocabulary(
+    recipe: Recipe, corpus: Corpus, chosen_text: ChosenText, teachers: Teachers, run: RunFolder, *, place: str
 ) -> VocabularyFolder:
-    """The student's vocabulary, counted in all the text that it will read."""
     return run.step(
-        "vocabulary",
+        place,
         kind="vocabulary",
         key=Key(
             section={**settings_of(recipe, "vocabulary"), "form": chosen_text.form},
@@ -99,25 +114,36 @@ def students_of(
     corpus: Corpus,
     chosen_text: ChosenText,
     labels: TeacherLabels,
-    vocabulary: VocabularyFolder,
+    vocabularies: Sequence[VocabularyFolder],
     teachers: Teachers,
     run: RunFolder,
     *,
     tracks: Tracks,
-) -> Students:
-    """The baseline and the distilled student, once per seed each; trained one after the other, or several at once."""
-    inputs = TrainingInputs(recipe, corpus, chosen_text, labels, vocabulary, teachers, tracks)
-    roles: list[Role] = ["baseline", "student"] if recipe.distillation.baseline else ["student"]
-    seeds = recipe.distillation.seeds
-    student_ids = list(dict.fromkeys(StudentId(role, seed) for role in roles for seed in seeds))
-    rows = partial(rows_to_read, student_ids, inputs)
-    at_once = how_many_at_once(recipe.distillation, students=len(student_ids), rows=rows)
+) -> list[Students]:
+    """Of `[student]` and of each candidate the distilled student, and of the first also the baseline, once per seed
+    each; trained one after the other, or several at once."""
+    each = [
+        TrainingInputs(one, corpus, chosen_text, labels, vocabulary, teachers, tracks)
+        for one, vocabulary in zip(recipe.for_each_student(), vocabularies, strict=True)
+    ]
+    jobs = [(student_id, inputs) for inputs in each for student_id in _student_ids(inputs.recipe.distillation)]
+    at_once = how_many_at_once(recipe.distillation, students=len(jobs), rows=partial(rows_to_read, jobs))
     if at_once > 1:
-        train_at_once(student_ids, inputs, run, at_once=at_once)
-        made = {student_id: StudentFolder(run.folder / place_of(student_id, inputs)) for student_id in student_ids}
-    else:
-        made = {student_id: _student(student_id, inputs, run) for student_id in student_ids}
-    return {role: {seed: made[StudentId(role, seed)] for seed in seeds} for role in roles}
+        train_at_once(jobs, run, at_once=at_once)
+        return [_by_role(inputs, lambda job: StudentFolder(run.folder / place_of(*job))) for inputs in each]
+    return [_by_role(inputs, lambda job: _student(*job, run)) for inputs in each]
+
+
+def _student_ids(section: Distillation) -> list[StudentId]:
+    roles: list[Role] = ["baseline", "student"] if section.baseline else ["student"]
+    return list(dict.fromkeys(StudentId(role, seed) for role in roles for seed in section.seeds))
+
+
+def _by_role(inputs: TrainingInputs, make: Callable[[Job], StudentFolder]) -> Students:
+    made: Students = {}
+    for student_id in _student_ids(inputs.recipe.distillation):
+        made.setdefault(student_id.role, {})[student_id.seed] = make((student_id, inputs))
+    return made
 
 
 def _student(student_id: StudentId, inputs: TrainingInputs, run: RunFolder) -> StudentFolder:

@@ -24,6 +24,9 @@ class Export(Section):
     """Rows of dev on which file and student are compared."""
     calibrate: bool = True
     """Whether probabilities are calibrated on dev, with one temperature per file; labels do not change."""
+    blend: Annotated[bool, decides_nothing()] = True
+    """Whether a recipe with `[[candidates]]` also exports a blend: one model that averages the calibrated logits of
+    those of its students that are best together on dev."""
 
     @property
     def smallest(self) -> Precision:

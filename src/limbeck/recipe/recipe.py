@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from limbeck.kinds import STUDENT_KINDS
+from limbeck.kinds import AUTO, AUTO_CANDIDATES, AUTO_SHARED, DEFAULT_STUDENT, STUDENT_KINDS, resolved
 from limbeck.recipe.augmentation import Augmentation, Pairing
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import CorpusSection
@@ -16,7 +16,7 @@ from limbeck.recipe.export import Export
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, BiLstm, WordStudent
+from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -49,6 +49,10 @@ class Recipe(Section):
     """How the teacher labels rows."""
     student: Annotated[Student, decides("vocabulary", "sized_vocabulary", "students", "baseline")] = BiLstm()
     """The small model."""
+    candidates: Annotated[list[Student], decides("vocabulary", "sized_vocabulary", "students")] = []
+    """Further students, each of another kind, trained as `[student]` is: on the same rows and labels, with the same
+    `[distillation]`, but without a baseline of their own. `student.kind = "auto"` is short for a Bi-LSTM with the keys
+    of `[student]`, and a text CNN and a bag as candidates."""
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
     export: Annotated[Export, decides("exports")] = Export()
@@ -60,16 +64,17 @@ class Recipe(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _a_transformer_reads_as_far_as_its_teacher(cls, given: Any) -> Any:
-        """Otherwise a transformer that replaces a Bi-LSTM would read only the beginning of long texts."""
-        student = given.get("student") if isinstance(given, Mapping) else None
-        if not isinstance(student, Mapping) or "max_length" in student:
+    def _students_are_complete(cls, given: Any) -> Any:
+        """With "auto" replaced by what it is short for, and with transformers that read as far as their teacher:
+        otherwise one that replaces a Bi-LSTM would read only the beginning of long texts."""
+        if not isinstance(given, Mapping):
             return given
-        kind = STUDENT_KINDS.get(str(student.get("kind")))
-        if kind is None or kind.tokenizer != "framed":
-            return given
-        length = _length_of_teacher(given.get("teacher"))
-        return given if length is None else {**given, "student": {**student, "max_length": length}}
+        given, length = _without_auto(given), _length_of_teacher(given.get("teacher"))
+        if "student" in given:
+            given = {**given, "student": _as_long(given["student"], length)}
+        if isinstance(given.get("candidates"), list):
+            given = {**given, "candidates": [_as_long(candidate, length) for candidate in given["candidates"]]}
+        return given
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
@@ -93,9 +98,23 @@ class Recipe(Section):
             raise ValueError("pairing makes new pairs, but the corpus has no pairs: remove it, or set corpus.pair")
         self._teacher_fits()
         self._losses_fit()
-        if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
-            raise ValueError(self.student.why_not_pairs)
+        self._student_fits()
+        self._candidates_fit()
         return self
+
+    def for_each_student(self) -> "list[Recipe]":
+        """The recipe once for each student, with that one as the only one; the first is `[student]`, which alone may
+        have a baseline."""
+        own = self.model_copy(update={"candidates": []})
+        without_baseline = own.model_copy(
+            update={"distillation": self.distillation.model_copy(update={"baseline": False})}
+        )
+        return [own, *(without_baseline.model_copy(update={"student": candidate}) for candidate in self.candidates)]
+
+    @property
+    def has_blend(self) -> bool:
+        """Whether the students are also exported together, as one model."""
+        return self.export.blend and bool(self.candidates)
 
     @property
     def features(self) -> Literal["none", "cls", "mean"]:
@@ -115,15 +134,37 @@ class Recipe(Section):
             for member in members
         ):
             raise ValueError("corpus.pair and the `pair` of a teacher that is a file must both be given, or neither")
-        if any(isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members):
-            if self.corpus.pair is None:
-                raise ValueError('teacher.pairs = "apart" is for rows of two texts: remove it, or set corpus.pair')
-            if STUDENT_KINDS[self.student.kind].pairs == "together":
-                raise ValueError(
-                    f"a {self.student.kind} reads both texts of a row together, so it cannot start from a teacher with "
-                    'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
-                )
-        kind = STUDENT_KINDS[self.student.kind]
+        is_apart = any(isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members)
+        if is_apart and self.corpus.pair is None:
+            raise ValueError('teacher.pairs = "apart" is for rows of two texts: remove it, or set corpus.pair')
+        if self.features != "none" and not self.teacher.traits.has_features:
+            asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
+            asked = asked or 'transfer.choice = "nearest"'
+            single = f"a single encoder or student only{self._one_of_seeds}"
+            raise ValueError(f"features, for {asked}, are available from {single}")
+
+    def _candidates_fit(self) -> None:
+        """Variants are named by kind, so each kind may appear once; and each has to fit as `[student]` has to."""
+        kinds = [student.kind for student in (self.student, *self.candidates)]
+        if twice := [kind for number, kind in enumerate(kinds) if kind in kinds[:number]]:
+            where = "is the kind of [student] too" if twice[0] == kinds[0] else "appears twice"
+            raise ValueError(f"candidates: {twice[0]} {where}: name each kind of student once")
+        for recipe in self.for_each_student()[1:]:
+            try:
+                recipe._student_fits()
+            except ValueError as error:
+                raise ValueError(f"candidates, {recipe.student.kind}: {error}; or remove this candidate") from None
+
+    def _student_fits(self) -> None:
+        """Teacher, rows and losses must have what the student needs, and the student what the losses need."""
+        kind, members = STUDENT_KINDS[self.student.kind], each_teacher(self.teacher)
+        if kind.pairs == "together" and any(
+            isinstance(member, EncoderTeacher) and member.pairs == "apart" for member in members
+        ):
+            raise ValueError(
+                f"a {self.student.kind} reads both texts of a row together, so it cannot start from a teacher with "
+                'pairs = "apart": set teacher.pairs = "together", or student.kind = "bilstm"'
+            )
         if kind.starts_from == "teacher_layers" and any(
             isinstance(member, EncoderTeacher) and member.head == "mean" for member in members
         ):
@@ -136,11 +177,11 @@ class Recipe(Section):
             raise ValueError(
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )
-        if self.features != "none" and not self.teacher.traits.has_features:
-            asked = "labeling.features" if self.labeling.features != "auto" else self._asking_for("features")
-            asked = asked or 'transfer.choice = "nearest"'
-            single = f"a single encoder or student only{self._one_of_seeds}"
-            raise ValueError(f"features, for {asked}, are available from {single}")
+        self._classes_are_learned()
+        if "layers" in self.distillation.needs:
+            self._refuse_without_layers(self._asking_for("layers"))
+        if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
+            raise ValueError(self.student.why_not_pairs)
 
     @property
     def _one_of_seeds(self) -> str:
@@ -149,7 +190,7 @@ class Recipe(Section):
         return ": set one teacher.seed instead of teacher.seeds" if several else ""
 
     def _losses_fit(self) -> None:
-        """Teacher, labels and student must have what the losses need."""
+        """The labels must have what the losses need."""
         distillation = self.distillation
         if "features" in distillation.needs and self.labeling.features == "none":
             asked = self._asking_for("features")
@@ -159,9 +200,6 @@ class Recipe(Section):
                 f"{', '.join(wrong)} {'need' if wrong[1:] else 'needs'} rows with one label, but "
                 "corpus.multi_label is true: use soft_targets or logit_mse, which support several labels"
             )
-        self._classes_are_learned()
-        if "layers" in distillation.needs:
-            self._refuse_without_layers(self._asking_for("layers"))
 
     def _classes_are_learned(self) -> None:
         """A student that starts from the teacher's layers may have its classifier too; any other has to learn one, in
@@ -200,9 +238,38 @@ class Recipe(Section):
     def located(self, locate: Locate) -> Self:
         """With every path of every section made absolute."""
         sections = {name: getattr(self, name) for name in type(self).model_fields}
-        return self.model_copy(
-            update={name: value.located(locate) for name, value in sections.items() if isinstance(value, Section)}
-        )
+        found = {name: value.located(locate) for name, value in sections.items() if isinstance(value, Section)}
+        candidates: list[AnyStudent] = [candidate.located(locate) for candidate in self.candidates]
+        return self.model_copy(update={**found, "candidates": candidates})
+
+
+def _without_auto(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`student.kind = "auto"` as the students that it is short for. Candidates that the recipe has itself stay."""
+    student, candidates = given.get("student"), given.get("candidates", [])
+    if not isinstance(student, Mapping) or student.get("kind") != AUTO or not isinstance(candidates, list):
+        return given
+    student = {**student, "kind": DEFAULT_STUDENT}
+    try:
+        resolved(STUDENT_KINDS[DEFAULT_STUDENT].section).model_validate(student)
+    except ValidationError:
+        return {**given, "student": student}  # what is wrong with it is reported once
+    own = {candidate.get("kind") for candidate in candidates if isinstance(candidate, Mapping)}
+    added = [_auto_candidate(kind, student) for kind in AUTO_CANDIDATES if kind not in own]
+    return {**given, "student": student, "candidates": [*candidates, *added]}
+
+
+def _auto_candidate(kind: str, student: Mapping[str, Any]) -> dict[str, Any]:
+    """With those keys of the main student that are about size and text, and not about its network."""
+    known = resolved(STUDENT_KINDS[kind].section).model_fields
+    return {"kind": kind, **{key: student[key] for key in AUTO_SHARED if key in student and key in known}}
+
+
+def _as_long(student: Any, length: int | None) -> Any:
+    """The student with the length of its teacher, if it is a transformer without a length of its own."""
+    if length is None or not isinstance(student, Mapping) or "max_length" in student:
+        return student
+    kind = STUDENT_KINDS.get(str(student.get("kind")))
+    return {**student, "max_length": length} if kind is not None and kind.tokenizer == "framed" else student
 
 
 def _length_of_teacher(given: Any) -> int | None:

@@ -76,7 +76,7 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
 
 def _description(report: Mapping[str, Any], entry: wording.Entry) -> str:
     labels = report["corpus"]["labels"]
-    kind, size = _title(entry["kind"]), wording.three_figures(entry["size_mb"])
+    kind, size = _title(entry), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
     classes = f"{len(labels)} classes" if len(labels) > MAX_LABELS else ", ".join(f"`{label}`" for label in labels)
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
@@ -203,7 +203,11 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
         yield f"{note[0].upper()}{note[1:]}."
 
 
-def _title(kind: str) -> str:
+def _title(entry: wording.Entry) -> str:
+    """What it is; of a blend also what it was made from."""
+    if members := entry.get("members"):
+        return f"blend of {' and '.join(members)}"
+    kind = entry["kind"]
     return STUDENT_KINDS[kind].title if kind in STUDENT_KINDS else kind
 
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.runtime.batches import chunks_of
-from limbeck.runtime.engine import EngineChoice, Logits, open_engine
-from limbeck.runtime.inputs import inputs_of
+from limbeck.runtime.engine import EngineChoice, Logits, open_network
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
 
@@ -42,8 +41,7 @@ class Classifier:
         if engine not in get_args(EngineChoice):
             raise ValueError(f"engine must be one of {', '.join(get_args(EngineChoice))}, not {engine!r}")
         self.facts: ModelFacts = model.facts()
-        self._inputs = inputs_of(model, self.facts)
-        self._engine = open_engine(model, self.facts, self._inputs, choice=engine, threads=threads or _usable_cpus())
+        self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
 
     @property
     def labels(self) -> list[str]:
@@ -52,8 +50,9 @@ class Classifier:
 
     @property
     def engine(self) -> str:
-        """What runs the network: "onnxruntime", or "native" and the instruction set that it uses."""
-        return self._engine.name
+        """What runs the network: "onnxruntime", or "native" and the instruction set that it uses; for a blend, those of
+        its members."""
+        return self._network.name
 
     def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
@@ -71,8 +70,9 @@ class Classifier:
         return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
 
     def logits(self, rows: Iterable[Row]) -> Logits:
-        """(rows, classes): the output of the network, before temperature and softmax or sigmoid."""
-        blocks = [self._engine.logits(self._inputs.encode(chunk)) for chunk in chunks_of(rows, pair=self.facts.pair)]
+        """(rows, classes): the output of the network, before temperature and softmax or sigmoid. For a blend: the
+        logits of its members, each divided by its own temperature, in a weighted sum."""
+        blocks = [self._network.logits(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

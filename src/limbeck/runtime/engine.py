@@ -1,14 +1,16 @@
-"""The engine that runs a model's network, and the choice between engines."""
+"""The engine that runs a model's network, the choice between engines, and blends of several networks."""
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
-from limbeck.errors import EngineUnusable
-from limbeck.runtime.inputs import Columns, Inputs
+from limbeck.errors import ArtifactDamaged, EngineUnusable
+from limbeck.runtime.inputs import Columns, Inputs, inputs_of
 from limbeck.runtime.native_engine import NativeEngine, NativeImpossible
+from limbeck.runtime.row import Row
 
 Logits = npt.NDArray[np.float32]
 EngineChoice = Literal["auto", "native", "onnx"]
@@ -48,3 +50,61 @@ def _onnx(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int
     from limbeck.runtime.onnx_engine import OnnxEngine  # importing onnxruntime takes longer than loading a model
 
     return OnnxEngine(model.graph, inputs, classes=len(facts.labels), threads=threads)
+
+
+class RowNetwork(Protocol):
+    """From rows to logits. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """What runs it."""
+
+    def logits(self, rows: list[Row]) -> Logits:
+        """(rows, classes), in the order of the rows; there is at least one."""
+
+
+class SingleNetwork:
+    """A tokenizer and an engine."""
+
+    def __init__(self, inputs: Inputs, engine: Engine) -> None:
+        self.inputs, self.engine, self.name = inputs, engine, engine.name
+
+    def logits(self, rows: list[Row]) -> Logits:
+        """(rows, classes)"""
+        return self.engine.logits(self.inputs.encode(rows))
+
+
+class BlendedNetwork:
+    """Several networks, one after the other, each with its own tokenizer and engine."""
+
+    def __init__(self, members: Sequence[RowNetwork], *, factors: Sequence[float]) -> None:
+        self._members, self._factors = list(members), list(factors)
+        self.name = " and ".join(dict.fromkeys(member.name for member in members))
+
+    def logits(self, rows: list[Row]) -> Logits:
+        """(rows, classes)"""
+        return blended([member.logits(rows) for member in self._members], factors=self._factors)
+
+
+def blended(logits: Sequence[Logits], *, factors: Sequence[float]) -> Logits:
+    """Σ factor · logits: the logits of a blend. A factor is a member's weight divided by its temperature."""
+    total = logits[0] * np.float32(factors[0])
+    for of_member, factor in zip(logits[1:], factors[1:], strict=True):
+        total += of_member * np.float32(factor)
+    return total
+
+
+def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice, threads: int) -> RowNetwork:
+    """The network of a model, or those of the members of a blend; raises as `open_engine` does, and ArtifactDamaged if
+    a member has other classes."""
+    if not facts.members:
+        inputs = inputs_of(model, facts)
+        return SingleNetwork(inputs, open_engine(model, facts, inputs, choice=choice, threads=threads))
+    folders = [model.member(member) for member in facts.members]
+    each = [folder.facts() for folder in folders]
+    if others := [one.name for one in each if one.labels != facts.labels]:
+        raise ArtifactDamaged(folder=model.folder, faults=[f"its member {others[0]} has other classes"])
+    return BlendedNetwork(
+        [open_network(one, its, choice=choice, threads=threads) for one, its in zip(folders, each, strict=True)],
+        factors=[member.weight / its.temperature for member, its in zip(facts.members, each, strict=True)],
+    )

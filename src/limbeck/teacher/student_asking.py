@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForSequenceClassification
 
-from limbeck.artifacts.model_folder import GRAPH, TOKENIZER, ModelFolder
+from limbeck.artifacts.model_folder import CARD, TOKENIZER, ModelFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
@@ -136,7 +136,7 @@ class ExportedStudent:
 
 def open_student(folder: Path, *, labels: Sequence[str]) -> TorchStudent | ExportedStudent:
     """The student in this folder, trained or exported, with its classes in the order of the labels."""
-    if (folder / GRAPH).is_file():
+    if (folder / CARD).is_file():
         model = Classifier(ModelFolder(folder))
         return ExportedStudent(model, order=[model.labels.index(label) for label in labels])
     facts = StudentFolder(folder).facts

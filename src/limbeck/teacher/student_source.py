@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.manifest import MANIFEST, faults_of, fingerprint_of, read_manifest
-from limbeck.artifacts.model_folder import GRAPH, ModelFacts, ModelFolder
+from limbeck.artifacts.model_folder import CARD, ModelFacts, ModelFolder
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, some
@@ -52,7 +52,7 @@ def find_student(path: str) -> FoundStudent:
         case "model":
             return _found(place, _model_facts(place), kind="model")
         case "teacher" if TeacherFolder(place).facts.kind == "student":  # a run's copy of one
-            exported = (place / GRAPH).is_file()
+            exported = (place / CARD).is_file()
             return _found(place, _model_facts(place) if exported else _facts(place), kind="teacher")
     raise _missing(place)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from limbeck.artifacts.model_folder import CARD, GRAPH, ModelFolder, open_model
+from limbeck.artifacts.model_folder import CARD, ModelFolder, open_model
 from limbeck.artifacts.report import made_after_report
 from limbeck.artifacts.run_folder import Run
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -266,7 +266,7 @@ def _of_run(teacher: TeacherFolder) -> Subject:
 
 def _missing_package(subject: Subject) -> str | None:
     """A package that the teacher needs and that is not installed; exported models need only the base install."""
-    if (subject.folder / GRAPH).is_file():
+    if (subject.folder / CARD).is_file():
         return None
     return next((package for package in ("torch", "transformers") if find_spec(package) is None), None)
 

@@ -21,7 +21,10 @@ RowCost = dict[str, int | None]
 
 
 def candidate_row_cost(candidate: Candidate, rows: Rows) -> RowCost:
-    """Of an exported file, by its student's config.json; unknown if there is none."""
+    """Of an exported file, by its student's config.json; unknown if there is none. Of a blend the multiply-adds of all
+    members together, and the tokens of the first one."""
+    if candidate.members:
+        return _together([candidate_row_cost(member, rows) for member in candidate.members])
     config = next((_config(student.folder) for student in candidate.students.values()), None)
     if config is None:
         return dict(UNKNOWN)
@@ -34,7 +37,10 @@ def candidate_row_cost(candidate: Candidate, rows: Rows) -> RowCost:
 
 def teacher_row_cost(members: Sequence[TeacherFolder], rows: Rows) -> RowCost:
     """Multiply-adds of all members together, each with its own tokens; tokens of the first one. Unknown if one is."""
-    each = [_member_row_cost(member, rows) for member in members]
+    return _together([_member_row_cost(member, rows) for member in members])
+
+
+def _together(each: Sequence[RowCost]) -> RowCost:
     products = [cost["multiply_adds"] for cost in each if cost["multiply_adds"] is not None]
     return {
         "multiply_adds": sum(products) if products and len(products) == len(each) else None,

@@ -153,11 +153,11 @@ class CallTimer:
 
 def opened(request: dict[str, Any]) -> Opened:
     """The model of a `load` request: run by the runtime if it was exported, else by PyTorch."""
-    from limbeck.artifacts.model_folder import GRAPH, ModelFolder, open_model
+    from limbeck.artifacts.model_folder import CARD, ModelFolder, open_model
     from limbeck.runtime.classifier import Classifier
 
     folder, threads = Path(request["folder"]), int(request["threads"])
-    if request["kind"] == "model" or (folder / GRAPH).is_file():
+    if request["kind"] == "model" or (folder / CARD).is_file():
         # A teacher that is an exported student has its files in the teacher's folder.
         model = open_model(folder) if request["kind"] == "model" else ModelFolder(folder)
         classifier = Classifier(model, threads=threads, engine=request["engine"])

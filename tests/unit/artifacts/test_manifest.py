@@ -13,6 +13,7 @@ from limbeck.artifacts.manifest import (
     Key,
     faults_of,
     file_digest,
+    fingerprint_of,
     read_manifest,
     write_manifest,
 )
@@ -149,3 +150,25 @@ def test_a_manifest_that_does_not_add_up_is_said_to_be_unreadable(folder: Path, 
 
     with pytest.raises(ArtifactMissing, match=r"its manifest\.json cannot be read"):
         read_manifest(folder, kind="corpus")
+
+
+def test_files_of_inner_folders_are_listed_by_their_path(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "c.txt").write_text("three", encoding="utf-8")
+
+    manifest = write_manifest(folder, kind="model", key=KEY)
+
+    assert list(manifest.files) == ["a.txt", "b.txt", "inner/c.txt"]
+    assert faults_of(folder, read_manifest(folder, kind="model")) == []
+    (folder / "inner" / "c.txt").unlink()
+    assert faults_of(folder, manifest) == ["inner/c.txt is missing"]
+
+
+@pytest.mark.parametrize("name", ["../b.txt", "inner/../../b.txt", "/etc/hosts"])
+def test_a_manifest_that_lists_files_outside_of_its_folder_is_refused(folder: Path, name: str) -> None:
+    written = write_manifest(folder, kind="model", key=KEY)
+    facts = written.files["b.txt"]
+    rewrite(folder, files={name: facts}, fingerprint=fingerprint_of(f"{name} {facts['blake2b']}"))
+
+    with pytest.raises(ArtifactMissing, match=r"manifest.json cannot be read"):
+        read_manifest(folder, kind="model")

@@ -47,6 +47,7 @@ FILES: Raw = {
     "student": {"kind": "textcnn"},
 }
 LIMITED: Raw = {**TRANSFORMER, "student": {**TRANSFORMER["student"], "max_size_mb": 20.0}}
+SEVERAL: Raw = {**WORDS, "candidates": [{"kind": "bag"}, {"kind": "textcnn", "word_vectors": "vectors.txt"}]}
 READY: Raw = {"corpus": {"train": "train.csv"}, "teacher": {"train": "none"}, "student": {"kind": "bag"}}
 RECIPES = {"words": WORDS, "transformer": TRANSFORMER, "files": FILES}
 # Other values where those that `others` tries do not fit.
@@ -226,3 +227,42 @@ def test_what_is_rebuilt_for_a_change(raw: Raw, path: str, value: Any, rebuilt: 
     before, after = keys_of(parsed(raw)), keys_of(changed(raw, path, value))
 
     assert {name for name in before if before[name] != after[name]} == set(rebuilt.split())
+
+
+# ---- candidates: each has keys as if it were the only student ----
+
+
+def keys_of_each(recipe: Recipe) -> dict[str, dict[str, Any]]:
+    return {one.student.kind: keys_of(one) for one in recipe.for_each_student()}
+
+
+def test_candidates_are_in_no_key_of_the_main_student_or_of_other_artifacts() -> None:
+    assert keys_of(parsed(SEVERAL)) == keys_of(parsed(WORDS))
+    assert not any("candidates" in found for found in keys_of(parsed(WORDS)).values())
+    assert keys_of_each(parsed(SEVERAL))["bilstm"] == keys_of(parsed(WORDS))
+
+
+def test_a_candidate_has_the_keys_that_it_would_have_as_the_student() -> None:
+    alone = keys_of(parsed({**WORDS, "student": {"kind": "bag"}}))
+
+    assert keys_of_each(parsed(SEVERAL))["bag"] == alone
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "rebuilt"),
+    [
+        ("candidates.0.dropout", 0.1, {"bag": {"students", "baseline"}}),
+        ("candidates.1.filters", 9, {"textcnn": {"vocabulary", "students", "baseline"}}),
+        ("student.dropout", 0.1, {"bilstm": {"students", "baseline"}}),
+        ("export.blend", False, {}),
+    ],
+)
+def test_a_changed_candidate_changes_its_own_keys(path: str, value: Any, rebuilt: dict[str, set[str]]) -> None:
+    before, after = keys_of_each(parsed(SEVERAL)), keys_of_each(changed(SEVERAL, path, value))
+
+    found = {
+        kind: different
+        for kind in before
+        if (different := {name for name in before[kind] if before[kind][name] != after[kind][name]})
+    }
+    assert found == rebuilt

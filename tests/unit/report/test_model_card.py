@@ -140,3 +140,13 @@ def test_pairs_and_label_sets_are_reported(full_report: dict[str, Any]) -> None:
 
 def test_an_old_report_has_a_card_too(report: dict[str, Any]) -> None:
     assert "None" not in card(report)
+
+
+def test_the_card_of_a_blend_says_what_it_was_made_from(full_report: dict[str, Any]) -> None:
+    entry = full_report["models"][-1]
+    blend = {**entry, "name": "blend-int8", "kind": "blend", "members": ["bilstm-int8", "bag-int8"]}
+    report = {**full_report, "models": [*full_report["models"], blend]}
+
+    card = model_card(report, "blend-int8", objective=[], max_length=16)
+
+    assert "A blend of bilstm-int8 and bag-int8 (" in card

@@ -78,6 +78,8 @@ def student(folder: Path, *, weights: str) -> TeacherFolder:
     )  # fmt: skip
     with written_atomically(folder, kind="teacher", key=Key(section={}, inputs={})) as scratch:
         (scratch / weights).write_bytes(b"\0" * 2_000)
+        if weights == "model.onnx":
+            (scratch / "model.json").write_text("{}", encoding="utf-8")
         save_teacher_facts(scratch, facts)
     return TeacherFolder(folder)
 

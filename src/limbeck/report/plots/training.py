@@ -47,14 +47,16 @@ def set_loss_axis(axes: Axes, losses: Sequence[float]) -> None:
 
 
 def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, scale: float) -> None:
-    """One colour per role, one dash pattern per seed, one name in the legend per student."""
+    """One colour per student, the first of a role in that of the role; one dash pattern per seed, one name in the
+    legend per student."""
     named: dict[str, int] = {}
+    colours = _colours(curves)
     for curve in curves:
         of_this_name = named.get(curve["name"], 0)
         axes.plot(
             [epoch["epoch"] for epoch in curve["epochs"]],
             [scale * epoch[key] for epoch in curve["epochs"]],
-            color=COLOURS[curve["role"]],
+            color=colours[curve["name"]],
             linestyle=SEED_DASHES[of_this_name % len(SEED_DASHES)],
             marker="o",
             markersize=3,
@@ -63,6 +65,14 @@ def _draw_curves(axes: Axes, curves: Sequence[Mapping[str, Any]], *, key: str, s
         )
         named[curve["name"]] = of_this_name + 1
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
+def _colours(curves: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    others = iter([*(colour for colour in PALETTE if colour not in COLOURS.values()), *PALETTE])
+    found: dict[str, str] = {}
+    for role, name in dict.fromkeys((curve["role"], curve["name"]) for curve in curves):
+        found[name] = next(others, INK) if COLOURS[role] in found.values() else COLOURS[role]
+    return found
 
 
 Point = Mapping[str, float]  # the position on the axis under "at", and the value of each term

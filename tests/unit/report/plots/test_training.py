@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from limbeck.report.plots.drawing import COLOURS, PALETTE
 from limbeck.report.plots.training import loss_terms, training_accuracy, training_loss
 
 TextsOf = Callable[[str | None], list[str]]
@@ -65,3 +66,13 @@ def test_a_report_without_students_has_no_losses_to_draw(full_report: dict[str, 
     del full_report["curves"][2:]
 
     assert loss_terms(full_report) is None
+
+
+def test_students_of_several_kinds_have_a_colour_each(report: dict[str, Any]) -> None:
+    student = next(curve for curve in report["curves"] if curve["role"] == "student")
+    others = [{**student, "name": kind} for kind in ("textcnn", "bag")]
+
+    drawn = training_accuracy({**report, "curves": [*report["curves"], *others]})
+
+    assert COLOURS["student"] in drawn
+    assert sum(colour in drawn for colour in PALETTE if colour not in COLOURS.values()) == 2

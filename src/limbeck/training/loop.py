@@ -77,6 +77,12 @@ class Progress:
     best_epoch: int = -1
     points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
     terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
+    start: dict[str, float] | None = None  # validation before the first step, if the start may be kept
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
+        return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
 
     def add_step(self, step: int, terms: dict[str, float]) -> None:
         """Add a step to the curves. The points depend only on steps, not on when losses are read."""
@@ -96,7 +102,7 @@ class Progress:
 
     def has_patience_left(self, patience: int | None) -> bool:
         """Whether to continue: fewer than `patience` epochs have passed since the best one."""
-        return patience is None or self.best_epoch < 0 or self.epoch - 1 - self.best_epoch < patience
+        return patience is None or self.best is None or self.epoch - 1 - self.best_epoch < patience
 
 
 def train(
@@ -114,8 +120,11 @@ def train(
     keep: Literal["best", "last"] = "best",
     average: float | None = None,
     widths: Widths | None = None,
+    may_keep_start: bool = False,
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
+
+    With `may_keep_start`, it has the weights it started with if no epoch was better.
 
     Better means a higher dev score or, if equal, a lower dev loss. With `average`, the decay of a running mean of the
     weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved to `work_folder` from time to
@@ -145,6 +154,10 @@ def train(
         if accelerator.is_main_process:
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
+    if may_keep_start and progress.start is None:
+        progress.start = _from_first_process(accelerator, lambda: validate(plain))
+        if accelerator.is_main_process:
+            save_best(work_folder, plain)
     first = batches(0)
     rows = sum(len(batch) for batch in first)
     if capturer:
@@ -175,7 +188,8 @@ def train(
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     if progress.epoch < settings.epochs:
-        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
+        best = "the start" if progress.best_epoch < 0 else f"epoch {progress.best_epoch + 1}"
+        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was {best}")
     accelerator.wait_for_everyone()
     load_best(work_folder, plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
@@ -357,7 +371,7 @@ def _finish_epoch(
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
-    best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
+    best = progress.best
     if best is None or keep == "last" or rank(validation) > rank(best):
         progress.best_epoch = progress.epoch
         if is_writing:

@@ -3,14 +3,14 @@
 from onnx import ModelProto, NodeProto
 
 from limbeck.export.bag_graph import WORD_WEIGHTS
-from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Text, node, numpy_of, one_more_row, word_graph
+from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, one_more_row, word_graph
 from limbeck.models.ngrams import NgramsForSequenceClassification
 
 
 def ngrams_graph(student: NgramsForSequenceClassification) -> ModelProto:
     """The graph of `word_graph`. As in a bag, the weights stay logarithms: a softmax of them is safe for any weights,
     and dividing by its length gives what dividing the exponentials by theirs would."""
-    weights = {WORD_WEIGHTS: one_more_row(numpy_of(student.word_weights.weight[:, 0]), LOWEST)}
+    weights: Arrays = {WORD_WEIGHTS: one_more_row(numpy_of(student.word_weights.weight[:, 0]), LOWEST)}
     return word_graph(student, name="ngrams", read=_sum, arrays=weights)
 
 

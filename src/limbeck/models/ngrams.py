@@ -41,7 +41,7 @@ class NgramsForSequenceClassification(WordStudentModel):
         super().__init__(config)
         self.word_weights = nn.Embedding(config.vocab_size, 1)
         self._complete(config.vector_size)
-        self.dropout = nn.Identity()  # features may be the logits themselves
+        self.dropout = nn.Dropout(0.0)  # of single numbers: they may be the logits themselves
         self.left_out = nn.Dropout(config.dropout)
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -58,11 +58,18 @@ class NgramsForSequenceClassification(WordStudentModel):
         return torch.einsum("rt,rtw->rw", weights, self._vectors(ids))
 
     @torch.no_grad()
-    def start(self, word_weights: Tensor, *, vectors: Tensor | None = None, classifier: Tensor | None = None) -> None:
+    def start(
+        self,
+        *,
+        word_weights: Tensor | None = None,
+        vectors: Tensor | None = None,
+        classifier: Tensor | None = None,
+    ) -> None:
         """Initialise the weights w (words), and with a fit the vectors (words, width) and the classifier (classes,
         width + 1), bias last, that reads them. Vectors may be wider than the fit's, and are then completed by zeros.
         """
-        self.word_weights.weight.copy_(word_weights[:, None])
+        if word_weights is not None:
+            self.word_weights.weight.copy_(word_weights[:, None])
         if vectors is None or classifier is None:
             return
         width = vectors.shape[1]

@@ -82,10 +82,17 @@ class NgramIds:
         most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_WORD)
         return [self._of_text(text[:most_characters], max_length) for text in texts]
 
+    def lengths(self, texts: Sequence[str], *, max_length: int) -> list[int]:
+        """The number of words of each text, up to `max_length`."""
+        pieces = ([*text.split()[:max_length]] for text in texts)
+        return [min(max_length, sum(len(self._units(piece)) for piece in row)) for row in pieces]
+
     def _of_text(self, text: str, most_words: int) -> list[int]:
         if self._settings.form:
             text = self._formed(text)
-        known, words, row = self._known, [], []
+        known = self._known
+        words: list[int] = []
+        row: list[int] = []
         for piece in text.split():
             found = known.get(piece) or self._piece(piece)
             if len(words) + len(found[0]) > most_words:

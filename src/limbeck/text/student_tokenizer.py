@@ -40,11 +40,6 @@ class StudentTokenizer(TokenizerFile):
         self._ids = PlainIds(self._tokenizer, after=_without_padding)
         self._size = self._tokenizer.get_vocab_size(with_added_tokens=True)
 
-    @property
-    def reads_ngrams(self) -> bool:
-        """Whether its ids are those of n-grams, which have no names."""
-        return self._tokenizer is None
-
     @cached_property
     def vocabulary(self) -> list[str]:
         """The tokens in the order of their ids; buckets of n-grams are named by their number."""
@@ -57,8 +52,17 @@ class StudentTokenizer(TokenizerFile):
         return self._size
 
     def encode(self, texts: Sequence[str], *, max_length: int) -> list[list[int]]:
-        """The ids of each text, at least one and at most `max_length`; a text without a token is one unknown."""
+        """The ids of each text, at least one and at most `max_length`; a text without a token is one unknown.
+
+        Of n-grams, those of at most `max_length` words.
+        """
         return [row or [UNK_ID] for row in self._ids.read(texts, max_length=max_length)]
+
+    def lengths(self, texts: Sequence[str], *, max_length: int) -> list[int]:
+        """What `max_length` counts, of each text: its ids, or the words whose n-grams are read."""
+        if isinstance(self._ids, NgramIds):
+            return self._ids.lengths(texts, max_length=max_length)
+        return [*map(len, self.encode(texts, max_length=max_length))]
 
 
 def padded(

@@ -84,6 +84,11 @@ class Progress:
         """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
         return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
 
+    @property
+    def name_of_best(self) -> str:
+        """Its name in notes."""
+        return "the start" if self.best_epoch < 0 else f"epoch {self.best_epoch + 1}"
+
     def add_step(self, step: int, terms: dict[str, float]) -> None:
         """Add a step to the curves. The points depend only on steps, not on when losses are read."""
         self.terms.append(terms)
@@ -154,10 +159,7 @@ def train(
         if accelerator.is_main_process:
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
-    if may_keep_start and progress.start is None:
-        progress.start = _from_first_process(accelerator, lambda: validate(plain))
-        if accelerator.is_main_process:
-            save_best(work_folder, plain)
+    _judge_start(progress, accelerator, validate if may_keep_start else None, model=plain, work_folder=work_folder)
     first = batches(0)
     rows = sum(len(batch) for batch in first)
     if capturer:
@@ -188,8 +190,7 @@ def train(
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     if progress.epoch < settings.epochs:
-        best = "the start" if progress.best_epoch < 0 else f"epoch {progress.best_epoch + 1}"
-        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was {best}")
+        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was {progress.name_of_best}")
     accelerator.wait_for_everyone()
     load_best(work_folder, plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
@@ -208,6 +209,16 @@ def _from_first_process(accelerator: Accelerator, validate: Callable[[], dict[st
         broadcast_object_list(found)
     validation: dict[str, float] = found[0]
     return validation
+
+
+def _judge_start(
+    progress: Progress, accelerator: Accelerator, validate: Validate | None, *, model: nn.Module, work_folder: Path
+) -> None:
+    """Make the start the best so far if it may be kept, and is not judged yet: a checkpoint has the result."""
+    if validate is not None and progress.start is None:
+        progress.start = _from_first_process(accelerator, lambda: validate(model))
+        if accelerator.is_main_process:
+            save_best(work_folder, model)
 
 
 @dataclass

@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class LinearFit:
+class FittedClassifier:
     """Logits = features · weight + bias."""
 
     weight: Floats  # (tokens, classes)
@@ -54,9 +54,9 @@ def weighted_rows(ids: Sequence[Sequence[int]], weights: Floats) -> csr_matrix:
     return csr_matrix((values / np.repeat(np.sqrt(squares), lengths), places, ends), shape=(len(ids), len(weights)))
 
 
-def fit_linear(
+def fit_classifier(
     features: csr_matrix, labels: Labels, *, classes: int, class_weights: Sequence[float] | None = None
-) -> LinearFit:
+) -> FittedClassifier:
     """One linear support vector machine for each class, against all others; of two classes one for both.
 
     A class that no row has, or that every row has, gets no weights and an unfavourable, or a favourable bias.
@@ -77,10 +77,10 @@ def fit_linear(
         weight[:, number], bias[number] = machine.coef_[0], machine.intercept_[0]
     if is_mirrored:
         weight[:, 0], bias[0] = -weight[:, 1], -bias[1]
-    return LinearFit(weight, bias)
+    return FittedClassifier(weight, bias)
 
 
-def scaled_on(features: csr_matrix, labels: Labels, fit: LinearFit) -> LinearFit:
+def scaled_on(features: csr_matrix, labels: Labels, fit: FittedClassifier) -> FittedClassifier:
     """The fit times the number with which its probabilities suit these rows best: margins are no logits yet."""
     if not len(labels):
         return fit

@@ -187,7 +187,7 @@ class Ngrams(Section):
     """Width of a ReLU layer before the classes; 0: without this layer, a linear model."""
     dropout: Annotated[float, NETWORK] = Field(default=0.2, ge=0, lt=1)
     """Share of a text's n-grams that a training step leaves out."""
-    learning_rate: Annotated[float, NETWORK] = Field(default=0.01, gt=0)
+    learning_rate: Annotated[float, NETWORK] = Field(default=0.03, gt=0)
     """Peak learning rate, in place of `distillation.learning_rate`: a table of vectors alone needs a higher one."""
     max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has

@@ -84,11 +84,6 @@ class Progress:
         """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
         return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
 
-    @property
-    def name_of_best(self) -> str:
-        """Its name in notes."""
-        return "the start" if self.best_epoch < 0 else f"epoch {self.best_epoch + 1}"
-
     def add_step(self, step: int, terms: dict[str, float]) -> None:
         """Add a step to the curves. The points depend only on steps, not on when losses are read."""
         self.terms.append(terms)
@@ -129,8 +124,7 @@ def train(
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
 
-    With `may_keep_start`, it has the weights it started with if no epoch was better.
-
+    With `may_keep_start` those it started with, if no epoch was better.
     Better means a higher dev score or, if equal, a lower dev loss. With `average`, the decay of a running mean of the
     weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved to `work_folder` from time to
     time; if it holds a checkpoint, the training continues from there and ends with the same weights as without the
@@ -190,7 +184,7 @@ def train(
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     if progress.epoch < settings.epochs:
-        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was {progress.name_of_best}")
+        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
     accelerator.wait_for_everyone()
     load_best(work_folder, plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
@@ -382,8 +376,7 @@ def _finish_epoch(
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
-    best = progress.best
-    if best is None or keep == "last" or rank(validation) > rank(best):
+    if progress.best is None or keep == "last" or rank(validation) > rank(progress.best):
         progress.best_epoch = progress.epoch
         if is_writing:
             save_best(work_folder, model)

@@ -278,6 +278,7 @@ def task_of(name: str, texts: list[str], teacher: Encoder, *, epochs: int, dropo
         return Task(texts, teacher, student.to(training_device()), framed, pad, settings)
     words = build_word_tokenizer(texts, language="en", max_size=30_000, min_count=2, lowercase=True)
     width = section.embedding_size
+    assert width is not None, "only n-grams leave it open"
     student = word_student(section, vocabulary_size=len(words), embedding_size=width, labels=LABELS, pair=False)
     return Task(texts, teacher, student.to(training_device()), words, PAD_ID, settings)
 

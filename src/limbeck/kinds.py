@@ -32,7 +32,7 @@ class StudentKind:
     size_levers: tuple[str, ...]  # keys of [student], in addition to the vocabulary, that make it smaller
     tokenizer: Literal["words", "framed"]  # a StudentTokenizer, or a FramedTokenizer: with special tokens
     pairs: Literal["apart", "together"]  # reads the two texts of a pair separately, or as one input
-    starts_from: Literal["word_vectors", "teacher_layers"]  # what it can be initialised with from the teacher
+    starts_from: Literal["word_vectors", "teacher_layers", "labels"]  # of the teacher; "labels": nothing of it
     has_layers: bool  # that losses on layers can read; its features are then the last state of its first token
 
 
@@ -91,6 +91,24 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="words",
             pairs="apart",
             starts_from="word_vectors",
+            has_layers=False,
+        ),
+        StudentKind(
+            kind="ngrams",
+            title="hashed n-grams",
+            section="limbeck.recipe.student:Ngrams",
+            network="limbeck.models.ngrams:ngrams",
+            model_type="limbeck_ngrams",
+            config_class="limbeck.models.ngrams:NgramsConfig",
+            model_class="limbeck.models.ngrams:NgramsForSequenceClassification",
+            graph="limbeck.export.ngrams_graph:ngrams_graph",
+            int8="limbeck.export.int8:int8_graph",
+            multiply_adds="limbeck.models.ngrams:ngrams_multiply_adds",
+            native_plan="limbeck.runtime.native_graph:ngrams",
+            size_levers=("embedding_size", "dense_size"),
+            tokenizer="words",
+            pairs="apart",
+            starts_from="labels",
             has_layers=False,
         ),
         StudentKind(

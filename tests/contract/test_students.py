@@ -25,7 +25,7 @@ from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.models.transformer import transformer_student
 from limbeck.recipe.export import Precision
-from limbeck.recipe.student import Bag, BiLstm, TextCnn, Transformer, WordStudent
+from limbeck.recipe.student import Bag, BiLstm, Ngrams, TextCnn, Transformer, WordStudent
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.row import Row
@@ -52,14 +52,18 @@ class Kind:
     learning_rate: float = 0.02  # with which it overfits eight rows in 80 steps
 
 
-def of_words(name: str, section: WordStudent, *, features: int, pair: bool = False, multi_label: bool = False) -> Kind:
-    """A student that reads word vectors."""
+def of_words(
+    name: str, section: WordStudent | Ngrams, *, features: int, pair: bool = False, multi_label: bool = False
+) -> Kind:
+    """A student that reads vectors of words or n-grams."""
 
     def build() -> Any:
         return word_student(
             section, vocabulary_size=WORDS, embedding_size=WIDTH, labels=LABELS, pair=pair, multi_label=multi_label
         )
 
+    if isinstance(section, Ngrams):
+        return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label)
     vectors = ("embeddings", "widening") if section.vector_rank else ("embeddings",)
     still = ("static_embeddings",) if section.static_channel else () if section.tune_vectors else vectors
     return Kind(name, build, _save_word_tokenizer, features, pair=pair, multi_label=multi_label, frozen=still)
@@ -120,6 +124,10 @@ def bag_section(**values: Any) -> Bag:
     return Bag.model_validate({"kind": "bag", "dense_size": 16, **values})
 
 
+def ngrams_section(**values: Any) -> Ngrams:
+    return Ngrams.model_validate({"kind": "ngrams", **values})
+
+
 BILSTM, TEXTCNN = 2 * 8, 2 * 7  # features: both directions; filters of both windows
 STUDENTS = [
     of_words("bilstm-max", bilstm_section(pooling="max"), features=BILSTM),
@@ -150,6 +158,10 @@ STUDENTS = [
     of_words("bag-low-rank-no-dense-layer", bag_section(vector_rank=5, dense_size=0), features=WIDTH),
     of_words("bag-pair", bag_section(), features=4 * WIDTH, pair=True),
     of_words("bag-multi-label", bag_section(), features=WIDTH, multi_label=True),
+    of_words("ngrams", ngrams_section(), features=WIDTH),
+    of_words("ngrams-dense-layer", ngrams_section(dense_size=16), features=WIDTH),
+    of_words("ngrams-pair", ngrams_section(), features=4 * WIDTH, pair=True),
+    of_words("ngrams-multi-label", ngrams_section(), features=WIDTH, multi_label=True),
     of_layers("bert-shaped", family="bert"),
     of_layers("distilbert-shaped", family="distilbert"),
     of_layers("bert-shaped-multi-label", family="bert", multi_label=True),

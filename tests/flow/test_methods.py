@@ -32,10 +32,18 @@ SIZES = {
     "minilm-v2": [*TEACHER_LIKE, *STAGES, "distillation.stages.0.losses.0.relation_heads=4"],
 }
 TRANSFORMERS = ("tinybert", "distilbert", "pkd", "minilm", "minilm-v2")
-KINDS = {"textcnn": "textcnn", "bag": "bag", "gru": "bilstm", "low rank": "bilstm", "own pieces": "transformer"}
+KINDS = {
+    "textcnn": "textcnn",
+    "bag": "bag",
+    "ngrams": "ngrams",
+    "gru": "bilstm",
+    "low rank": "bilstm",
+    "own pieces": "transformer",
+}
 STUDENTS = {
     "textcnn": ["student={kind='textcnn', filters=8, embedding_size=12}"],
     "bag": ["student={kind='bag', dense_size=8, embedding_size=12}"],
+    "ngrams": ["student={kind='ngrams'}"],
     "gru": ["student.cell=gru", "student.pooling=attention", "student.layers=2"],
     "low rank": ["student.vector_rank=4", "student.max_size_mb=0.05"],
     "own pieces": [

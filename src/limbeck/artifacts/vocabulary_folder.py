@@ -1,6 +1,7 @@
 """The student's vocabulary as an artifact: tokenizer.json and the initial word vectors."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ import numpy.typing as npt
 
 from limbeck.artifacts.manifest import read_manifest
 
-VECTORS = "vectors.npy"
+NO_OTHERS: Mapping[str, npt.NDArray[np.float32]] = {}
 
 
 @dataclass(frozen=True)
 class VocabularyFolder:
-    """tokenizer.json, vocabulary.json, and vectors.npy unless vectors are initialised at random."""
+    """tokenizer.json, vocabulary.json, and vectors.npy unless vectors are initialised at random; for n-grams also
+    word_weights.npy, and classifier.npy if the student starts from a fit."""
 
     folder: Path
 
@@ -37,12 +39,22 @@ class VocabularyFolder:
 
     def vectors(self) -> npt.NDArray[np.float32] | None:
         """(tokens, width), or None if they are initialised at random."""
-        path = self.folder / VECTORS
+        return self.array("vectors")
+
+    def array(self, name: str) -> npt.NDArray[np.float32] | None:
+        """Initial values from `<name>.npy`; None if they are initialised at random."""
+        path = self.folder / f"{name}.npy"
         return np.load(path, allow_pickle=False) if path.is_file() else None
 
 
-def save_vocabulary(folder: Path, *, vectors: npt.NDArray[np.float32] | None, facts: dict[str, Any]) -> None:
-    """Write vectors.npy and vocabulary.json into a scratch folder."""
-    if vectors is not None:
-        np.save(folder / VECTORS, np.asarray(vectors, dtype=np.float32), allow_pickle=False)
+def save_vocabulary(
+    folder: Path,
+    *,
+    vectors: npt.NDArray[np.float32] | None,
+    facts: dict[str, Any],
+    others: Mapping[str, npt.NDArray[np.float32]] = NO_OTHERS,
+) -> None:
+    """Write vectors.npy, `<name>.npy` of other initial values, and vocabulary.json into a scratch folder."""
+    for name, array in {**({} if vectors is None else {"vectors": vectors}), **others}.items():
+        np.save(folder / f"{name}.npy", np.asarray(array, dtype=np.float32), allow_pickle=False)
     (folder / "vocabulary.json").write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")

@@ -9,7 +9,7 @@ from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
-from limbeck.recipe.student import AnyStudent, WordStudent, source_kind
+from limbeck.recipe.student import AnyStudent, Ngrams, WordStudent, source_kind
 
 
 def new_student(
@@ -28,6 +28,8 @@ def new_student(
     """
     if isinstance(section, WordStudent):
         return _new_word_student(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
+    if isinstance(section, Ngrams):
+        return _new_ngrams(section, vocabulary=vocabulary, corpus=corpus)
     facts = vocabulary.facts
     return resolved(STUDENT_KINDS[section.kind].network)(
         section,
@@ -56,6 +58,22 @@ def _new_word_student(section: WordStudent, *, alone: bool, vocabulary: Vocabula
     if vectors is not None and is_given.any():
         start = torch.where(is_given, torch.from_numpy(vectors), model.word_vectors)
     model.start_vectors(start)
+    return model
+
+
+def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
+    """With the weights and the fit of the vocabulary, which has nothing from the teacher: also for the baseline."""
+    facts = vocabulary.facts
+    model = word_student(
+        section,
+        vocabulary_size=facts["tokens"],
+        embedding_size=facts["width"],
+        labels=corpus.labels,
+        pair=corpus.is_pair,
+        multi_label=corpus.is_multi_label,
+    )
+    arrays = {name: vocabulary.array(name) for name in ("word_weights", "vectors", "classifier")}
+    model.start(**{name: torch.from_numpy(array) for name, array in arrays.items() if array is not None})
     return model
 
 

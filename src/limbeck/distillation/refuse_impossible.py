@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
+from limbeck.distillation.ngram_vocabulary import width_of_ngrams
 from limbeck.distillation.objective import term_of
 from limbeck.distillation.size_limit import SizeBudget, SizeLimit, levers_of
 from limbeck.distillation.stages import trainings_of
@@ -24,7 +25,7 @@ from limbeck.models.twin_encoder import TwinEncoderConfig
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Transformer
+from limbeck.recipe.student import Ngrams, Transformer
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
 from limbeck.training.modes import quiet_transformers
 
@@ -100,6 +101,11 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
     if isinstance(student, Transformer):
         assert encoder is not None, "otherwise the recipe is refused"
         return transformer_budget(student, _config_of(encoder.checkpoint, with_tokens=False), limit, labels=CLASSES)
+    pair = recipe.corpus.pair is not None
+    if isinstance(student, Ngrams):
+        width = width_of_ngrams(student, classes=len(CLASSES), pair=pair)
+        of_width = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
+        return limit.budget(lambda tokens: of_width(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 
     def teacher_width() -> int:
         if encoder is None:
@@ -110,7 +116,7 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
         width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
         for source in student.vector_sources
     )
-    shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=recipe.corpus.pair is not None)
+    shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
     return limit.budget(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 
 

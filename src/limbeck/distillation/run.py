@@ -42,7 +42,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss, needs_of
 from limbeck.recipe.schedule import Schedule
-from limbeck.recipe.student import AnyStudent
+from limbeck.recipe.student import AnyStudent, Ngrams
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, training_device
@@ -112,20 +112,29 @@ def train_student(
         tracks=tracks,
     )
     with written_atomically(out, kind="student", key=key) as scratch:
-        trainings = trainings_of(section, alone=alone)
+        own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
+        trainings = trainings_of(section.model_copy(update=own_rate), alone=alone)
         finished = [
-            setup.train(model, training, work_folder=scratch / WORK / training.folder) for training in trainings
+            setup.train(
+                model,
+                training,
+                work_folder=scratch / WORK / training.folder,
+                may_keep_start=isinstance(student, Ngrams) and training.judged_by_dev,
+            )
+            for training in trainings
         ]
         model = folded(model.cpu())
         model.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
-        write_tokenizer_config(scratch, model, max_length=max_length)
+        if not isinstance(student, Ngrams):  # transformers cannot read its tokenizer.json
+            write_tokenizer_config(scratch, model, max_length=max_length)
         facts = _facts(
             model, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
-    reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev after epoch {facts.best_epoch}")
+    when = f"after epoch {facts.best_epoch}" if facts.best_epoch else "at the start, and no epoch was better"
+    reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev {when}")
     for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
@@ -153,7 +162,7 @@ class TrainingSetup:
     reporter: Reporter
     tracks: Tracks
 
-    def train(self, model: Any, training: Training, *, work_folder: Path) -> Progress:
+    def train(self, model: Any, training: Training, *, work_folder: Path, may_keep_start: bool = False) -> Progress:
         """Run one training; its best or last weights are then in the model."""
         device, section = self.training_rows.labels.device, training.settings
         work_folder.mkdir(parents=True, exist_ok=True)
@@ -181,6 +190,7 @@ class TrainingSetup:
             keep="best" if training.judged_by_dev else "last",
             average=section.average,
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
+            may_keep_start=may_keep_start,
         )
 
     def _student_with_objective(self, model: Any, training: Training) -> StudentWithObjective:
@@ -253,7 +263,8 @@ def _facts(
     finished: Sequence[Progress],
 ) -> StudentFacts:
     *earlier, last = finished
-    best = last.history[last.best_epoch]
+    best = last.best
+    assert best is not None, "every training has an epoch"
     return StudentFacts(
         name=name,
         kind=student.kind,

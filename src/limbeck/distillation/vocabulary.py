@@ -70,7 +70,7 @@ def build_vocabulary(
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
         student = _shape(section, corpus=corpus, width=sum(widths))
-        budget = _budget(section, student, teacher=teacher)
+        budget = most_tokens(student, teacher=teacher, most=section.vocabulary.max_size)
         read = [corpus.splits["train"], *extra]
         texts = sum(len(rows) * (2 if rows.is_pair else 1) for rows in read)
         with reporter.bar("counting words", total=texts, unit="texts") as bar:
@@ -136,17 +136,17 @@ def _shape(section: WordStudent, *, corpus: Corpus, width: int) -> Callable[[int
     )
 
 
-def _budget(section: WordStudent, student: Callable[[int], Any], *, teacher: TeacherFolder) -> int:
+def most_tokens(student: Callable[[int], Any], *, teacher: TeacherFolder, most: int) -> int:
     """Most tokens with which the student has fewer parameters than its teacher; a file sets no such limit."""
     if teacher.facts.parameters is None:
-        return section.vocabulary.max_size
+        return most
     one, two = (parameter_count(student(words)) for words in (1, 2))
     of_word = two - one
     without_words = one - of_word
-    most_tokens = (teacher.facts.parameters - without_words) // of_word
-    if most_tokens < MIN_TOKENS:
+    found = (teacher.facts.parameters - without_words) // of_word
+    if found < MIN_TOKENS:
         raise BudgetTooSmall(without_words=without_words, budget=teacher.facts.parameters)
-    return min(section.vocabulary.max_size, most_tokens)
+    return min(most, found)
 
 
 def _count(

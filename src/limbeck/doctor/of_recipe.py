@@ -71,7 +71,7 @@ def _reading(recipe: Recipe, corpus: Corpus, gathered: TransferText | None, teac
     """The student's tokens, as a run would count them."""
     student = recipe.student
     if not isinstance(student, WordStudent):
-        raise NotThere("a transformer's tokens come from its teacher, in a run")
+        raise NotThere(f"the tokens of this kind of student ({student.kind}) are made in a run")
     steps = gathered.quality["form"]["steps"] if gathered else []
     tokenizer = _tokenizer(student, corpus, _texts(corpus, gathered), steps=steps, teachers=teachers)
     return StudentReading(tokenizer, student.max_length)

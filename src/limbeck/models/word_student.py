@@ -216,15 +216,23 @@ def word_config_values(section: WordStudent, **task: Unpack[WordTask]) -> dict[s
 
     A rank that is not smaller than the width of the vectors has no effect.
     """
-    labels, rank = task["labels"], section.vector_rank
+    rank = section.vector_rank
     return {
-        "vocab_size": task["vocabulary_size"],
-        "embedding_size": task["embedding_size"],
+        **task_config_values(**task),
         "dense_size": section.dense_size,
         "dropout": section.dropout,
         "tune_vectors": section.tune_vectors,
         "static_channel": section.static_channel,
         "vector_rank": rank if rank and rank < task["embedding_size"] else None,
+    }
+
+
+def task_config_values(**task: Unpack[WordTask]) -> dict[str, Any]:
+    """The config values of a student that come from its task alone."""
+    labels = task["labels"]
+    return {
+        "vocab_size": task["vocabulary_size"],
+        "embedding_size": task["embedding_size"],
         "pair": task["pair"],
         "id2label": dict(enumerate(labels)),
         "label2id": {label: number for number, label in enumerate(labels)},

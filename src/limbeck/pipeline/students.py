@@ -11,6 +11,7 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
 from limbeck.distillation.run import Role
 from limbeck.distillation.size_limit import SizeLimit
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
@@ -23,7 +24,7 @@ from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, tr
 from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Transformer, WordStudent
+from limbeck.recipe.student import WITHOUT_FILE, AnyStudent, Ngrams, Transformer, WordStudent
 from limbeck.training.tracks import Tracks
 
 Students = dict[Role, dict[int, StudentFolder]]  # of one kind
@@ -89,6 +90,18 @@ def _make_vocabulary(
             extra=chosen_text.rows,
             form=chosen_text.form,
             encoder=encoder.folder if encoder else None,
+            out=out,
+            key=key,
+            reporter=run.reporter,
+            size_limit=size_limit,
+        )
+    if isinstance(section, Ngrams):
+        return build_ngram_vocabulary(
+            section,
+            corpus=corpus,
+            extra=chosen_text.rows,
+            form=chosen_text.form,
+            teacher=teachers.teacher,
             out=out,
             key=key,
             reporter=run.reporter,

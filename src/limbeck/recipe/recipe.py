@@ -173,7 +173,7 @@ class Recipe(Section):
                 'teacher.head = "own", or student.kind = "bilstm"'
             )
         wanted = self.student.vocabulary.kind
-        if wanted != "words" and not any(member.traits.has_tokens for member in members):
+        if wanted in ("pieces", "teacher") and not any(member.traits.has_tokens for member in members):
             raise ValueError(
                 f'student.vocabulary.kind = "{wanted}" uses the pieces of an encoder, but the teacher is not one'
             )

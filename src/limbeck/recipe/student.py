@@ -156,6 +156,48 @@ class Bag(WordStudent):
         )
 
 
+class NgramVocabulary(Section):
+    """The n-grams of a text, and the number of buckets that they are hashed into."""
+
+    kind: Literal["ngrams"] = "ngrams"
+    """Words, runs of words and parts of words, hashed: there is no list of them."""
+    words: int = Field(default=2, ge=1, le=5)
+    """Runs of up to this many words are n-grams."""
+    shortest: int = Field(default=2, ge=1)
+    """Characters of the shortest part of a word; its beginning and its end count as a character each."""
+    longest: int = Field(default=5, ge=0, le=10)
+    """Characters of the longest part of a word; 0: words only."""
+    max_size: int = Field(default=262_144, ge=8)
+    """Maximum number of buckets. There are fewer if train and transfer text have fewer n-grams, if the exported model
+    would be larger than about 8 MB in int8, or if the student would be larger than its teacher."""
+
+
+class Ngrams(Section):
+    """Hashed n-grams of words and characters, a vector for each, their weighted sum, the classes: a linear model, as
+    fast as a bag and as good as TF-IDF with a linear classifier."""
+
+    kind: Literal["ngrams"]
+    """The kind of student."""
+    start: Literal["fit", "random"] = "fit"
+    """Initial vectors. "fit": a linear classifier (a support vector machine) on the labelled rows, whose weights the
+    training starts from; kept if no epoch is better on dev. Pairs of texts always start at random."""
+    embedding_size: int | None = Field(default=None, ge=1)
+    """Width of the vectors. Default: the number of classes, at most 64; for pairs 64."""
+    dense_size: Annotated[int, SHAPE] = Field(default=0, ge=0)
+    """Width of a ReLU layer before the classes; 0: without this layer, a linear model."""
+    dropout: Annotated[float, NETWORK] = Field(default=0.2, ge=0, lt=1)
+    """Share of a text's n-grams that a training step leaves out."""
+    learning_rate: Annotated[float, NETWORK] = Field(default=0.03, gt=0)
+    """Peak learning rate, in place of `distillation.learning_rate`: a table of vectors alone needs a higher one."""
+    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
+    """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
+    int8, else of the fp32 one. There are as many buckets as fit. Default: no limit."""
+    max_length: int = Field(default=256, ge=1)
+    """Longest input in words; longer texts are truncated."""
+    vocabulary: NgramVocabulary = NgramVocabulary()
+    """The `[student.vocabulary]` table."""
+
+
 class TransformerVocabulary(Section):
     """The tokens of a transformer student."""
 
@@ -215,4 +257,4 @@ class Transformer(Section):
         return self
 
 
-AnyStudent = WordStudent | Transformer
+AnyStudent = WordStudent | Ngrams | Transformer

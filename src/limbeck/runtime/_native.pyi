@@ -105,7 +105,7 @@ class Convolution:
         """As for Recurrent."""
 
 class Bag:
-    """Bag-of-words students."""
+    """Bag-of-words students, and students of n-grams."""
 
     def __init__(
         self,
@@ -114,12 +114,14 @@ class Bag:
         classifier: tuple[_Floats, _Floats],
         embedding_scales: _Floats | None = None,
         word_weights: _Floats | None = None,
+        unit_length: bool = False,
         dense: tuple[_Floats, _Floats] | None = None,
         pair: bool = False,
         level: str | None = None,
         folding_bytes: int = 67_108_864,
     ) -> None:
-        """`word_weights` (words + 1) float32 are logarithms; None: all words have the same weight."""
+        """`word_weights` (words + 1) float32 are logarithms; None: all words have the same weight. The weights of a
+        text sum up to 1; with `unit_length`, their squares do."""
 
     def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
         """As for Recurrent."""

@@ -107,6 +107,12 @@ def bag(graph: OnnxFile) -> Plan:
     return Plan(_native.Bag, operators, {"word_weights": logarithms})
 
 
+def ngrams(graph: OnnxFile) -> Plan:
+    """The plan of a weighted sum of n-gram vectors, whose weights have the length 1."""
+    operators = f"Gather {_lookup(graph)} Softmax ReduceL2 Div Unsqueeze MatMul Flatten"
+    return Plan(_native.Bag, operators, {"word_weights": _constant(graph, "word_weights"), "unit_length": True})
+
+
 def _shared(graph: OnnxFile) -> dict[str, Any]:
     """What every word-level student has: its embeddings and its head."""
     embeddings, scales = _matrix(graph, "embeddings")

@@ -45,7 +45,7 @@ def load_checkpoint(
             progress: dict[str, Any] = json.loads(file.metadata()["progress"])
         tensors = load_file(str(path))
         means = {name: tensors[f"{AVERAGE}{name}"] for name in average or {}}
-        if progress["best_epoch"] >= 0:
+        if progress["best_epoch"] >= 0 or progress.get("start"):
             load_file(str(folder / BEST))  # the end of the training needs it
     except (OSError, SafetensorError, ValueError, TypeError, KeyError):
         return None

@@ -77,6 +77,12 @@ class Progress:
     best_epoch: int = -1
     points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
     terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
+    start: dict[str, float] | None = None  # validation before the first step, if the start may be kept
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
+        return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
 
     def add_step(self, step: int, terms: dict[str, float]) -> None:
         """Add a step to the curves. The points depend only on steps, not on when losses are read."""
@@ -96,7 +102,7 @@ class Progress:
 
     def has_patience_left(self, patience: int | None) -> bool:
         """Whether to continue: fewer than `patience` epochs have passed since the best one."""
-        return patience is None or self.best_epoch < 0 or self.epoch - 1 - self.best_epoch < patience
+        return patience is None or self.best is None or self.epoch - 1 - self.best_epoch < patience
 
 
 def train(
@@ -114,9 +120,11 @@ def train(
     keep: Literal["best", "last"] = "best",
     average: float | None = None,
     widths: Widths | None = None,
+    may_keep_start: bool = False,
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
 
+    With `may_keep_start` those it started with, if no epoch was better.
     Better means a higher dev score or, if equal, a lower dev loss. With `average`, the decay of a running mean of the
     weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved to `work_folder` from time to
     time; if it holds a checkpoint, the training continues from there and ends with the same weights as without the
@@ -145,6 +153,7 @@ def train(
         if accelerator.is_main_process:
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
+    _judge_start(progress, accelerator, validate if may_keep_start else None, model=plain, work_folder=work_folder)
     first = batches(0)
     rows = sum(len(batch) for batch in first)
     if capturer:
@@ -194,6 +203,16 @@ def _from_first_process(accelerator: Accelerator, validate: Callable[[], dict[st
         broadcast_object_list(found)
     validation: dict[str, float] = found[0]
     return validation
+
+
+def _judge_start(
+    progress: Progress, accelerator: Accelerator, validate: Validate | None, *, model: nn.Module, work_folder: Path
+) -> None:
+    """Make the start the best so far if it may be kept, and is not judged yet: a checkpoint has the result."""
+    if validate is not None and progress.start is None:
+        progress.start = _from_first_process(accelerator, lambda: validate(model))
+        if accelerator.is_main_process:
+            save_best(work_folder, model)
 
 
 @dataclass
@@ -357,8 +376,7 @@ def _finish_epoch(
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
-    best = None if progress.best_epoch < 0 else progress.history[progress.best_epoch]
-    if best is None or keep == "last" or rank(validation) > rank(best):
+    if progress.best is None or keep == "last" or rank(validation) > rank(progress.best):
         progress.best_epoch = progress.epoch
         if is_writing:
             save_best(work_folder, model)

@@ -17,6 +17,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation import size_limit
 from limbeck.distillation.new_student import new_student
+from limbeck.distillation.ngram_vocabulary import build_ngram_vocabulary
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.distillation.size_limit import SizeLimitTooSmall
 from limbeck.distillation.transformer_vocabulary import build_transformer_vocabulary
@@ -28,7 +29,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Transformer
+from limbeck.recipe.student import Ngrams, Transformer
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 KEY = Key(section=Export().model_dump(), inputs={"student": "f" * 32, "corpus": "f" * 32})
@@ -42,6 +43,7 @@ STUDENTS: dict[str, dict[str, Any]] = {
     "low rank": {**BILSTM, "vector_rank": 7},
     "textcnn": {"kind": "textcnn", "filters": 8, "embedding_size": 20, "static_channel": True, **WORDS},
     "bag": {"kind": "bag", "dense_size": 8, "embedding_size": 20, **WORDS},
+    "ngrams": {"kind": "ngrams", "embedding_size": 5},
 }
 
 
@@ -81,6 +83,9 @@ def vocabulary_of(recipe: Recipe, corpus: Corpus, teacher: TeacherFolder, out: P
     given |= {"reporter": SilentReporter(), "size_limit": size_limit_of(recipe)}
     if isinstance(recipe.student, Transformer):
         return build_transformer_vocabulary(recipe.student, **given)
+    if isinstance(recipe.student, Ngrams):
+        del given["encoder"]
+        return build_ngram_vocabulary(recipe.student, teacher=teacher, **given)
     return build_vocabulary(recipe.student, teacher=teacher, open_encoder=None, **given)
 
 

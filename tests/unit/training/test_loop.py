@@ -319,8 +319,10 @@ def test_a_killed_training_goes_on_from_how_far_it_was(tmp_path: Path, monkeypat
     assert before + behind == [step / 48 for step in range(48)]
 
 
-def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patience: int | None) -> tuple[Any, Any]:
-    """The progress, and the weights after each epoch and at the end."""
+def _learn_scores_and_keep(
+    work: Path, scores: list[float], *, keep: Any = "best", patience: int | None = None, may_keep_start: bool = False
+) -> tuple[Any, Any]:
+    """The progress, and the weights after each epoch and at the end; before them the start's, if it may be kept."""
     work.mkdir()
     weights: list[Tensor] = []
     model, script = new_model(), iter(scores)
@@ -331,11 +333,12 @@ def _learn_scores_and_keep(work: Path, scores: list[float], *, keep: Any, patien
 
     progress = train(
         model,
-        SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores), "patience": patience}),
+        SimpleNamespace(**{**vars(SETTINGS), "epochs": len(scores) - may_keep_start, "patience": patience}),
         arithmetic="fp32",
         batches=lambda _: [np.arange(96)],
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=validate,
+        may_keep_start=may_keep_start,
         work_folder=work,
         reporter=SilentReporter(),
         what="training",
@@ -352,6 +355,24 @@ def test_the_last_epoch_can_be_kept_for_any_dev_score(tmp_path: Path) -> None:
     assert len(last.history) == 3  # patience is about dev, too
     assert torch.equal(of_last[-1], of_last[2])
     assert torch.equal(of_best[-1], of_best[0])
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "best", "kept", "epochs"),
+    [
+        ([0.9, 0.8, 0.9], None, -1, 0, 2),  # an epoch that is as good is not better
+        ([0.8, 0.7, 0.9], None, 1, 2, 2),
+        ([0.8, 0.7, 0.6, 0.9], 2, -1, 0, 2),  # patience counts from the start
+    ],
+)
+def test_the_start_is_kept_if_no_epoch_is_better(
+    tmp_path: Path, scores: list[float], patience: int | None, best: int, kept: int, epochs: int
+) -> None:
+    progress, weights = _learn_scores_and_keep(tmp_path / "work", scores, patience=patience, may_keep_start=True)
+
+    assert (progress.best_epoch, len(progress.history)) == (best, epochs)
+    assert progress.best["dev_accuracy"] == scores[kept]
+    assert torch.equal(weights[-1], weights[kept])
 
 
 @pytest.mark.parametrize("steps_before_death", [5, 24, 30])

@@ -1,6 +1,7 @@
 #include "bag.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace limbeck {
 
@@ -18,10 +19,12 @@ std::vector<Matrix> dense_matrix(const Weights& dense, bool pair, const Kernels&
 
 }  // namespace
 
-Bag::Bag(const Embeddings& embeddings, const float* word_weights, const Weights& dense, const float* dense_bias,
-         const Weights& classifier, const float* classifier_bias, bool pair, long budget, const Kernels& kernels)
+Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_length, const Weights& dense,
+         const float* dense_bias, const Weights& classifier, const float* classifier_bias, bool pair, long budget,
+         const Kernels& kernels)
     : Student(Head(folds_dense(dense, pair) ? Weights{} : dense, dense_bias, classifier, classifier_bias, kernels),
               kernels, pair, embeddings.words, folds_dense(dense, pair) ? dense.outputs : embeddings.width),
+      unit_length_(unit_length),
       words_(embeddings, dense_matrix(dense, pair, kernels), false, budget, kernels) {
     if (word_weights != nullptr) logarithms_.assign(word_weights, word_weights + embeddings.words);
     if (folds_dense(dense, pair)) bias_.assign(dense_bias, dense_bias + dense.outputs);
@@ -44,6 +47,12 @@ void Bag::read_text(const Text& text, float* features, Scratch& scratch) const {
     } else {
         for (long word = 0; word < text.length; ++word) shares[word] = logarithms_[text.ids[word]];
         kernels_.softmax(shares, text.length);
+    }
+    if (unit_length_) {
+        float squares = 0.0f;
+        for (long word = 0; word < text.length; ++word) squares += shares[word] * shares[word];
+        const float scale = 1.0f / std::sqrt(squares);  // at least one of the shares is not small
+        for (long word = 0; word < text.length; ++word) shares[word] *= scale;
     }
     kernels_.weighted_sum(reinterpret_cast<const float* const*>(rows), shares, text.length, words_.part_numbers(0),
                           features);

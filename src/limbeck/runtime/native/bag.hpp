@@ -1,4 +1,4 @@
-// Bag-of-words students.
+// Bag-of-words students, and students of n-grams.
 //
 // A linear layer of a mean of vectors is the mean of the layer's outputs for each vector. So for single texts the first
 // layer of the head is multiplied into the word vectors.
@@ -10,9 +10,11 @@ namespace limbeck {
 
 class Bag : public Student {
   public:
-    // `word_weights`, as logarithms, may be null: then all words weigh the same. `dense` may have no outputs.
-    Bag(const Embeddings& embeddings, const float* word_weights, const Weights& dense, const float* dense_bias,
-        const Weights& classifier, const float* classifier_bias, bool pair, long budget, const Kernels& kernels);
+    // `word_weights`, as logarithms, may be null: then all words weigh the same. `dense` may have no outputs. The sum of
+    // a text's weights is 1; with `unit_length`, the sum of their squares is.
+    Bag(const Embeddings& embeddings, const float* word_weights, bool unit_length, const Weights& dense,
+        const float* dense_bias, const Weights& classifier, const float* classifier_bias, bool pair, long budget,
+        const Kernels& kernels);
 
     long folded_bytes() const override { return words_.kept_bytes(); }
 
@@ -24,6 +26,7 @@ class Bag : public Student {
     void read_text(const Text& text, float* features, Scratch& scratch) const;
 
     std::vector<float> logarithms_;
+    bool unit_length_;
     std::vector<float> bias_;  // of the layer that is multiplied into the words
     WordTable words_;
 };

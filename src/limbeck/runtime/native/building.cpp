@@ -209,8 +209,8 @@ Built built_convolution(PyObject* positional, PyObject* keywords) {
 
 Built built_bag(PyObject* positional, PyObject* keywords) {
     const Arguments arguments(positional, keywords,
-                              {"embeddings", "classifier", "embedding_scales", "word_weights", "dense", "pair", "level",
-                               "folding_bytes"});
+                              {"embeddings", "classifier", "embedding_scales", "word_weights", "unit_length", "dense",
+                               "pair", "level", "folding_bytes"});
     const Kernels& kernels = kernels_of(arguments.text_or_nothing("level"));
     Built built;
     Arrays arrays;
@@ -219,9 +219,10 @@ Built built_bag(PyObject* positional, PyObject* keywords) {
     const float* word_weights =
         weights == nullptr ? nullptr : arrays.floats(weights, "word_weights", embeddings.words + 1);
     const HeadWeights head = head_of(arguments, embeddings.width, arrays);
-    built.student = std::make_unique<Bag>(embeddings, word_weights, head.dense, head.dense_bias, head.classifier,
-                                          head.classifier_bias, arguments.truth("pair"),
-                                          arguments.number("folding_bytes", FOLDING_BYTES), kernels);
+    built.student = std::make_unique<Bag>(embeddings, word_weights, arguments.truth("unit_length"), head.dense,
+                                          head.dense_bias, head.classifier, head.classifier_bias,
+                                          arguments.truth("pair"), arguments.number("folding_bytes", FOLDING_BYTES),
+                                          kernels);
     return built;
 }
 

@@ -15,10 +15,14 @@ LENGTHS = [1, 5, 9, 2, 70, 3, 1, 12]
 class Student:
     """A student with random weights: the arguments of the extension, and the same in numpy."""
 
-    def __init__(self, draw: Any, *, width: int, weighted: bool, pair: bool, int8: bool, dense: int) -> None:
+    def __init__(
+        self, draw: Any, *, width: int, weighted: bool, pair: bool, int8: bool, dense: int, unit: bool = False
+    ) -> None:
+        self.unit = unit
         self.embeddings = draw.floats(WORDS + 1, width, spread=0.5)
         self.logarithms = draw.floats(WORDS + 1, spread=2.0) if weighted else None
         self.arguments: dict[str, Any] = {"embeddings": self.embeddings, "pair": pair, "word_weights": self.logarithms}
+        self.arguments |= {"unit_length": True} if unit else {}
         if int8:
             stored = draw.integers(self.embeddings, limit=127)
             self.embeddings = stored.values
@@ -32,7 +36,8 @@ class Student:
 
     def _features(self, ids: list[int]) -> Array:
         weights = np.ones(len(ids)) if self.logarithms is None else np.exp(self.logarithms[ids].astype(float))
-        mean: Array = weights / weights.sum() @ self.embeddings[ids].astype(float)
+        total = np.sqrt(np.square(weights).sum()) if self.unit else weights.sum()
+        mean: Array = weights / total @ self.embeddings[ids].astype(float)
         return mean
 
 
@@ -58,6 +63,20 @@ def test_it_says_what_numpy_says(
     logits = logits_of(extension.Bag(**student.arguments, level=level), columns)
 
     np.testing.assert_allclose(logits, student.logits(columns), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["floats", "integers"])
+@pytest.mark.parametrize(("dense", "pair"), [(0, False), (20, False), (20, True)])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_the_weights_of_a_text_may_have_the_length_1_instead_of_the_sum_1(
+    extension: Any, level: str, draw: Any, logits_of: LogitsOf, weighted: bool, dense: int, pair: bool, int8: bool
+) -> None:
+    student = Student(draw, width=30, weighted=weighted, pair=pair, dense=dense, int8=int8, unit=True)
+    columns = draw.rows(WORDS, LENGTHS, columns=2 if pair else 1)
+
+    logits = logits_of(extension.Bag(**student.arguments, level=level), columns)
+
+    np.testing.assert_allclose(logits, student.logits(columns), rtol=1e-5, atol=2e-5)
 
 
 def test_weights_may_be_so_large_that_their_exponentials_overflow(

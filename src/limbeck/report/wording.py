@@ -189,7 +189,7 @@ def _against_rival(model: Entry, report: Mapping[str, Any]) -> Sentence:
     if high < 0:
         others = f"{percent(rival['accuracy'])} % {measure(report)}"
         return Sentence(
-            f"{rival['name']}, ten lines of scikit-learn, beats {_introduced(model)} by {points} points: "
+            f"{rival['name']}, ten lines of scikit-learn, beats {model['name']}, the best model, by {points} points: "
             f"{others} against {percent(model['accuracy'])} % ({bounds}).",
             is_loss=True,
         )

@@ -27,7 +27,7 @@ ENTRY = (
     *("parameters_without_embeddings", "size_mb", "latency_ms", "rows_per_second", "speedup_over_teacher"),
     "speedup_over_teacher_int8",
 )
-ROLES = {"teacher": "teacher", "baseline": "alone", "student": "student", "export": "int8"}
+ROLES = {"teacher": "teacher", "rival": "tfidf", "baseline": "alone", "student": "student", "export": "int8"}
 
 
 def run_line(

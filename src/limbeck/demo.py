@@ -13,6 +13,7 @@ from rich.text import Text
 from limbeck.artifacts.run_folder import Run
 from limbeck.errors import DependencyMissing
 from limbeck.recipe.builtin import builtin_recipes
+from limbeck.report.sentences import try_it
 from limbeck.report.tables import print_report
 from limbeck.runtime.classifier import load
 
@@ -82,8 +83,8 @@ def _recipe_text() -> str:
 
 
 def _try_sentences(finished: Run, *, console: Console) -> None:
-    model = load(finished.models["bilstm-int8"])
-    console.print(Text("\nThe int8 file on three new sentences:", style="bold"))
+    model = load(finished.models["best"])
+    console.print(Text(f"\n{finished.report['best']} on three new sentences:", style="bold"))
     for sentence, probabilities in zip(SENTENCES, model.predict_proba(list(SENTENCES)), strict=True):
         best = int(probabilities.argmax())
         console.print(Text(f"  {model.labels[best]:<9} {probabilities[best]:>4.0%}  {sentence}"))
@@ -96,7 +97,9 @@ def _print_next_steps(finished: Run, *, console: Console) -> None:
             (str(finished.folder), "bold"),
             "; open ",
             (f"{finished.folder}/report/report.html", "bold"),
-            " for the plots.\n\n",
+            " for the plots.\nTry it:  ",
+            try_it(finished.report, finished.models["best"]).command,
+            "\n\n",
             ("Now with your own data", "bold"),
             " (a csv, tsv, jsonl or parquet file with a text and a label column):\n"
             "  limbeck run your.csv       writes a recipe, your.toml, and does all of this\n"

@@ -30,7 +30,9 @@ POINTS = (
     "rename:students/bilstm/0",
     "manifest:exports/bilstm/0",
     "manifest:models/bilstm-int8",
+    "manifest:rival",
     "manifest:report",
+    "manifest:models/best",
 )
 NOISY = {
     "latency_ms",

@@ -26,6 +26,7 @@ FORMATS = {  # raise a number when files change so that an older reader would fa
     "student": 3,
     "export": 1,
     "model": 3,
+    "rival": 1,
     "report": 1,
 }
 

@@ -7,7 +7,6 @@ import typer
 from rich.text import Text
 
 from limbeck.cli.app import app, reported
-from limbeck.errors import in_shell
 from limbeck.progress import plain_console
 from limbeck.report.tables import Format, Which, written_report
 
@@ -38,6 +37,7 @@ def report(
 def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
     """Print the tables of a finished run; for all tables, also where its files are."""
     from limbeck.artifacts.run_folder import report_of
+    from limbeck.report.sentences import try_it
     from limbeck.report.tables import print_report
 
     found = report_of(run_folder)
@@ -48,8 +48,9 @@ def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
     models = sorted(path for path in (run_folder / "models").glob("*") if path.suffix == "")
     console.print(Text.assemble("\nReport: ", (str(found.html), "bold")), soft_wrap=True)
     for model in models:
-        console.print(Text.assemble("Model:  ", (str(model), "bold")), soft_wrap=True)
-    shipped = next((model for model in reversed(models) if not model.name.endswith("-alone")), None)
+        which = f"  (a copy of {found.data['best']})" if model.name == "best" and found.data.get("best") else ""
+        console.print(Text.assemble("Model:  ", (str(model), "bold"), which), soft_wrap=True)
+    others = [model for model in models if not model.name.endswith("-alone")]
+    shipped = next((model for model in models if model.name == "best"), others[-1] if others else None)
     if shipped:
-        texts = "one text\\tanother text" if found.data["corpus"]["pair"] else "what a gorgeous, witty film"
-        console.print(f'\nTry it:  printf "{texts}" | limbeck predict {in_shell(shipped)}', soft_wrap=True)
+        console.print(Text(f"\nTry it:  {try_it(found.data, shipped).command}"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Checks of the result: a student worse than alone, and why; a gain that may be noise; what int8 costs."""
+"""Checks of the result: models that others beat, and why; a gain that may be noise; what int8 costs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +21,7 @@ INT8_AGREEMENT = 0.98
 MIN_ROWS = 2  # a loss must be more than this many rows
 MIN_GROWTH = 1.2  # if there are too few rows, at least this many times as many are needed
 COMPARED_ROWS = 1_000
+SIGNIFICANT = 0.05  # p below this is a difference beyond noise
 
 
 def gain(known: Known) -> list[Finding]:
@@ -43,6 +44,63 @@ def gain(known: Known) -> list[Finding]:
             reasons=tuple(likely_reasons(known)),
         )
     ]
+
+
+def rival(known: Known) -> list[Finding]:
+    """A best model that is not better than TF-IDF with a linear classifier."""
+    report = known.report
+    simple, name = model_of(report, "rival"), report.get("best")
+    best = next((model for model in report["models"] if model["name"] == name), {})
+    gained = best.get("gain_over_rival")
+    if not simple or not gained:
+        raise NotThere("the report has no line tfidf (evaluation.rival)")
+    accuracy, (low, high) = gained["accuracy"], gained["ci95"]
+    if low > 0:
+        return []
+    compared = "loses against" if high < 0 else "is not better beyond noise than"
+    return [
+        Finding(
+            "rival",
+            "error" if high < 0 else "warning" if accuracy < 0 else "note",
+            f"the best model {compared} tfidf, ten lines of scikit-learn",
+            f"{best['name']} {best['accuracy']:.1%} against {simple['accuracy']:.1%}: {_points(accuracy)} points, 95 % "
+            f"interval {_points(low)} to {_points(high)}",
+            "Use tfidf if its size and speed will do; else improve the teacher, add unlabelled text ([transfer]), "
+            "train longer, or try another kind of student.",
+        )
+    ]
+
+
+TEACHER_ADVICE = (
+    "Students learn from this teacher: fine-tune it longer (teacher.epochs) or with another teacher.learning_rate, use "
+    "a stronger teacher.checkpoint, or ship a model that does without it."
+)
+
+
+def teacher_below(known: Known) -> list[Finding]:
+    """A teacher that is less accurate than TF-IDF with a linear classifier, or than the student alone."""
+    report = known.report
+    teacher = model_of(report, "teacher").get("accuracy")
+    others = [model for model in report["models"] if model["role"] in ("rival", "baseline")]
+    if teacher is None or not others:
+        raise NotThere("the report has nothing to compare the teacher with (evaluation.rival, distillation.baseline)")
+    found = []
+    for model in others:
+        own = model.get("accuracy_on_teacher_rows", model["accuracy"])
+        test = (model.get("mcnemar") or {}).get("teacher") or {}
+        if own <= teacher:
+            continue
+        is_noise = test.get("p", 0.0) >= SIGNIFICANT
+        found.append(
+            Finding(
+                "teacher-below",
+                "warning" if is_noise else "error",
+                f"the teacher is less accurate than {model['name']}",
+                f"{teacher:.1%} against {own:.1%} on {report['judged_split']}" + ("; may be noise" if is_noise else ""),
+                TEACHER_ADVICE,
+            )
+        )
+    return found
 
 
 def noise(known: Known) -> list[Finding]:

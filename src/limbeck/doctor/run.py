@@ -35,6 +35,8 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "drowned-losses": training.weak_losses,
     "epochs": training.epochs,
     "overfitting": training.overfitting,
+    "rival": outcome.rival,
+    "teacher-below": outcome.teacher_below,
     "gain": outcome.gain,
     "noise": outcome.noise,
     "headroom": levers.headroom,

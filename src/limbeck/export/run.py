@@ -1,6 +1,5 @@
 """The export stage: graph, tokenizer and card in one folder, kept only if it matches the trained student."""
 
-import math
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import torch
-from scipy.optimize import minimize_scalar
 from torch import nn
 from transformers import AutoModelForSequenceClassification
 
@@ -41,7 +39,7 @@ from limbeck.runtime.row import Row
 from limbeck.text.student_reader import StudentReader, has_token_types
 from limbeck.training.batches import token_budget_batches
 from limbeck.training.modes import evaluating, quiet_transformers
-from limbeck.training.skill import Labels, predicted
+from limbeck.training.temperature import MIN_ROWS, fitted_temperature
 
 
 def export_student(
@@ -153,11 +151,7 @@ def _summary(model: ModelFolder, parity: Parity) -> str:
     )
 
 
-MIN_ROWS = 30  # with fewer, a temperature would fit noise
 MOST_ROWS = 2_000  # enough to fit one number
-LOWEST, HIGHEST = 0.05, 20.0
-AT_THE_EDGE = 0.01  # in logarithms: a search that ends this close to a bound has found no minimum
-DIGITS = 4
 
 
 class LogitSource(Protocol):
@@ -178,39 +172,6 @@ def temperature_of(exported: LogitSource, rows: Rows) -> float:
     if len(chosen) < MIN_ROWS:
         return 1.0
     return fitted_temperature(exported.logits(runtime_rows(chosen)), chosen.labels)
-
-
-def fitted_temperature(logits: npt.NDArray[Any], labels: Labels) -> float:
-    """The temperature T that maximises the likelihood of the labels (Guo et al. 2017, arXiv:1706.04599, section 4.2).
-
-        T = argmin  mean over rows of  - log softmax(z / T)_label
-        with several labels per row:   - Σ_c  y_c log σ(z_c / T) + (1 - y_c) log σ(-z_c / T)
-
-    The negative log-likelihood is convex in 1 / T, so there is one minimum and a search along log T finds it. Returns 1
-    if T cannot be fitted: fewer than 30 rows, the same prediction for every row, or a minimum at a bound. If all
-    predictions are right, the minimum is at T = 0, where every probability is 1; for a useless model it is at T = ∞.
-    """
-    multi_label = labels.ndim == 2
-    if len(labels) < MIN_ROWS or (not multi_label and len(np.unique(predicted(logits, multi_label=False))) == 1):
-        return 1.0
-    low, high = math.log(LOWEST), math.log(HIGHEST)
-    found = minimize_scalar(
-        lambda log_temperature: negative_log_likelihood(logits, labels, temperature=math.exp(log_temperature)),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-5},
-    )
-    is_inside = low + AT_THE_EDGE < found.x < high - AT_THE_EDGE
-    return round(math.exp(found.x), DIGITS) if is_inside else 1.0
-
-
-def negative_log_likelihood(logits: npt.NDArray[Any], labels: Labels, *, temperature: float) -> float:
-    """Of the labels, mean over rows, in nats; with several labels per row, summed over every class's yes or no."""
-    z = logits.astype(np.float64) / temperature
-    if labels.ndim == 2:
-        return float(np.logaddexp(0.0, np.where(labels == 1, -z, z)).sum() / len(labels))
-    of_label = np.take_along_axis(z, labels[:, np.newaxis], axis=1)[:, 0]
-    return float(np.mean(np.logaddexp.reduce(z, axis=1) - of_label))
 
 
 Logits = npt.NDArray[np.float32]

@@ -78,7 +78,10 @@ def quality(answers: ModelAnswers, *, names: Sequence[str], groups: LengthGroups
 
 
 def gain(answers: ModelAnswers, *, baseline: ModelAnswers | None, samples: int) -> dict[str, Any] | None:
-    """How much more accurate than the same student trained alone, with its 95 % interval; None without a baseline."""
+    """How much more accurate than the same student trained alone, with its 95 % interval; None without a baseline.
+
+    The rival may be given in place of the baseline.
+    """
     if baseline is None:
         return None
     difference = float(np.mean(answers.accuracies) - np.mean(baseline.accuracies))
@@ -86,16 +89,19 @@ def gain(answers: ModelAnswers, *, baseline: ModelAnswers | None, samples: int) 
     return {"accuracy": difference, "ci95": list(interval)}
 
 
-def mcnemar_tests(answers: ModelAnswers, *, baseline: ModelAnswers | None, teacher: TeacherAnswers) -> dict[str, Any]:
-    """McNemar's test of the shipped copy against the baseline's and, on the rows it answered, against the teacher."""
+def mcnemar_tests(
+    answers: ModelAnswers, *, baseline: ModelAnswers | None, teacher: TeacherAnswers, rival: ModelAnswers | None = None
+) -> dict[str, Any]:
+    """McNemar's test of the shipped copy against baseline, rival and, on the rows it answered, the teacher."""
     this = answers.shipped
     if this is None:
-        return {"baseline": None, "teacher": None}
+        return {"baseline": None, "teacher": None, "rival": None}
     alone = baseline.shipped if baseline else None
     known = this.at(teacher.places)
     return {
         "baseline": mcnemar(this.correct[0], alone.correct[0]) if alone else None,
         "teacher": mcnemar(known.correct[0], teacher.answers.correct[0]) if len(teacher.places) else None,
+        "rival": mcnemar(this.correct[0], rival.correct[0]) if rival else None,
     }
 
 

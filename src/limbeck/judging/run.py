@@ -12,13 +12,17 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
-from limbeck.judging.metrics import Ints, rows_equal
+from limbeck.judging.choice import Contender, choose
+from limbeck.judging.metrics import Ints, macro_f1, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
-from limbeck.progress import Reporter
+from limbeck.judging.rival import RivalFolder
+from limbeck.progress import Bar, Reporter
 from limbeck.recipe.evaluation import Evaluation
+from limbeck.training.temperature import negative_log_likelihood
 
 MOST_ROWS = 20
 MOST_CHARACTERS = 1_000  # of a text; the rest is cut off
+EXAMPLE_CHARACTERS = 60  # about the length of a text in a command to copy
 
 
 def worst_errors(
@@ -62,8 +66,10 @@ def _cut(text: str) -> str:
 class Judgement:
     """The metrics of teacher and candidates on the judged rows."""
 
-    lines: list[dict[str, Any]]  # the teacher's quality, then that of each candidate
-    main: int | None  # index of the candidate that the cascade is about
+    lines: list[dict[str, Any]]  # the quality of the teacher, of the rival, if there is one, and of each candidate
+    main: int | None  # index of the candidate that the cascade is about: the best
+    best: str | None  # name of the candidate that ships as the best
+    choice: dict[str, Any] | None  # how it was chosen
     paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
@@ -76,12 +82,20 @@ def judge(
     teacher: TeacherLabels,
     section: Evaluation,
     reporter: Reporter,
+    rival: RivalFolder | None = None,
+    by: str = "accuracy",
+    max_size_mb: float | None = None,
 ) -> Judgement:
-    """Evaluate the teacher on the rows that it answered, and every candidate on all rows."""
-    rows, main = judged_rows(corpus), main_place(candidates)
-    known, dev = TeacherAnswers.of(teacher, rows), _other_rows(corpus, teacher)
+    """Evaluate the teacher on the rows that it answered, and every other model on all rows.
+
+    The best is chosen on dev, `by` "accuracy" or "macro F1", among the candidates that are not larger than
+    `max_size_mb`.
+    """
+    rows, dev = judged_rows(corpus), labelled_rows(corpus, "dev")
+    known, is_dev = TeacherAnswers.of(teacher, rows), corpus.judged_split == "dev"
     files = sum(len(candidate.exports) for candidate in candidates)
-    with reporter.bar("judging", total=len(rows) * files + (0 if main is None else len(dev)), unit="rows") as bar:
+    total = len(rows) * files + (0 if is_dev else len(dev) * len(candidates))
+    with reporter.bar("judging", total=total, unit="rows") as bar:
         answers = [
             answers_of(
                 candidate.exports,
@@ -92,21 +106,105 @@ def judge(
             )
             for candidate in candidates
         ]
-        on_dev = None if main is None else answers_of({0: candidates[main].shipped}, rows=dev, bar=bar)
+        on_dev = [
+            (its.shipped if is_dev else None) or _shipped_answers(candidate, dev, bar=bar)
+            for candidate, its in zip(candidates, answers, strict=True)
+        ]
+    rivals = [(rival_answers(rival, rows, corpus.judged_split), rival_answers(rival, dev, "dev"))] if rival else []
+    lines = _lines(
+        candidates,
+        answers,
+        corpus=corpus,
+        rows=rows,
+        teacher=known,
+        rival=rivals[0][0] if rivals else None,
+        samples=section.bootstrap_samples,
+    )
+    measured = [*(found for _, found in rivals), *on_dev] if len(dev) else []
+    for line, found in zip(lines[1:], measured, strict=False):
+        line["dev"] = dev_metrics(found)
+    best, choice = _best(candidates, on_dev, by=by, max_size_mb=max_size_mb) if len(dev) else (None, None)
+    main = main_place(candidates) if best is None else [one.name for one in candidates].index(best)
     shipped = None if main is None else answers[main].shipped
+    paired_on_dev = None if main is None or is_dev else on_dev[main]
     return Judgement(
-        lines=_lines(candidates, answers, corpus=corpus, rows=rows, teacher=known, samples=section.bootstrap_samples),
+        lines=lines,
         main=main,
+        best=best,
+        choice=choice,
         paired=PairedAnswers.between(shipped, known) if shipped else None,
-        dev_paired=PairedAnswers.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
+        dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
         worst_errors=worst_errors(rows, student=shipped, teacher=known, names=corpus.labels) if shipped else [],
     )
 
 
-def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:
-    """The labelled dev rows that the teacher answered; no rows if dev is the judged split."""
-    dev = labelled_rows(corpus, "dev")
-    return dev.select(np.flatnonzero(teacher.covers(dev.ids) & (corpus.judged_split != "dev")))
+def _shipped_answers(candidate: Candidate, rows: Rows, *, bar: Bar) -> ModelAnswers:
+    """The answers of the copy that ships; a transformer's on a GPU, as on the judged rows."""
+    place = candidate.shipped_place
+    seed = 0 if place is None else list(candidate.exports)[place]
+    students = {} if place is None else candidate.students
+    return answers_of({seed: candidate.shipped}, rows=rows, bar=bar, students=students)
+
+
+def rival_answers(rival: RivalFolder, rows: Rows, split: str) -> ModelAnswers:
+    """The rival's kept answers on the labelled rows of a split."""
+    return ModelAnswers(rows.labels, rival.logits(split)[np.newaxis], (rival.facts["temperature"],))
+
+
+def dev_metrics(answers: ModelAnswers) -> dict[str, float]:
+    """Of the copy that ships, on dev: what the best is chosen by."""
+    temperature = answers.temperatures[0] if answers.temperatures else 1.0
+    return {
+        "accuracy": answers.accuracies[0],
+        "macro_f1": macro_f1(answers.labels, answers.predicted[0]),
+        "log_loss": negative_log_likelihood(answers.logits[0], answers.labels, temperature=temperature),
+    }
+
+
+def _best(
+    candidates: Sequence[Candidate], on_dev: Sequence[ModelAnswers], *, by: str, max_size_mb: float | None
+) -> tuple[str | None, dict[str, Any] | None]:
+    """The name of the best, and how it was chosen."""
+    contenders = []
+    for candidate, answers in zip(candidates, on_dev, strict=True):
+        found = dev_metrics(answers)
+        contenders.append(
+            Contender(
+                name=candidate.name,
+                student=candidate.name.removesuffix("-int8"),
+                is_int8=candidate.shipped.facts().precision == "int8",
+                score=found["accuracy" if by == "accuracy" else "macro_f1"],
+                correct=answers.correct[0],
+                log_loss=found["log_loss"],
+                size_mb=candidate.shipped.size_mb(),
+            )
+        )
+    choice = choose(contenders, max_size_mb=max_size_mb)
+    return (choice.best, choice.as_json(by=by, rows=len(on_dev[0].labels))) if choice else (None, None)
+
+
+def chance(corpus: Corpus, rows: Rows) -> dict[str, Any]:
+    """What a model reaches that always gives the most frequent label of train, or the most frequent set of labels."""
+    train = labelled_rows(corpus, "train").labels
+    found, counts = np.unique(train, axis=0, return_counts=True)
+    most = found[int(counts.argmax())]
+    return {"label": _named(most, corpus.labels), "accuracy": float(rows_equal(rows.labels, most[np.newaxis]).mean())}
+
+
+def example_row(rows: Rows) -> dict[str, Any]:
+    """A short row for the commands to try a model with: of one line, and of about the length of a sentence."""
+    lengths = rows.characters
+    by_length = np.argsort(np.abs(lengths - EXAMPLE_CHARACTERS), kind="stable")[:MOST_ROWS]
+    shown = rows.select(by_length)
+    texts = [(text, None if shown.pairs is None else shown.pairs[place]) for place, text in enumerate(shown.texts)]
+    plain = [pair for pair in texts if not set("\n\r\t'\"\\") & set("".join(filter(None, pair)))]
+    text, pair = (plain or texts)[0]
+    return {"text": _in_one_line(text), "pair": None if pair is None else _in_one_line(pair)}
+
+
+def _in_one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 3 * EXAMPLE_CHARACTERS else line[: 3 * EXAMPLE_CHARACTERS].rstrip()
 
 
 def _lines(
@@ -116,18 +214,26 @@ def _lines(
     corpus: Corpus,
     rows: Rows,
     teacher: TeacherAnswers,
+    rival: ModelAnswers | None,
     samples: int,
 ) -> list[dict[str, Any]]:
     groups = length_groups(rows, language=corpus.language)
     baselines = {_kind(one): found for found, one in zip(answers, candidates, strict=True) if one.role == "baseline"}
     own = quality(teacher.answers, names=corpus.labels, groups=groups.at(teacher.places), samples=samples)
-    lines = [{**own, **_of_teacher(teacher)}]
+    has_all = 0 < len(teacher.places) == len(rows)
+    over_rival = gain(teacher.answers, baseline=rival, samples=samples) if has_all else None
+    lines = [{**own, **_of_teacher(teacher), "gain_over_rival": over_rival}]
+    if rival:
+        line = quality(rival, names=corpus.labels, groups=groups, samples=samples)
+        tests = mcnemar_tests(rival, baseline=next(iter(baselines.values()), None), teacher=teacher)
+        lines.append({**line, **teacher.compared(rival), "mcnemar": tests})
     for found, candidate in zip(answers, candidates, strict=True):
         alone = candidate.role == "baseline"
         baseline = baselines.get(_kind(candidate))  # the same student trained alone: other kinds have none
-        tests = mcnemar_tests(found, baseline=None if alone else baseline, teacher=teacher)
+        tests = mcnemar_tests(found, baseline=None if alone else baseline, teacher=teacher, rival=rival)
         line = quality(found, names=corpus.labels, groups=groups, samples=samples)
         line |= {**teacher.compared(found), **_of_shipped(candidate, found), "mcnemar": tests}
+        line["gain_over_rival"] = gain(found, baseline=rival, samples=samples)
         if not alone:
             line["gain_over_baseline"] = gain(found, baseline=baseline, samples=samples)
         lines.append(line)
@@ -145,7 +251,7 @@ def _of_teacher(teacher: TeacherAnswers) -> dict[str, Any]:
         "teacher_agreement": 1.0 if has_answers else None,
         "kl_to_teacher": 0.0 if has_answers else None,
         "judged_rows": len(teacher.places),
-        "mcnemar": {"baseline": None, "teacher": None},
+        "mcnemar": {"baseline": None, "teacher": None, "rival": None},
     }
 
 

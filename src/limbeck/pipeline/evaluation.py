@@ -18,10 +18,12 @@ from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.corpus.balance import rarest_and_most_frequent
 from limbeck.export.teacher import export_teacher
 from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
-from limbeck.judging.run import Judgement, judge
+from limbeck.judging.rival import NAME, RivalFolder, make_rival
+from limbeck.judging.run import Judgement, chance, example_row, judge
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.recipe import Recipe
@@ -31,7 +33,7 @@ from limbeck.teacher.kinds import kind_of
 from limbeck.timing.costs import measure_costs, runnable, teacher_size
 from limbeck.timing.machine import machine_facts
 
-ROLES = ("teacher", "baseline", "student", "export")  # the order of the report
+ROLES = ("baseline", "student", "export")  # the order of the report, after teacher and rival
 
 
 def evaluate(
@@ -49,17 +51,28 @@ def evaluate(
     key: Key,
     reporter: Reporter,
     teacher_int8: ModelFolder | None = None,
+    rival: RivalFolder | None = None,
+    max_size_mb: float | None = None,
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
     `members` are the teachers that give the answers: the members of an ensemble, or the teacher itself. The report has
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
-    an int8 ONNX file.
+    an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
     with written_atomically(out, kind="report", key=key) as scratch:
-        judged = judge(ordered, corpus=corpus, teacher=labels, section=section, reporter=reporter)
+        judged = judge(
+            ordered,
+            corpus=corpus,
+            teacher=labels,
+            section=section,
+            reporter=reporter,
+            rival=rival,
+            by=_chosen_by(corpus),
+            max_size_mb=max_size_mb,
+        )
         costs = measure_costs(
             ordered,
             members=runnable_members,
@@ -68,9 +81,11 @@ def evaluate(
             rows=rows,
             section=section,
             reporter=reporter,
+            rival=rival,
         )
         facts = [
             _teacher_facts(teacher, members, runnable_members),
+            *([_rival_facts(rival)] if rival else []),
             *(_candidate_facts(candidate) for candidate in ordered),
         ]
         models = [
@@ -84,10 +99,14 @@ def evaluate(
             "judged_rows": len(rows),
             "machine": machine_facts(threads=section.threads),
             "models": models,
+            "best": judged.best,
+            "choice": judged.choice,
+            "chance": chance(corpus, rows),
+            "example": example_row(rows),
             "teacher_int8": costs.teacher_int8,
             "transfer": transfer,
             "augmentation": augmentation,
-            "cascade": _cascade(judged, models, split=corpus.judged_split),
+            "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
             "curves": training_curves(ordered),
         }
@@ -95,11 +114,32 @@ def evaluate(
     return Report(out)
 
 
-def _cascade(judged: Judgement, models: Sequence[Mapping[str, Any]], *, split: str) -> dict[str, Any] | None:
+def rival_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> RivalFolder | None:
+    """The rival of the students, trained once for a corpus; None if the recipe does not ask for it."""
+    if not recipe.evaluation.rival:
+        return None
+    return run.step(
+        "rival",
+        kind="rival",
+        key=Key(section={}, inputs={"corpus": corpus.fingerprint}),
+        load=RivalFolder,
+        make=lambda out, key: make_rival(corpus, out=out, key=key, reporter=run.reporter),
+    )
+
+
+def _chosen_by(corpus: Corpus) -> str:
+    """What the best model is chosen by; with uneven classes, accuracy would hardly count the rare ones."""
+    counts = corpus.facts.get("rows_per_label", {}).get("train", {})
+    return "macro F1" if corpus.is_multi_label or rarest_and_most_frequent(counts) else "accuracy"
+
+
+def _cascade(
+    judged: Judgement, teacher: Mapping[str, Any], others: Sequence[Mapping[str, Any]], *, split: str
+) -> dict[str, Any] | None:
     """The student where it is confident, else the teacher; None without a student or without answers of the teacher."""
     if judged.main is None or judged.paired is None:
         return None
-    teacher, student = models[0], models[1 + judged.main]
+    student = others[judged.main]
     times = {"teacher_ms": _p50(teacher), "student_ms": _p50(student)}
     return {
         "student": student["name"],
@@ -128,6 +168,17 @@ def _teacher_facts(
         **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not runnable_members else {}),
         **teacher_size(runnable_members),
         "dev_accuracy": facts.dev_accuracy,
+    }
+
+
+def _rival_facts(rival: RivalFolder) -> dict[str, Any]:
+    return {
+        "name": NAME,
+        "role": "rival",
+        "kind": NAME,
+        "precision": "fp64",
+        "parameters_without_embeddings": None,
+        **{key: rival.facts[key] for key in ("parameters", "size_mb", "train_rows", "of_train_rows")},
     }
 
 
@@ -168,7 +219,13 @@ def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -
         facts = model.facts()
         path = model.folder / README
         if facts.name in judged and _is_due(path, stamp=stamp):
-            card = model_card(report.data, facts.name, objective=objective, max_length=facts.max_length)
+            card = model_card(
+                report.data,
+                facts.name,
+                objective=objective,
+                max_length=facts.max_length,
+                folder=model.folder.name,
+            )
             _write(path, f"{card}\n{stamp}\n")
 
 

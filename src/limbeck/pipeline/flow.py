@@ -18,10 +18,11 @@ from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.drafting.run import draft_to_run
+from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
 from limbeck.export.run import export_student
 from limbeck.pipeline.budget import planned_overrides
-from limbeck.pipeline.evaluation import evaluate, int8_teacher, write_cards
+from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
@@ -114,7 +115,9 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     if until == Stage.EXPORT:
         return
     report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, run)
-    write_cards(recipe, report, [candidate.shipped for candidate in candidates])
+    write_cards(
+        recipe, report, [*(candidate.shipped for candidate in candidates), *_ship_best(report, candidates, run)]
+    )
 
 
 def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
@@ -154,7 +157,7 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Sequence[Students], ru
             )
     if recipe.has_blend:
         candidates.append(_blend(recipe, corpus, candidates, run))
-    run.keep_only("models", [candidate.name for candidate in candidates])
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *_current_best(candidates, run)])
     return candidates
 
 
@@ -243,6 +246,27 @@ def _ship(export: ModelFolder, name: str, run: RunFolder) -> ModelFolder:
     )
 
 
+BEST = "best"  # folder under models/
+
+
+def _current_best(candidates: Sequence[Candidate], run: RunFolder) -> list[str]:
+    """The name of the folder of the best model, if it is a copy of a current one: an older one would look like it."""
+    try:
+        found = read_manifest(run.folder / "models" / BEST, kind="model").fingerprint
+    except ArtifactError:
+        return []
+    shipped = {read_manifest(candidate.shipped.folder, kind="model").fingerprint for candidate in candidates}
+    return [BEST] if found in shipped else []
+
+
+def _ship_best(report: Report, candidates: Sequence[Candidate], run: RunFolder) -> list[ModelFolder]:
+    """Copy the model that the report names as the best to models/best."""
+    named = [candidate for candidate in candidates if candidate.name == report.data.get("best")]
+    copies = [_ship(candidate.shipped, f"models/{BEST}", run) for candidate in named]
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *([BEST] if copies else [])])
+    return copies
+
+
 def _report(
     recipe: Recipe,
     name: str,
@@ -254,6 +278,8 @@ def _report(
     candidates: list[Candidate],
     run: RunFolder,
 ) -> Report:
+    rival = rival_of(recipe, corpus, run)
+
     def make(out: Path, key: Key) -> None:
         with int8_teacher(recipe.evaluation, teacher, corpus, run) as file:
             evaluate(
@@ -270,6 +296,8 @@ def _report(
                 key=key,
                 reporter=run.reporter,
                 teacher_int8=file,
+                rival=rival,
+                max_size_mb=recipe.student.max_size_mb,
             )
 
     models = {
@@ -286,6 +314,7 @@ def _report(
                 "labels": labels.fingerprint,
                 "teacher": f"{teacher.facts.name} {teacher.fingerprint}",
                 **texts(corpus, chosen_text.parts),
+                **({"rival": rival.fingerprint} if rival else {}),
                 **models,
             },
         ),

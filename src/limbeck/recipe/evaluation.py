@@ -24,5 +24,8 @@ class Evaluation(Section):
     teacher_int8: bool = True
     """Whether the teacher is also timed as an int8 ONNX file, if its family can be exported, so that students are
     compared with a teacher at its fastest. The file is removed afterwards."""
+    rival: bool = True
+    """Whether the report has a line `tfidf`: TF-IDF and a linear classifier of scikit-learn, trained on the same labels
+    in seconds. A student should beat it."""
     bootstrap_samples: int = Field(default=1000, ge=100)
     """Resamples for the 95 % interval of the accuracy."""

@@ -14,6 +14,7 @@ SHAPE = decides(
     "students", "baseline", "sized_vocabulary"
 )  # the space that max_size_mb leaves for tokens depends on it
 VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students only through the vocabulary
+LIMIT = decides("vocabulary", "sized_vocabulary", "report")  # only models within it can be the best
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
@@ -62,7 +63,7 @@ class WordStudent(Section):
     """Whether word vectors are trained."""
     static_channel: bool = False
     """Add a second copy of the word vectors that is not trained: twice as wide (Kim 2014; Tang et al. 2019)."""
-    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
+    max_size_mb: Annotated[float | None, LIMIT] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
     int8, else of the fp32 one. Rare words are dropped until it fits. Default: no limit."""
     max_length: Annotated[int, NETWORK] = Field(default=256, ge=1)
@@ -232,7 +233,7 @@ class Transformer(Section):
     )
     """Which of the teacher's layers it starts from: evenly spaced (0, 2, 4, 7, 9, 11 for 6 of 12, as DistilBERT does),
     the first ones, the last ones, or a list of their numbers from 0."""
-    max_size_mb: Annotated[float | None, VOCABULARY] = Field(default=None, gt=0)
+    max_size_mb: Annotated[float | None, LIMIT] = Field(default=None, gt=0)
     """Largest size of the exported model on disk, in millions of bytes: of its int8 folder if `export.precisions` has
     int8, else of the fp32 one. Rare pieces are dropped until it fits, so `vocabulary.kind` must be "pieces". Default:
     no limit."""

@@ -1,4 +1,4 @@
-"""What was found in the data, in words, mainly rows of dev and test that a student could have seen."""
+"""What a reader has to know, in words: rows that a student could have seen, a teacher that is not worth its answers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -6,12 +6,36 @@ from typing import Any
 from limbeck.report import wording
 
 HELD_OUT = ("dev", "test")
+BELOW = {"rival": "ten lines of scikit-learn", "baseline": "the student without a teacher"}  # roles, in words
 SHOWN_ELSEWHERE = (
     *("name", "labels", "language", "pair", "multi_label", "labels_from", "rows", "rows_per_label", "overlap"),
 )
 
 
 def warnings(report: Mapping[str, Any]) -> list[str]:
+    """Leaks, and a teacher that others beat; one sentence each."""
+    return [*leaks(report), *weak_teacher(report)]
+
+
+def weak_teacher(report: Mapping[str, Any]) -> list[str]:
+    """One sentence for each of rival and student alone that is more accurate than the teacher, with advice."""
+    teacher = wording.teacher_of(report)["accuracy"]
+    found = []
+    for entry in report["models"]:
+        own = entry.get("accuracy_on_teacher_rows", entry["accuracy"])
+        if entry["role"] not in BELOW or teacher is None or own is None or own <= teacher:
+            continue
+        test = (entry.get("mcnemar") or {}).get("teacher")
+        noise = " (within the noise)" if test and test["p"] >= wording.SIGNIFICANT else ""
+        found.append(
+            f"the teacher is below {entry['name']}, {BELOW[entry['role']]}: {wording.percent(teacher)} % against "
+            f"{wording.percent(own)} %{noise}; a student learns its mistakes too: fine-tune the teacher longer or with "
+            "a higher learning rate, or use a stronger checkpoint"
+        )
+    return found
+
+
+def leaks(report: Mapping[str, Any]) -> list[str]:
     """One sentence per overlap that was not removed; each makes the numbers look better than they are."""
     return [
         f'{counts}: results look better than they are; {section}.overlap = "remove" in the recipe removes them'
@@ -22,7 +46,24 @@ def warnings(report: Mapping[str, Any]) -> list[str]:
 
 def notes(report: Mapping[str, Any]) -> list[str]:
     """What is needed to read the numbers correctly: rows without a teacher label, and where the labels come from."""
-    return [*_unanswered(report), *_labels_of_columns(report)]
+    return [*_unanswered(report), *_labels_of_columns(report), *_sampled_rival(report), *_chosen_on_dev(report)]
+
+
+def _sampled_rival(report: Mapping[str, Any]) -> list[str]:
+    rival = wording.rival_of(report) or {}
+    used, rows = rival.get("train_rows", 0), rival.get("of_train_rows", 0)
+    return (
+        [f"{rival['name']} was trained on {used:,} of {rows:,} training rows, to take seconds"] if used < rows else []
+    )
+
+
+def _chosen_on_dev(report: Mapping[str, Any]) -> list[str]:
+    if report["judged_split"] != "dev" or not report.get("best"):
+        return []
+    return [
+        f"{report['best']} was chosen as the best on the same dev rows that the numbers are about; a test file gives "
+        "numbers that chose nothing"
+    ]
 
 
 def _unanswered(report: Mapping[str, Any]) -> list[str]:

@@ -18,18 +18,20 @@ SHORT_TEXT = 260  # characters of a row that are shown at once
 
 def page(report: Mapping[str, Any]) -> str:
     """The HTML of a report, made only from report.json. Parts that an old report does not have are omitted."""
-    model = wording.main_model(report)
+    model, ships = wording.main_model(report), what_to_use(report)
     return rendered(
         TEMPLATE,
         report=report,
         teacher=wording.teacher_of(report),
+        rival=wording.rival_of(report),
         model=model,
-        ships=what_to_use(report),
+        ships=ships,
         measure=wording.measure(report),
-        verdict=wording.verdict(report),
+        verdict=wording.verdict_sentences(report),
+        try_it=sentences.try_it(report, ships["folder"]) if ships else None,
         warnings=findings.warnings(report),
         notes=findings.notes(report),
-        quality=_without_weighted(quality_grid(report)),
+        quality=_without_weighted(quality_grid(report, with_cost=True)),
         relative=relative_grid(report),
         cost=cost_grid(report),
         throughput=throughput_grid(report),
@@ -69,7 +71,9 @@ def _plots(report: Mapping[str, Any], model: Mapping[str, Any] | None) -> dict[s
 
 
 def what_to_use(report: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The model in the commands at the end of the page: the last exported file, otherwise the student."""
+    """The model in the commands at the end of the page: the best; else the last exported file, or the student."""
+    if best := wording.best_of(report):
+        return {**best, "folder": wording.BEST_FOLDER}
     exported = [entry for entry in report["models"] if entry["role"] == "export"]
     return exported[-1] if exported else wording.main_model(report)
 

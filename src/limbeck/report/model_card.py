@@ -24,8 +24,13 @@ DEV = "It was judged on dev, which also chose the epoch that was kept: the numbe
 ONE_SEED = "One seed was trained: how much of the numbers is noise is not known."
 
 
-def model_card(report: Mapping[str, Any], name: str, *, objective: Sequence[str], max_length: int) -> str:
-    """The card of the model `name` of this report; `objective` describes its training objective, line by line."""
+def model_card(
+    report: Mapping[str, Any], name: str, *, objective: Sequence[str], max_length: int, folder: str | None = None
+) -> str:
+    """The card of the model `name` of this report; `objective` describes its training objective, line by line.
+
+    `folder` is the name of its folder, if that is not the model's own name.
+    """
     entry = next(entry for entry in report["models"] if entry["name"] == name)
     parts = [
         metadata(report, entry),
@@ -42,7 +47,7 @@ def model_card(report: Mapping[str, Any], name: str, *, objective: Sequence[str]
         "## Size and speed",
         _cost(report, entry),
         "## How to use",
-        _usage(report, name),
+        _usage(report, folder or name),
         "## Limits",
         "\n".join(f"- {limit}" for limit in _limits(report, entry, max_length=max_length)),
     ]
@@ -94,7 +99,7 @@ def _description(report: Mapping[str, Any], entry: wording.Entry) -> str:
 def _numbers(report: Mapping[str, Any], entry: wording.Entry) -> str:
     """The quality table with this model and those it is compared with, and the result in words."""
     table = written([_with_teacher(quality_grid(report), entry)], Format.MARKDOWN).rstrip("\n")
-    words = [_seeds(entry), *_gain(entry)]
+    words = [_seeds(entry), *(_chosen(report, entry) or _gain(entry))]
     words += [sentence for sentence in sentences.differences(report) if sentence.startswith(f"{entry['name']}: ")]
     return "\n\n".join([table, *(f"{sentence}." for sentence in words)])
 
@@ -105,6 +110,15 @@ def _seeds(entry: wording.Entry) -> str:
     numbers = f" ({', '.join(str(seed) for seed in entry['seeds'])})" if entry.get("seeds") else ""
     ships = "" if shipped is None else f"; the copy in this folder has {wording.percent(shipped)} %"
     return f"{copies}{numbers}{ships}"
+
+
+def _chosen(report: Mapping[str, Any], entry: wording.Entry) -> list[str]:
+    """That it is the best model of the run, and the verdict."""
+    if report.get("best") != entry["name"]:
+        return []
+    choice = report.get("choice") or {}
+    by = f" by {choice['by']} on {choice['rows']:,} dev rows" if choice else ""
+    return [f"The best model of its run{by}", wording.verdict(report).rstrip(".")]
 
 
 def _gain(entry: wording.Entry) -> list[str]:
@@ -123,7 +137,7 @@ def _with_teacher(grid: Grid, entry: wording.Entry) -> Grid:
 
 
 def _belongs(values: Mapping[str, Any], entry: wording.Entry) -> bool:
-    return values["model"] == entry["name"] or values["role"] in ("teacher", "baseline")
+    return values["model"] == entry["name"] or values["role"] in ("teacher", "baseline", "rival")
 
 
 def _data(report: Mapping[str, Any]) -> Iterator[str]:
@@ -174,10 +188,11 @@ def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
 
 
 def _usage(report: Mapping[str, Any], name: str) -> str:
-    texts = '[("a text", "another text")]' if report["corpus"]["pair"] else '["a text"]'
+    trial = sentences.try_it(report, name)
     return (
-        f"```\npip install limbeck\nlimbeck predict {in_shell(name)} texts.txt\nlimbeck serve {in_shell(name)}\n```\n\n"
-        f'```python\nimport limbeck\n\nmodel = limbeck.load("{name}")\nmodel.predict({texts})\n```\n\n'
+        f"```\npip install limbeck\n{trial.command}\nlimbeck predict {in_shell(name)} texts.txt\n"
+        f"limbeck serve {in_shell(name)}\n```\n\n"
+        f'```python\nimport limbeck\n\nmodel = limbeck.load("{name}")\nmodel.predict({trial.rows})\n```\n\n'
         f"`{name}` is this folder."
     )
 

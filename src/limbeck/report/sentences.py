@@ -1,11 +1,13 @@
-"""What the numbers of a report mean, in plain words (standard library alone)."""
+"""What the numbers of a report mean, in plain words, and how to try its model (standard library alone)."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from limbeck.errors import in_shell
 from limbeck.report import wording
 
-SIGNIFICANT = 0.05  # p below this is a difference beyond noise
 NOISE = "no difference beyond noise"
 NEARLY_ALL = 0.995  # share of texts sent to the teacher that counts as all
 
@@ -17,8 +19,12 @@ def differences(report: Mapping[str, Any]) -> list[str]:
         tests = entry.get("mcnemar") or {}
         parts = [
             _difference(test, against=against)
-            for against, test in ((_alone(report), tests.get("baseline")), ("the teacher", tests.get("teacher")))
-            if test and entry["role"] not in ("teacher", "baseline")
+            for against, test in (
+                (_alone(report), tests.get("baseline")),
+                (_rival(report), tests.get("rival")),
+                ("the teacher", tests.get("teacher")),
+            )
+            if test and entry["role"] not in ("teacher", "baseline", "rival")
         ]
         if parts:
             found.append(f"{entry['name']}: {'; '.join(parts)}")
@@ -28,6 +34,10 @@ def differences(report: Mapping[str, Any]) -> list[str]:
 def _alone(report: Mapping[str, Any]) -> str:
     baseline = wording.baseline_of(report)
     return str(baseline["name"]) if baseline else "the student alone"
+
+
+def _rival(report: Mapping[str, Any]) -> str:
+    return str((wording.rival_of(report) or {}).get("name", "the rival"))
 
 
 def _difference(test: Mapping[str, Any], *, against: str) -> str:
@@ -42,7 +52,7 @@ def _difference(test: Mapping[str, Any], *, against: str) -> str:
 
 def is_noise(test: Mapping[str, Any]) -> bool:
     """Whether the difference is not significant."""
-    return bool(test["p"] >= SIGNIFICANT)
+    return bool(test["p"] >= wording.SIGNIFICANT)
 
 
 def cascade(report: Mapping[str, Any]) -> str | None:
@@ -89,6 +99,27 @@ def calibration(report: Mapping[str, Any]) -> str | None:
     return (
         f"{model['name']} divides its logits by {model['temperature']:.2f}, a temperature fitted on dev: its "
         f"calibration error is {after} % with it and {before} % without. Labels stay the same."
+    )
+
+
+@dataclass(frozen=True)
+class TryIt:
+    """What a user can copy: a command, and the argument of `predict` in Python; both with a row of the user's data."""
+
+    command: str
+    rows: str
+
+
+def try_it(report: Mapping[str, Any], model: object) -> TryIt:
+    """For a model in this folder. Old reports have no row: then a placeholder takes its place."""
+    pair = report["corpus"]["pair"]
+    example = report.get("example") or {"text": "a text", "pair": "another text" if pair else None}
+    texts = [example["text"], *([example["pair"]] if pair else [])]
+    quoted = [json.dumps(text, ensure_ascii=False) for text in texts]  # a JSON string is a Python string
+    form = "%s\\t%s\\n" if pair else "%s\\n"
+    return TryIt(
+        command=f"printf '{form}' {' '.join(map(in_shell, texts))} | limbeck predict {in_shell(model)}",
+        rows=f"[({', '.join(quoted)})]" if pair else f"[{quoted[0]}]",
     )
 
 

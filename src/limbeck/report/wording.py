@@ -1,14 +1,17 @@
-"""How a report's numbers are formatted, and the verdict in one sentence (standard library alone).
+"""How a report's numbers are formatted, and the verdict in a few sentences (standard library alone).
 
 A number that is not known, such as the size of a teacher that is a file, is None in the report and a dash in text.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Entry = Mapping[str, Any]
 
 UNKNOWN = "–"
+BEST_FOLDER = "models/best"  # within the run
+SIGNIFICANT = 0.05  # p below this is a difference beyond noise
 
 
 def measure(report: Mapping[str, Any]) -> str:
@@ -113,8 +116,20 @@ def baseline_of(report: Mapping[str, Any]) -> Entry | None:
     return next((entry for entry in report["models"] if entry["role"] == "baseline"), None)
 
 
+def rival_of(report: Mapping[str, Any]) -> Entry | None:
+    """The entry of the rival, TF-IDF with a linear classifier; None if the report has none."""
+    return next((entry for entry in report["models"] if entry["role"] == "rival"), None)
+
+
+def best_of(report: Mapping[str, Any]) -> Entry | None:
+    """The entry of the model that was chosen as the best on dev; None if none was, as in old reports."""
+    return next((entry for entry in report["models"] if entry["name"] == report.get("best")), None)
+
+
 def main_model(report: Mapping[str, Any]) -> Entry | None:
-    """The entry that the verdict is about: the first student, or the first exported file if there is no student."""
+    """The entry that the verdict is about: the best; without one the first student, or else the first exported file."""
+    if best := best_of(report):
+        return dict(best)
     for role in ("student", "export"):
         for entry in report["models"]:
             if entry["role"] == role:
@@ -122,45 +137,158 @@ def main_model(report: Mapping[str, Any]) -> Entry | None:
     return None
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the verdict; a loss is shown in red."""
+
+    text: str
+    is_loss: bool = False
+
+
+NEARLY_EVERY = 0.99  # share of rows with the same answer
+GOOD_SHARE = 0.9  # of what the teacher has above chance; a student that keeps less has lost a lot
+
+
 def verdict(report: Mapping[str, Any]) -> str:
-    """The result of the run in one sentence that claims no more than the numbers show."""
+    """The result of the run in a few sentences that claim no more than the numbers show."""
+    return " ".join(sentence.text for sentence in verdict_sentences(report))
+
+
+def verdict_sentences(report: Mapping[str, Any]) -> list[Sentence]:
+    """What the best model is worth, what it keeps of the teacher, what it costs, and what distilling gained.
+
+    The first sentence is about the best model and the rival. Then losses come before gains, and speed and size last.
+    """
     model = main_model(report)
     if model is None:
-        return "There is no student in this report to compare with the teacher."
-    teacher = teacher_of(report)
-    sentence = f"{model['name']} {_kept(model, teacher, report)}, {_cost(model, teacher)}"
+        return [Sentence("There is no student in this report to compare with the teacher.")]
     gain = model.get("gain_over_baseline")
-    gained = "" if gain is None else f"; {gain_in_words(gain, seeds=model['seed_count'])}"
-    return f"{sentence}{gained}.{_faster_file(model, teacher, report)}"
+    gained = [_capital(gain_in_words(gain, seeds=model["seed_count"]))] if gain else []
+    rest = [
+        *_against_teacher(model, report),
+        *(Sentence(f"{words}.", is_loss=gain["ci95"][1] < 0) for words in gained if gain),
+    ]
+    rest.sort(key=lambda sentence: not sentence.is_loss)
+    return [_against_rival(model, report), *rest, Sentence(f"It {_cost(model, report)}.")]
 
 
-def _kept(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
-    """Compared with the teacher on the rows that it has labelled: a file need not cover all rows."""
-    rows, known = report["judged_rows"], teacher.get("judged_rows", report["judged_rows"])
-    if not teacher["accuracy"]:
-        other = "the teacher: 0 %" if known else f"the teacher has no labels for the {report['judged_split']} rows"
-        return f"has an {measure(report)} of {percent(model['accuracy'])} % ({other})"
-    what = "exact matches" if is_multi_label(report) else "accuracy"
-    share = model.get("accuracy_on_teacher_rows", model["accuracy"]) / teacher["accuracy"]
+def _capital(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}"
+
+
+def _against_rival(model: Entry, report: Mapping[str, Any]) -> Sentence:
+    """The first sentence: what the model reaches, and whether ten lines of scikit-learn reach as much."""
+    name, reached = _introduced(model), f"{percent(model['accuracy'])} % {measure(report)}"
+    if constant := constant_answer(model, report):
+        return Sentence(f"{name} {constant}{_beside_rival(report)}.", is_loss=True)
+    gain, rival = model.get("gain_over_rival"), rival_of(report)
+    if not gain or not rival:
+        return Sentence(f"{name} has {reached}.")
+    low, high = gain["ci95"]
+    bounds, points = f"95 % interval {signed(low)} to {signed(high)}", percent(abs(gain["accuracy"]))
+    if high < 0:
+        others = f"{percent(rival['accuracy'])} % {measure(report)}"
+        return Sentence(
+            f"{rival['name']}, ten lines of scikit-learn, beats {model['name']}, the best model, by {points} points: "
+            f"{others} against {percent(model['accuracy'])} % ({bounds}).",
+            is_loss=True,
+        )
+    if low > 0:
+        return Sentence(f"{name} has {reached}, {points} points more than {rival['name']} ({bounds}).")
+    difference = f"no difference beyond the noise to {rival['name']}: {signed(gain['accuracy'])} points ({bounds})"
+    return Sentence(f"{name} has {reached}, {difference}.")
+
+
+def _introduced(model: Entry) -> str:
+    """Its name; and that a model without a teacher is the best, if it is."""
+    is_alone = model["role"] == "baseline"
+    return (
+        f"{model['name']}, trained without the teacher and still the best on dev," if is_alone else str(model["name"])
+    )
+
+
+def _beside_rival(report: Mapping[str, Any]) -> str:
+    rival = rival_of(report)
+    return f"; {rival['name']} has {percent(rival['accuracy'])} %" if rival else ""
+
+
+def constant_answer(model: Entry, report: Mapping[str, Any]) -> str | None:
+    """That a model gives the same answer for (nearly) every row, or no right one; None if it does not."""
+    if is_multi_label(report):
+        classes = model.get("per_class") or [{"f1": 1.0}]
+        return (
+            "finds no label of any row: its F1 is 0 for every class" if not any(one["f1"] for one in classes) else None
+        )
+    counts = model.get("confusion")
+    if not counts:
+        return None
+    rows = sum(map(sum, counts))
+    given = [sum(column) for column in zip(*counts, strict=True)]
+    most = max(range(len(given)), key=given.__getitem__)
+    others_given, others = rows - given[most], rows - sum(counts[most])
+    if given[most] < NEARLY_EVERY * rows or 2 * others_given >= others:
+        return None
+    every = "every row" if not others_given else "nearly every row"
+    return (
+        f"answers '{report['corpus']['labels'][most]}' for {every}, and has learned nothing: its "
+        f"{percent(model['accuracy'])} % {measure(report)} is the share of that class"
+    )
+
+
+def _against_teacher(model: Entry, report: Mapping[str, Any]) -> list[Sentence]:
+    """The points that it is above or below the teacher, and what it keeps of the teacher's lead over chance.
+
+    Compared on the rows that the teacher has labelled: a file need not cover all rows.
+    """
+    teacher, rows = teacher_of(report), report["judged_rows"]
+    known = teacher.get("judged_rows", rows)
+    if teacher["accuracy"] is None or not known:
+        return [Sentence(f"The teacher has no labels for the {report['judged_split']} rows.")]
+    own = model.get("accuracy_on_teacher_rows", model["accuracy"])
     where = "" if known == rows else f" on the {known:,} of {rows:,} rows that the teacher labelled"
-    return f"keeps {percent(share)} % of the teacher's {what}{where}"
+    lost = teacher["accuracy"] - own
+    points = f"{percent(abs(lost))} points {'below' if lost > 0 else 'above'} the teacher"
+    share = kept_above_chance(own, teacher["accuracy"], report)
+    kept = f": it keeps {percent(share)} % of what the teacher has above chance" if share is not None else ""
+    if round(lost, 4) == 0:
+        return [Sentence(f"It is as good as the teacher, {percent(teacher['accuracy'])} %{where}.")]
+    is_loss = lost > 0 and share is not None and share < GOOD_SHARE
+    return [Sentence(f"It is {points}, {percent(teacher['accuracy'])} %{where}{kept if lost > 0 else ''}.", is_loss)]
 
 
-def _cost(model: Entry, teacher: Entry) -> str:
-    """Compared with the teacher's cost, if that is known; otherwise the model's own cost."""
+def kept_above_chance(accuracy: float, teacher: float, report: Mapping[str, Any]) -> float | None:
+    """(accuracy - chance) / (teacher - chance); None if chance is not known, or the teacher is no better than it.
+
+    Chance is always giving the most frequent label. A share of the teacher's accuracy alone would praise a model that
+    has learned nothing: of a class with 70 % of the rows it keeps 78 % of a teacher with 90 %.
+    """
+    found = (report.get("chance") or {}).get("accuracy")
+    if found is None or teacher <= found:
+        return None
+    return max(0.0, (accuracy - found) / (teacher - found))
+
+
+def _cost(model: Entry, report: Mapping[str, Any]) -> str:
+    """Compared with the teacher's cost, if that is known; and the model's own."""
+    teacher = teacher_of(report)
+    own = f"takes {one_text(model)} for a text and {three_figures(model['size_mb'])} MB"
     if model["speedup_over_teacher"] is None or teacher["size_mb"] is None:
-        return f"takes {milliseconds(model, 'p50')} ms for a text and {three_figures(model['size_mb'])} MB"
+        return own
     speed = _comparison(model["speedup_over_teacher"], more="faster", less="slower")
-    return f"is {speed} and {_comparison(teacher['size_mb'] / model['size_mb'], more='smaller', less='larger')}"
+    size = _comparison(teacher["size_mb"] / model["size_mb"], more="smaller", less="larger")
+    return f"{own}: {speed} and {size} than the teacher"
 
 
-def _faster_file(model: Entry, teacher: Entry, report: Mapping[str, Any]) -> str:
-    """A sentence about the fastest exported file, if it is faster than the model; otherwise empty."""
-    files = [entry for entry in report["models"] if entry["role"] == "export" and entry["speedup_over_teacher"]]
-    best = max(files, key=lambda entry: float(entry["speedup_over_teacher"]), default=None)
-    if best is None or best["speedup_over_teacher"] <= (model["speedup_over_teacher"] or float("inf")):
-        return ""
-    return f" {best['name']} {_kept(best, teacher, report)} and {_cost(best, teacher)}."
+def one_text(entry: Entry) -> str:
+    """The time of one text with its unit: `86.4 ms`, `33.1 µs`."""
+    time = (entry["latency_ms"] or {}).get("p50")
+    if time is None:
+        return UNKNOWN
+    return (
+        f"{three_figures(time)}\N{NO-BREAK SPACE}ms"
+        if time >= 1
+        else f"{three_figures(1000 * time)}\N{NO-BREAK SPACE}µs"
+    )
 
 
 def _comparison(factor: float, *, more: str, less: str) -> str:

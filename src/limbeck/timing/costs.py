@@ -17,6 +17,7 @@ from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.metrics import share_equal
+from limbeck.judging.rival import NAME, RivalFolder
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.runtime.classifier import load
@@ -24,7 +25,7 @@ from limbeck.runtime.row import Row, characters
 from limbeck.timing.machine import usable_cores
 from limbeck.timing.process import WORKER
 from limbeck.timing.protocol import Case, CasePlan, Length, Subject, TimedModel, Timing, rows_for, time_models
-from limbeck.timing.row_cost import candidate_row_cost, spread, teacher_row_cost
+from limbeck.timing.row_cost import UNKNOWN, candidate_row_cost, spread, teacher_row_cost
 from limbeck.training.skill import predicted
 
 Cost = dict[str, Any]
@@ -47,7 +48,7 @@ LEAST_AGREEMENT = 0.8  # below this it is not the same model as the teacher any 
 class Costs:
     """The costs of teacher and candidates."""
 
-    lines: list[Cost]  # the teacher, with all its members, then each candidate
+    lines: list[Cost]  # the teacher, with all its members, then the rival, if there is one, and each candidate
     teacher_int8: Cost | None
 
 
@@ -60,21 +61,24 @@ def measure_costs(
     rows: Rows,
     section: Evaluation,
     reporter: Reporter,
+    rival: RivalFolder | None = None,
 ) -> Costs:
     """Time all models on the same texts; `members` are those of the teacher, if all of them can be run."""
     agreement = int8_agreement(teacher_int8, labels=labels, rows=rows, reporter=reporter) if teacher_int8 else None
     int8 = teacher_int8 if agreement else None
     models = [(candidate.name, candidate.shipped) for candidate in candidates] + ([(INT8_NAME, int8)] if int8 else [])
-    subjects = [*map(teacher_subject, members), *(model_subject(name, model) for name, model in models)]
+    before = [*map(teacher_subject, members), *([Subject(NAME, "rival", rival.folder)] if rival else [])]
+    subjects = [*before, *(model_subject(name, model) for name, model in models)]
     timed = time_for_report(section, subjects=subjects, rows=timed_rows(rows), reporter=reporter)
-    of_teacher, of_models = timed[: len(members)], timed[len(members) :]
+    of_teacher, of_rival, of_models = timed[: len(members)], timed[len(members) : len(before)], timed[len(before) :]
     teacher = {**seconds(of_teacher), **teacher_row_cost(members, rows)}
     others = [
         {**seconds([its]), **candidate_row_cost(candidate, rows)}
         for candidate, its in zip(candidates, of_models, strict=False)  # the last one may be that of the int8 file
     ]
     of_int8 = {"size_mb": int8.size_mb(), **seconds(of_models[-1:]), **agreement} if int8 and agreement else None
-    lines = [with_speedups(cost, teacher=teacher, int8=of_int8) for cost in (teacher, *others)]
+    rivals = [{**seconds([its]), **UNKNOWN} for its in of_rival]
+    lines = [with_speedups(cost, teacher=teacher, int8=of_int8) for cost in (teacher, *rivals, *others)]
     return Costs(lines=lines, teacher_int8=of_int8)
 
 

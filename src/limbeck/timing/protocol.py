@@ -40,7 +40,7 @@ class Subject:
     """A model to time. For a Hugging Face folder, the language and whether it reads pairs are unknown."""
 
     name: str
-    kind: str  # "model" is an exported one; what runs in PyTorch is a "teacher", or a "student" of another run
+    kind: str  # "model" is an exported one; in PyTorch a "teacher", or a "student" of another run; or the "rival"
     folder: Path
     max_length: int | None = None  # default: what its tokenizer or its positions allow
     engine: EngineChoice = "auto"

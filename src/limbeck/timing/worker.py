@@ -157,6 +157,10 @@ def opened(request: dict[str, Any]) -> Opened:
     from limbeck.runtime.classifier import Classifier
 
     folder, threads = Path(request["folder"]), int(request["threads"])
+    if request["kind"] == "rival":
+        from limbeck.judging.rival import ENGINE, open_rival
+
+        return Opened(open_rival(folder), engine=ENGINE)
     if request["kind"] == "model" or (folder / CARD).is_file():
         # A teacher that is an exported student has its files in the teacher's folder.
         model = open_model(folder) if request["kind"] == "model" else ModelFolder(folder)

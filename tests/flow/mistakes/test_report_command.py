@@ -15,7 +15,7 @@ def test_a_finished_run_is_shown_with_its_models(toy: Any, limbeck: Command) -> 
 
     assert answer.code == 0
     assert str(toy.run / "report" / "report.html") in answer.out
-    assert f"limbeck predict {toy.run / 'models' / 'bilstm-int8'}\n" in answer.out
+    assert f"limbeck predict {toy.run / 'models' / 'best'}\n" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_finished_run_is_shown_with_its_models(toy: Any, limbeck: Command) -> 
         (["--format", "csv", "--table", "cost"], "model,role,accuracy,"),
         (["--format", "latex", "--table", "relative"], "% Relative change;"),
         (["--format", "json"], '{\n "quality": ['),
-        (["--table", "classes"], "Class by class: bilstm\n"),
+        (["--table", "classes"], "Class by class: bilstm"),
     ],
 )
 def test_tables_are_printed_in_the_form_that_was_asked_for(
@@ -46,7 +46,7 @@ def test_a_folder_that_is_no_run_is_called_so(tmp_path: Path, limbeck: Command, 
 
 
 def test_an_unfinished_run_says_how_far_it_came_and_how_to_go_on(toy: Any, limbeck: Command) -> None:
-    for name in ("report", "models", "exports", "students"):
+    for name in ("report", "rival", "models", "exports", "students"):
         shutil.rmtree(toy.run / name)
 
     answer = limbeck("report", toy.run)

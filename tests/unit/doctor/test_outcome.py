@@ -10,7 +10,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.doctor.known import NotThere
-from limbeck.doctor.outcome import gain, int8, noise
+from limbeck.doctor.outcome import gain, int8, noise, rival, teacher_below
 
 Row = tuple[str, str]
 Make = Callable[..., Any]
@@ -230,3 +230,54 @@ def test_the_folder_of_the_better_file_is_named(make_known: Make) -> None:
     (finding,) = int8(make_known(report=report_of(small=0.8)))
 
     assert "models/bilstm" in finding.advice
+
+
+def with_rival(accuracy: float, *, interval: tuple[float, float], **accuracies: Any) -> dict[str, Any]:
+    """A report with a line tfidf; the interval is that of the int8 file, the best, against it."""
+    report = report_of(**accuracies)
+    test = {"teacher": {"p": 0.01, "only_this": 50, "only_other": 20}}
+    report["models"].append({"name": "tfidf", "role": "rival", "accuracy": accuracy, "mcnemar": test})
+    best = report["models"][3]
+    best["gain_over_rival"] = {"accuracy": best["accuracy"] - accuracy, "ci95": list(interval)}
+    return report | {"best": "bilstm-int8"}
+
+
+def test_a_rival_that_is_beaten_gives_no_finding(make_known: Make) -> None:
+    known = make_known(report=with_rival(0.8, interval=(0.02, 0.08)))
+
+    assert [*rival(known), *teacher_below(known)] == []
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "interval", "level", "what"),
+    [
+        (0.89, (-0.06, -0.02), "error", "the best model loses against tfidf"),
+        (0.86, (-0.03, 0.01), "warning", "the best model is not better beyond noise than tfidf"),
+        (0.84, (-0.01, 0.03), "note", "the best model is not better beyond noise than tfidf"),
+    ],
+)
+def test_a_rival_that_wins_is_found(
+    make_known: Make, accuracy: float, interval: tuple[float, float], level: str, what: str
+) -> None:
+    (finding,) = rival(make_known(report=with_rival(accuracy, interval=interval)))
+
+    assert finding.level == level
+    assert finding.what.startswith(what)
+    assert finding.evidence.startswith(f"bilstm-int8 85.0% against {accuracy:.1%}")
+
+
+def test_a_teacher_below_the_rival_or_the_student_alone_is_found(make_known: Make) -> None:
+    report = with_rival(0.84, interval=(-0.01, 0.03), teacher=0.79)
+    report["models"][1]["mcnemar"] = {"teacher": {"p": 0.6, "only_this": 9, "only_other": 7}}
+
+    alone, simple = teacher_below(make_known(report=report))
+
+    assert (alone.level, simple.level) == ("warning", "error")
+    assert alone.what == "the teacher is less accurate than bilstm-alone"
+    assert alone.evidence == "79.0% against 80.0% on dev; may be noise"
+    assert simple.evidence == "79.0% against 84.0% on dev"
+
+
+def test_without_a_rival_it_is_not_checked(make_known: Make) -> None:
+    with pytest.raises(NotThere, match=r"evaluation\.rival"):
+        rival(make_known(report=report_of()))

@@ -14,10 +14,11 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import NO_LABEL, Rows
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.export import export_student, run
-from limbeck.export.run import fitted_temperature, negative_log_likelihood, temperature_of
+from limbeck.export.run import temperature_of
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier, load
+from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
 Logits = npt.NDArray[Any]
 ToyRows = tuple[tuple[str, str], ...]

@@ -146,7 +146,7 @@ def test_where_no_copy_ships_nothing_is_told_of_it() -> None:
     assert (found["confusion"], found["reliability"], found["temperature"]) == (None, None, None)
     assert found["ece_calibrated"] == found["ece"]
     tests = mcnemar_tests(replace(STUDENT, shipped_place=None), baseline=STUDENT, teacher=asked([0], TEACHER))
-    assert tests == {"baseline": None, "teacher": None}
+    assert tests == {"baseline": None, "teacher": None, "rival": None}
 
 
 def test_the_copy_that_ships_is_tested_against_the_baselines_and_against_the_teacher() -> None:

@@ -19,6 +19,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.judging.rival import make_rival
 from limbeck.pipeline import evaluation
 from limbeck.pipeline.evaluation import evaluate
 from limbeck.progress import SilentReporter
@@ -169,7 +170,8 @@ def make_report(
         assert set(rest) == {"rows", "reporter"}
         kinds = [subject.kind for subject in subjects]
         assert kinds == sorted(kinds, reverse=True)  # teachers first
-        milliseconds = [50.0] * kinds.count("teacher") + [1.0, 2.0, 4.0, 20.0][: kinds.count("model")]
+        milliseconds = [50.0] * kinds.count("teacher") + [0.5] * kinds.count("rival")
+        milliseconds += [1.0, 2.0, 4.0, 20.0][: kinds.count("model")]
         timings = [Timing(samples_ms=[time], rates=[1000 / time]) for time in milliseconds]
         engines = ["onnxruntime" if kind == "model" else "pytorch" for kind in kinds]
         return [
@@ -264,7 +266,7 @@ def test_lines_tell_how_near_to_the_teacher_and_how_far_beyond_chance_they_are(m
 
     assert teacher["kl_to_teacher"] == 0.0
     assert 0 < int8["kl_to_teacher"] < baseline["kl_to_teacher"]
-    assert teacher["mcnemar"] == {"baseline": None, "teacher": None}
+    assert teacher["mcnemar"] == {"baseline": None, "teacher": None, "rival": None}
     assert baseline["mcnemar"]["baseline"] is None
     assert int8["mcnemar"]["baseline"] == {"only_this": 5, "only_other": 1, "p": 0.21875, "test": "exact"}
     assert student["mcnemar"]["teacher"] == {"only_this": 0, "only_other": 1, "p": 1.0, "test": "exact"}
@@ -349,6 +351,72 @@ def test_the_teachers_int8_file_is_no_line_of_its_own_and_speed_is_reported_agai
     assert data["teacher_int8"]["latency_ms"]["p50"] == 20.0
     assert data["teacher_int8"]["rows_per_second"] == 50.0
     assert data["teacher_int8"]["agreement"] == pytest.approx(5 / 6)
+
+
+@pytest.fixture
+def beside_rival(tmp_path: Path, make_report: Callable[..., Report]) -> dict[str, Any]:
+    """A report with a rival, which has learned the six rows by heart."""
+    corpus = make_corpus(tmp_path / "corpus")
+    rival = make_rival(corpus, out=tmp_path / "rival", key=KEY, reporter=SilentReporter())
+    return make_report(corpus=corpus, rival=rival, draws=False).data
+
+
+def test_the_rival_is_a_line_of_its_own_below_the_teacher(beside_rival: dict[str, Any]) -> None:
+    rival = beside_rival["models"][1]
+
+    assert [entry["role"] for entry in beside_rival["models"]] == ["teacher", "rival", "baseline", "student", "export"]
+    assert set(rival) >= CONTRACT
+    assert (rival["name"], rival["latency_ms"]["p50"], rival["speedup_over_teacher"]) == ("tfidf", 0.5, 100.0)
+    assert rival["size_mb"] > 0
+    assert rival["accuracy"] == 1.0
+    assert rival["mcnemar"]["baseline"] == {"only_this": 5, "only_other": 0, "p": 0.0625, "test": "exact"}
+    assert rival["mcnemar"]["teacher"] == {"only_this": 0, "only_other": 0, "p": 1.0, "test": "exact"}
+
+
+def test_every_other_line_is_compared_with_the_rival(beside_rival: dict[str, Any]) -> None:
+    teacher, _, baseline, student, int8 = beside_rival["models"]
+
+    assert [line["gain_over_rival"]["accuracy"] for line in (teacher, baseline, student, int8)] == pytest.approx(
+        [0.0, -5 / 6, -3 / 6, -1 / 6]
+    )
+    assert int8["mcnemar"]["rival"] == {"only_this": 0, "only_other": 1, "p": 1.0, "test": "exact"}
+
+
+def test_files_and_rival_have_their_numbers_on_dev(beside_rival: dict[str, Any]) -> None:
+    teacher, *others = beside_rival["models"]
+
+    assert "dev" not in teacher
+    assert [line["dev"]["accuracy"] for line in others] == pytest.approx([1.0, 1 / 6, 5 / 6, 5 / 6])  # of the shipped
+    assert others[3]["dev"]["log_loss"] == pytest.approx((5 * np.log1p(np.exp(-3)) + np.log1p(np.exp(3))) / 6)
+
+
+def test_the_best_is_chosen_on_dev_and_int8_wins_over_its_equal(made: Report) -> None:
+    assert made.data["best"] == "bilstm-int8"
+    assert made.data["choice"] == {"by": "accuracy", "rows": 6, "equal": ["bilstm", "bilstm-int8"]}
+
+
+def test_only_a_file_within_the_limit_is_the_best(
+    tmp_path: Path, make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
+) -> None:
+    candidates = make_candidates(tmp_path / "students", make_model)
+    sizes = [candidate.shipped.size_mb() for candidate in candidates]
+
+    none = make_report(candidates=candidates, max_size_mb=min(sizes) / 2, draws=False).data
+
+    assert (none["best"], none["choice"]) == (None, None)
+    assert none["cascade"]["student"] == "bilstm-int8"
+
+
+def test_uneven_classes_are_judged_by_macro_f1(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    counts = {"train": {"negative": 5, "positive": 500}}
+    corpus = make_corpus(tmp_path / "corpus", rows_per_label=counts)
+
+    assert make_report(corpus=corpus, draws=False).data["choice"]["by"] == "macro F1"
+
+
+def test_chance_and_a_row_to_try_are_reported(made: Report) -> None:
+    assert made.data["chance"] == {"label": "positive", "accuracy": 4 / 6}
+    assert made.data["example"] == {"text": "gorgeous story", "pair": None}  # the first of the longest
 
 
 def test_curves_hold_every_student_once(made: Report) -> None:

@@ -118,6 +118,21 @@ def report() -> dict[str, Any]:
 
 
 @pytest.fixture
+def rival_report(report: dict[str, Any]) -> dict[str, Any]:
+    """The same with a rival, 3.6 points below the best file, and the share of the most frequent class."""
+    rival = entry("tfidf", "rival", accuracy=0.890, p50=0.4, size_mb=5.1, kind="tfidf", seed_count=1)
+    report["models"].insert(1, rival)
+    for line in report["models"]:
+        if line["role"] != "rival":
+            difference = line["accuracy"] - rival["accuracy"]
+            line["gain_over_rival"] = {"accuracy": difference, "ci95": [difference - 0.02, difference + 0.02]}
+    choice = {"by": "accuracy", "rows": 500, "equal": ["bilstm", "bilstm-int8"]}
+    example = {"text": "a story with a heart", "pair": None}
+    chance = {"label": "positive", "accuracy": 0.5}
+    return report | {"best": "bilstm-int8", "choice": choice, "example": example, "chance": chance}
+
+
+@pytest.fixture
 def full_report(report: dict[str, Any]) -> dict[str, Any]:
     """The same with everything that evaluation can find out."""
     return filled(report)

@@ -87,3 +87,33 @@ def test_the_numbers_of_every_method_go_by_its_kind(report: dict[str, Any]) -> N
     }
 
     assert findings.augmentation_facts(report) == [("kept", "900"), ("masking kept", "500"), ("ngram kept", "400")]
+
+
+def test_a_teacher_below_the_rival_or_the_student_alone_is_warned_about(rival_report: dict[str, Any]) -> None:
+    assert findings.warnings(rival_report) == []
+    rival_report["models"][0]["accuracy"] = 0.87
+    rival_report["models"][1]["mcnemar"] = {"teacher": {"p": 0.001, "only_this": 50, "only_other": 20}}
+    rival_report["models"][2] |= {"accuracy": 0.88, "mcnemar": {"teacher": {"p": 0.4, "only_this": 9, "only_other": 7}}}
+
+    rival, alone = findings.warnings(rival_report)
+
+    assert rival.startswith("the teacher is below tfidf, ten lines of scikit-learn: 87.0 % against 89.0 %; a student")
+    assert alone.startswith(
+        "the teacher is below bilstm-alone, the student without a teacher: 87.0 % against 88.0 % (wi"
+    )
+    assert "fine-tune the teacher longer" in rival
+    assert findings.leaks(rival_report) == []
+
+
+def test_a_rival_that_was_trained_on_a_sample_is_noted(rival_report: dict[str, Any]) -> None:
+    rival_report["models"][1] |= {"train_rows": 50_000, "of_train_rows": 120_000}
+
+    assert findings.notes(rival_report) == ["tfidf was trained on 50,000 of 120,000 training rows, to take seconds"]
+
+
+def test_a_choice_on_the_judged_rows_is_noted(rival_report: dict[str, Any]) -> None:
+    rival_report["judged_split"] = "dev"
+
+    (note,) = findings.notes(rival_report)
+
+    assert note.startswith("bilstm-int8 was chosen as the best on the same dev rows")

@@ -217,3 +217,23 @@ def test_many_classes_are_folded_away_and_their_mistakes_reported(report: dict[s
     assert "<summary>All 40 classes</summary>" in html
     assert "class1 predicted as class0: 2 rows" in html
     assert "plot-confusion" not in html
+
+
+def test_the_page_is_about_the_best_file_and_starts_its_table_with_what_people_need(
+    rival_report: dict[str, Any],
+) -> None:
+    text = unescape(page(rival_report))
+
+    headings = re.findall(r"<th[^>]*>([^<]*)</th>", text[text.index('id="table-quality"') :])
+    assert headings[:5] == ["model", "accuracy", "against tfidf", "a text", "MB"]
+    assert "accuracy of bilstm-int8, the best on dev; tfidf 89.0" in text
+    assert "printf '%s\\n' 'a story with a heart' | limbeck predict models/best" in text
+    assert 'limbeck.load("models/best")' in text
+    assert 'model.predict(["a story with a heart"])' in text
+    assert 'class="loss"' not in text
+
+
+def test_a_loss_is_marked_on_the_page(rival_report: dict[str, Any]) -> None:
+    rival_report["models"][4]["gain_over_rival"] = {"accuracy": -0.034, "ci95": [-0.05, -0.018]}
+
+    assert '<strong class="loss">tfidf, ten lines of scikit-learn, beats bilstm-int8' in page(rival_report)

@@ -90,3 +90,22 @@ def test_a_temperature_that_changes_nothing_is_none(full_report: dict[str, Any])
     full_report["models"][2]["temperature"] = 1.0
 
     assert sentences.calibration(full_report) == "bilstm needs no temperature: its calibration error is 3.1 %."
+
+
+def test_a_model_is_tried_with_a_row_of_the_users_data(rival_report: dict[str, Any]) -> None:
+    rival_report["example"]["text"] = "很好，下次再来"
+
+    tried = sentences.try_it(rival_report, "my runs/x/models/best")
+
+    assert tried.command == "printf '%s\\n' '很好，下次再来' | limbeck predict 'my runs/x/models/best'"
+    assert tried.rows == '["很好，下次再来"]'
+
+
+def test_a_pair_is_tried_with_both_texts(rival_report: dict[str, Any]) -> None:
+    rival_report["corpus"]["pair"] = True
+    rival_report["example"] = {"text": "it's one", "pair": "another"}
+
+    tried = sentences.try_it(rival_report, "m")
+
+    assert tried.command == """printf '%s\\t%s\\n' 'it'"'"'s one' another | limbeck predict m"""
+    assert tried.rows == '[("it\'s one", "another")]'

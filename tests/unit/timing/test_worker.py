@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
+from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.export import export_student
+from limbeck.judging.rival import make_rival
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.row import Row
@@ -216,3 +219,17 @@ def test_a_student_that_is_the_teacher_answers_as_its_exported_file_does(
 
     assert trained(rows) == exported(rows) == [trained([row])[0] for row in rows]
     assert pair or len(set(trained(rows))) > 1  # this one says the same of all toy pairs
+
+
+def test_the_rival_is_run_by_scikit_learn(tmp_path: Path) -> None:
+    facts = {"name": "toy", "labels": ["bad", "good"], "language": "en", "pair": False}
+    rows = Rows.of(ids=["0", "1"], texts=["a gorgeous film", "a dreadful film"], labels=[1, 0])
+    key = Key(section={}, inputs={})
+    with written_atomically(tmp_path / "corpus", kind="corpus", key=key) as scratch:
+        save_corpus(scratch, splits={"train": rows, "dev": rows}, facts=facts)
+    rival = make_rival(Corpus(tmp_path / "corpus"), out=tmp_path / "rival", key=key, reporter=SilentReporter())
+
+    found = opened({**LOAD, "kind": "rival", "folder": str(rival.folder)})
+
+    assert found.engine == "scikit-learn"
+    assert found.predict(["gorgeous", "dreadful"]) == ["good", "bad"]

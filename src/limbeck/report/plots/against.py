@@ -243,8 +243,8 @@ def _overlap_cost(box: Box, place: Place, taken: Sequence[Box], others: Sequence
     return PER_SQUARE_POINT * covered + NEARER_TO_ANOTHER * nearer
 
 
-MARKS = {"teacher": "*", "baseline": "x", "student": "o", "export": "D"}
-NAMES = {"teacher": "teacher", "baseline": "alone", "student": "student", "export": "int8 file"}
+MARKS = {"teacher": "*", "rival": "s", "baseline": "x", "student": "o", "export": "D"}
+NAMES = {"teacher": "teacher", "rival": "tfidf", "baseline": "alone", "student": "student", "export": "int8 file"}
 RUN_AREAS = {"teacher": 110.0}  # of a mark, by role
 RUN_AREA = 40.0
 

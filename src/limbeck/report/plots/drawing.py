@@ -13,8 +13,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 INK = "#010203"  # a placeholder: it becomes CSS's currentColor in the SVG text
-COLOURS = {"teacher": "#d9822b", "baseline": "#8a8f98", "student": "#3b82d6", "export": "#2fa36b"}  # for light and dark
-MARKERS = {"teacher": "*", "baseline": "o", "student": "o", "export": "D"}
+COLOURS = {
+    "teacher": "#d9822b",
+    "rival": "#b565c9",
+    "baseline": "#8a8f98",
+    "student": "#3b82d6",
+    "export": "#2fa36b",
+}  # for light and dark
+MARKERS = {"teacher": "*", "rival": "s", "baseline": "o", "student": "o", "export": "D"}
 PALETTE = ("#3b82d6", "#d9822b", "#2fa36b", "#b565c9", "#c9485b", "#8a8f98", "#a88f22", "#2aa5b5")
 DASHED = (0, (6, 4))
 WIDTH, HEIGHT = 4.2, 3.0  # inches: narrow, so that letters stay legible on a phone

@@ -78,7 +78,7 @@ def _shown_gain(entry: Entry) -> str:
     """A gain whose interval includes zero is put in brackets: it is no more than noise."""
     gain = _gain(entry)
     if gain is None:
-        return "" if entry["role"] in ("teacher", "baseline") else wording.UNKNOWN
+        return "" if entry["role"] in ("teacher", "baseline", "rival") else wording.UNKNOWN
     low, high = entry["gain_over_baseline"]["ci95"]
     return f"({wording.signed(gain)})" if low <= 0 <= high else wording.signed(gain)
 

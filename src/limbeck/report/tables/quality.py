@@ -9,9 +9,13 @@ from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
 P_LEGEND = "p: McNemar's test between the shipped copies, on the rows that only one of two has right"
 
 
-def quality_grid(report: Mapping[str, Any]) -> Grid:
-    """Accuracy with spread and interval, F1 and related measures, agreement, calibration, McNemar's p."""
-    fields = [MODEL, _accuracy(wording.measure(report)), INTERVAL, *_measures(report), *AGAINST_TEACHER]
+def quality_grid(report: Mapping[str, Any], *, with_cost: bool = False) -> Grid:
+    """Accuracy with spread and interval, F1 and related measures, agreement, calibration, McNemar's p.
+
+    `with_cost` adds time and size before the measures that fewer people read.
+    """
+    needed = [MODEL, _accuracy(wording.measure(report)), _over_rival(report), *(COST if with_cost else [])]
+    fields = [*needed, INTERVAL, *_measures(report), *AGAINST_TEACHER]
     return grid_of(
         "quality",
         title="Quality",
@@ -39,6 +43,32 @@ def _accuracy(measure: str) -> Field:
     return Field(heading=measure, text=wording.accuracy, values=values)
 
 
+def _over_rival(report: Mapping[str, Any]) -> Field:
+    """Points above the rival; in brackets if they are no more than noise."""
+    name = (wording.rival_of(report) or {}).get("name", "rival")
+    return Field(
+        heading=f"vs {name}",
+        text=_shown_over_rival,
+        values={
+            "gain_over_rival": named("gain_over_rival.accuracy"),
+            "gain_over_rival_low": lambda entry: (named("gain_over_rival.ci95")(entry) or [None])[0],
+            "gain_over_rival_high": lambda entry: (named("gain_over_rival.ci95")(entry) or [None])[-1],
+        },
+        rank=1,
+        page_heading=f"against {name}",
+        legend=f"vs {name}: points above it, in brackets if no more than noise",
+    )
+
+
+def _shown_over_rival(entry: Entry) -> str:
+    gain = entry.get("gain_over_rival")
+    if not gain:
+        return "" if entry["role"] == "rival" else wording.UNKNOWN
+    low, high = gain["ci95"]
+    points = wording.signed(gain["accuracy"])
+    return f"({points})" if low <= 0 <= high else points
+
+
 def _bound(side: int) -> Any:
     return lambda entry: entry["accuracy_ci95"][side] if entry["accuracy_ci95"] else None
 
@@ -60,20 +90,20 @@ def _measures(report: Mapping[str, Any]) -> list[Field]:
 
 def _p(against: str) -> Field:
     value = named(f"mcnemar.{against}.p")
-    name = "alone" if against == "baseline" else against
+    name = {"baseline": "alone", "rival": "tfidf"}.get(against, against)
     counts = {f"{side}_vs_{name}": named(f"mcnemar.{against}.{side}") for side in ("only_this", "only_other")}
     return Field(
         heading=f"p {name}",
         text=lambda entry: _shown_p(value(entry), entry),
         values={f"mcnemar_p_{name}": value, **counts},
-        rank=4 if name == "alone" else 5,
+        rank={"alone": 4, "teacher": 5}.get(name, 9),
         page_heading=f"p, against {name}",
         legend=P_LEGEND if name == "alone" else "",
     )
 
 
 def _shown_p(p: float | None, entry: Entry) -> str:
-    return "" if p is None and entry["role"] in ("teacher", "baseline") else wording.p_value(p)
+    return "" if p is None and entry["role"] in ("teacher", "baseline", "rival") else wording.p_value(p)
 
 
 def _number(heading: str, key: str, **more: Any) -> Field:
@@ -87,6 +117,14 @@ MODEL = Field(
     values={"model": named("name"), "role": named("role")},
     is_words=True,
 )
+COST = [
+    Field(heading="a text", text=wording.one_text, values={"latency_ms_p50": named("latency_ms.p50")}),
+    Field(
+        heading="MB",
+        text=lambda entry: wording.three_figures(entry["size_mb"]),
+        values={"size_mb": named("size_mb")},
+    ),
+]
 INTERVAL = Field(
     heading="95 %",
     text=wording.interval,
@@ -127,4 +165,5 @@ AGAINST_TEACHER = [
     ),
     _p("baseline"),
     _p("teacher"),
+    _p("rival"),
 ]

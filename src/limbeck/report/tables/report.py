@@ -67,4 +67,5 @@ def _print_words(report: Mapping[str, Any], console: Console) -> None:
     cascade = sentences.cascade(report)
     if cascade:
         console.print(Text(f"Cascade: {cascade}"))
-    console.print(Text(wording.verdict(report)))
+    said = wording.verdict_sentences(report)
+    console.print(Text(" ").join(Text(each.text, style="bold red" if each.is_loss else "") for each in said))

@@ -73,7 +73,7 @@ def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
 
 def obstacles(runs: Sequence[ComparedRun]) -> list[str]:
     """Warnings: other rows, other machines, and rows that a student could have seen."""
-    leaks = [f"{run.name}: {warning}" for run in runs for warning in findings.warnings(run.report)]
+    leaks = [f"{run.name}: {warning}" for run in runs for warning in findings.leaks(run.report)]
     return [*_other_rows(runs), *_other_machines(runs), *leaks]
 
 

@@ -1,0 +1,64 @@
+"""Which model ships as the best: chosen on dev, where differences within noise count as none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from limbeck.judging.metrics import Bools
+
+
+@dataclass(frozen=True, eq=False)  # two of them are the same only if they are one
+class Contender:
+    """A shipped file and its answers on dev."""
+
+    name: str
+    student: str  # the student that it was exported from; its fp32 and its int8 file have the same
+    is_int8: bool
+    score: float  # accuracy, or macro F1
+    correct: Bools  # (rows of dev): whether a row is right
+    log_loss: float  # at its temperature
+    size_mb: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The best, and those that are no worse beyond noise."""
+
+    best: str
+    equal: tuple[str, ...]  # in the order of the contenders, the best included
+
+    def as_json(self, *, by: str, rows: int) -> dict[str, Any]:
+        """As in the report: what was compared, and on how many rows."""
+        return {"by": by, "rows": rows, "equal": list(self.equal)}
+
+
+def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None) -> Choice | None:
+    """The best of the contenders within the size limit; None if there is none.
+
+    Contenders within one standard error of the highest score count as equal; of them, the lowest log-loss wins: it
+    sees on every row what the score sees only where a label changes. If that is an fp32 file, and the int8 file of the
+    same student is equal to it, the int8 file wins, because it is smaller and faster.
+    """
+    allowed = [one for one in contenders if max_size_mb is None or one.size_mb <= max_size_mb]
+    if not allowed:
+        return None
+    highest = max(allowed, key=lambda one: (one.score, -one.log_loss, -one.size_mb))
+    equal = [one for one in allowed if is_equal(highest, one)]
+    best = min(equal, key=lambda one: (one.log_loss, -one.score, one.size_mb))
+    smaller = (one for one in allowed if one.student == best.student and one.is_int8 and is_equal(best, one))
+    best = best if best.is_int8 else next(smaller, best)
+    return Choice(best.name, tuple(one.name for one in allowed if one in equal or one is best))
+
+
+def is_equal(better: Contender, other: Contender) -> bool:
+    """Whether the other's score is no more than one standard error below.
+
+    The standard error is that of the mean paired difference of correctness, over the rows of dev:
+
+        SE = sd(right of one - right of other) / √rows
+    """
+    differences = better.correct.astype(np.float64) - other.correct
+    error = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
+    return better.score - other.score <= error + 1e-12

@@ -173,7 +173,7 @@ class Listener:
 
 def trained_on(path: Path, **recipe: Any) -> list[list[str]]:
     """The texts that training reads and, for pairs, the second texts."""
-    rows, _ = read_file(CorpusSection(train=str(path), **recipe), path, split="train")
+    rows, _, _ = read_file(CorpusSection(train=str(path), **recipe), path, split="train")
     return [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
 
 
@@ -197,11 +197,12 @@ def test_training_and_predict_read_the_same_texts(tmp_path: Path, name: str) -> 
     packed.write_bytes(gzip.compress(case.content))
 
     for path in (plain, packed):
-        assert trained_on(path, **case.recipe) == [expected]
+        assert trained_on(path, **case.recipe) == [[text for text in expected if text]], "nothing is learned from ''"
         assert predicted(path, **case.options) == [expected]
     second: str | int = 2 if "text" in case.recipe else "other"
     both = [expected, [cells[2].strip() for cells in case.rows]]
-    assert trained_on(plain, **case.recipe, pair=second) == both
+    learned = [pair for pair in zip(*both, strict=True) if any(pair)]
+    assert trained_on(plain, **case.recipe, pair=second) == [list(column) for column in zip(*learned, strict=True)]
     assert predicted(plain, is_pair=True, **{"text": "text", **case.options}, pair=str(second)) == both
 
 

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import TransferOption, app, reported, starting
+from limbeck.cli.app import DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
 
 
 @app.command(
-    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --transfer unlabelled.csv` · "
+    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --test test.csv --transfer unlabelled.csv` · "
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
 @reported
@@ -29,12 +29,15 @@ def run(
     ] = None,
     until: Annotated[Stage | None, typer.Option(help="Stop after this stage.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME.")] = None,
+    test: TestOption = None,
+    dev: DevOption = None,
     transfer: TransferOption = None,
+    encoding: EncodingOption = None,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped."""
     from limbeck.drafting.run import draft_to_run
 
-    draft = draft_to_run(recipe, transfer=transfer or [])
+    draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
     with starting():
         from limbeck.pipeline import run as run_recipe
 

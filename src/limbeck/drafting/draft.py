@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.corpus.balance import rarest_and_most_frequent
-from limbeck.drafting.draft_transfer import augmentation_lines, line, plain, transfer_lines, value
+from limbeck.drafting.draft_transfer import augmentation_lines, line, place, plain, transfer_lines, value
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
@@ -85,21 +85,29 @@ def draft_recipe(
     *,
     data_path: str,
     recipe_path: str | None = None,
+    folder: Path | None = None,
     transfer: Unlabelled | None = None,
     beside: Unlabelled | None = None,
 ) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
-    `recipe_path` is where it will be saved; default: here, under the data file's name. The student learns from the
-    text `transfer`; text that was found `beside` the data is mentioned in a comment.
+    `recipe_path` is where it will be saved; default: here, under the data file's name. Other files are named by their
+    paths from `folder`, or by absolute ones. The student learns from the text `transfer`; text that was found `beside`
+    the data is mentioned in a comment.
     """
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
     recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
     sections = [
         _heading(recipe, inspection),
-        _corpus(inspection, data_path=data_path),
-        transfer_lines(inspection, given=transfer, beside=beside, own=_own_text(inspection, gpu=gpu, path=data_path)),
+        _corpus(inspection, data_path=data_path, folder=folder),
+        transfer_lines(
+            inspection,
+            given=transfer,
+            beside=beside,
+            own=_own_text(inspection, gpu=gpu, path=data_path),
+            folder=folder,
+        ),
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
         _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
@@ -120,17 +128,21 @@ def _heading(recipe: str, found: Inspection) -> list[str]:
     ]
 
 
-def _corpus(found: Inspection, *, data_path: str) -> list[str]:
+def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[str]:
     rows = f"{found.rows:,} rows" if found.is_complete else f"the first {found.rows:,} rows"
     unit = "characters" if found.language == "zh" else "words"
-    folder = data_path.removesuffix(found.path.name)
+    beside = data_path.removesuffix(found.path.name)
+    held_out = {
+        split: place(found.given[split], folder=folder) if split in found.given else beside + file.name
+        for split, file in found.held_out.items()
+    }
     lines = [
         "[corpus]",
         f"# Looked at {rows}: half have {found.median_words} {unit} or fewer, 95 % have {found.long_words} or fewer.",
         f"train = {value(data_path)}",
-        *(f"{split} = {value(folder + name)}" for split, name in found.beside.items()),
+        *(f"{split} = {value(path)}" for split, path in held_out.items()),
     ]
-    if "dev" not in found.beside:
+    if "dev" not in held_out:
         lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
     lines.append(f"text = {value(found.text)}")
     if found.pair is not None:
@@ -188,7 +200,7 @@ def _form(found: Inspection) -> list[str]:
     elif found.format == "tsv" and found.has_quotes:
         lines.append('quoting = false  # " is a plain character in the texts')
     if found.form.encoding != "utf-8":
-        lines.append(f"encoding = {value(found.form.encoding)}")
+        lines.append(line("encoding", found.form.encoding, "a guess" if found.guesses_encoding else ""))
     return [*lines, f"language = {value(found.language)}"]
 
 

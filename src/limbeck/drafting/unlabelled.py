@@ -133,7 +133,7 @@ def text_beside(corpus: Inspection) -> Unlabelled | None:
 
 
 def _refuse_corpus(path: Path, corpus: Inspection) -> None:
-    files = {"train": corpus.path, **{split: corpus.path.with_name(name) for split, name in corpus.beside.items()}}
+    files = {"train": corpus.path, **corpus.held_out}
     for split, file in files.items():
         if path.exists() and path.samefile(file):
             raise TransferIsCorpus(path=path, split=split)

@@ -46,14 +46,19 @@ def run(
     until: Stage | None = None,
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
+    test: str | Path | None = None,
+    dev: str | Path | None = None,
+    encoding: str | None = None,
 ) -> Run:
     """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
     `recipe` may also be a file of labelled rows: a recipe for it is written first, as `limbeck init` does, with the
-    files `transfer` as unlabelled text.
+    files `transfer` as unlabelled text, and `test` and `dev` as rows that are held out.
     """
     reporter = reporter or TerminalReporter()
-    if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
+    held_out = {split: None if file is None else Path(file) for split, file in (("dev", dev), ("test", test))}
+    texts_given = [Path(file) for file in transfer]
+    if draft := draft_to_run(str(recipe), transfer=texts_given, held_out=held_out, encoding=encoding):
         draft.write()
         reporter.note(draft.summary)
         recipe = draft.recipe

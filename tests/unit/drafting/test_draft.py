@@ -12,6 +12,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
 from limbeck.drafting import draft
 from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import look_at_text
 from limbeck.progress import SilentReporter
@@ -277,6 +278,20 @@ def test_files_beside_train_become_dev_and_test(english: Inspection) -> None:
     corpus = drafted(found, data_path="some/folder/train.tsv").corpus
 
     assert (corpus.dev, corpus.test) == ("some/folder/dev.tsv", "some/folder/test.tsv")
+
+
+def test_files_are_named_by_their_paths_from_the_recipe(english: Inspection, tmp_path: Path) -> None:
+    found = replace(english, given={"test": tmp_path / "held" / "mine.tsv"})
+    recipe, far = tmp_path / "recipes", tmp_path / "a" / "b" / "c"
+
+    near = draft_recipe(found.path, found, data_path=place(found.path, folder=recipe), folder=recipe)
+    corpus = parse_recipe(tomllib.loads(near), recipe="drafted").corpus
+
+    assert (corpus.train, corpus.test) == ("../train.tsv", "../held/mine.tsv")
+    assert place(tmp_path / "train.tsv", folder=tmp_path) == "train.tsv"
+    assert place(tmp_path / "train.tsv", folder=far) == str(tmp_path / "train.tsv"), "three steps up are far"
+    assert place(tmp_path / "train.tsv", folder=Path("/")) == str(tmp_path / "train.tsv").removeprefix("/")
+    assert place(tmp_path / "train.tsv", folder=Path("/somewhere")) == str(tmp_path / "train.tsv")
 
 
 def test_quoting_format_and_encoding_are_written_where_the_name_does_not_say_them(english: Inspection) -> None:

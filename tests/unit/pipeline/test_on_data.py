@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import limbeck
-from limbeck.drafting.run import TransferForRecipe
+from limbeck.drafting.run import OptionForRecipe, TransferForRecipe
 from limbeck.progress import SilentReporter
 from limbeck.recipe.stages import Stage
 
@@ -50,6 +50,40 @@ def test_unlabelled_text_goes_into_that_recipe() -> None:
     limbeck.run(Path("mine.csv"), transfer=["more.txt"], until=Stage.CORPUS, reporter=SilentReporter())
 
     assert 'more.txt"]' in Path("mine.toml").read_text(encoding="utf-8")
+
+
+def test_rows_that_are_held_out_go_into_that_recipe() -> None:
+    Path("held").mkdir()
+    for name in ("held/test.csv", "held/dev.csv"):
+        Path(name).write_text(ROWS.replace("film", "play"), encoding="utf-8")
+
+    run = limbeck.run(
+        "mine.csv", test="held/test.csv", dev="held/dev.csv", until=Stage.CORPUS, reporter=SilentReporter()
+    )
+
+    drafted = Path("mine.toml").read_text(encoding="utf-8")
+    assert 'test = "held/test.csv"' in drafted
+    assert 'dev = "held/dev.csv"' in drafted
+    assert (run.folder / "corpus" / "test.arrow").is_file()
+
+
+def test_recipe_and_data_can_be_moved_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    limbeck.run("mine.csv", until=Stage.CORPUS, reporter=SilentReporter())
+    Path("moved").mkdir()
+    for name in ("mine.csv", "mine.toml"):
+        Path(name).rename(Path("moved", name))
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+
+    run = limbeck.run("../moved/mine.toml", until=Stage.CORPUS, reporter=SilentReporter())
+
+    assert (run.folder / "corpus").is_dir()
+
+
+@pytest.mark.parametrize(("key", "value"), [("test", "held.csv"), ("dev", "held.csv"), ("encoding", "latin-1")])
+def test_a_recipe_says_itself_what_is_held_out(key: str, value: str) -> None:
+    with pytest.raises(OptionForRecipe, match=f"--set corpus.{key}={value}"):
+        limbeck.run("mine.toml", reporter=SilentReporter(), **{key: value})
 
 
 def test_a_recipe_names_its_text_itself() -> None:

@@ -13,7 +13,8 @@ from limbeck.progress import plain_console
 
 @app.command(
     epilog="Examples: `limbeck init reviews.csv` then `limbeck run reviews.toml` · "
-    "`limbeck init reviews.csv --test test.csv --transfer unlabelled.csv` · `limbeck init reviews.csv --text body --label stars`"
+    "`limbeck init reviews.csv --test test.csv --transfer unlabelled.csv` · "
+    "`limbeck init reviews.csv --text body --label stars`"
 )
 @reported
 def init(

@@ -11,7 +11,7 @@ from limbeck.recipe.stages import Stage
 
 
 @app.command(
-    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --test test.csv --transfer unlabelled.csv` · "
+    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --test test.csv --transfer more.csv` · "
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
 @reported

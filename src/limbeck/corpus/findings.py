@@ -165,11 +165,15 @@ def report_findings(facts: Mapping[str, Any], classes: Classes, *, reporter: Rep
         )
     if empty := sum(facts["empty_texts"].values()):
         reporter.note(f"{WARNING} {empty:,} rows have an empty text", style="warning")
+    _report_unknown(facts, reporter)
+    _report_dropped(facts, reporter)
+
+
+def _report_dropped(facts: Mapping[str, Any], reporter: Reporter) -> None:
     for what in ("text", "label"):
         counts = [f"{count:,} of {split}" for split, count in facts[f"without_{what}_dropped"].items() if count]
         if counts:
             reporter.note(f"  rows without {what} dropped: {', '.join(counts)}")
-    _report_unknown(facts, reporter)
     if facts["unlabelled_left_out"]:
         reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label dropped")
     if facts["of_other_labels_left_out"]:

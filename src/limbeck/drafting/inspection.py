@@ -17,7 +17,7 @@ from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
-from limbeck.tables.formats import KnownFormat
+from limbeck.tables.formats import KnownFormat, is_sheet
 from limbeck.text.language import detect_language
 from limbeck.text.sentences import word_count
 
@@ -79,12 +79,13 @@ class Inspection:
     def summary(self) -> str:
         """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
+        kind = "first sheet" if is_sheet(self.path) else self.format
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
         columns = some(self.label, most=8) if isinstance(self.label, list) else self.label
         several = ", several a row" if self.multi_label else ""
         lines = [
-            f"{self.path.name}: {self.format}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
+            f"{self.path.name}: {kind}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
             f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
             f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
             f"  language: {self.language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
@@ -154,8 +155,7 @@ def _without_empty(layout: Layout, roles: Roles, *, path: Path) -> tuple[Layout,
     dropped, kept = Dropped(), []
     texts = [at for at in (roles.text, roles.pair) if at is not None]
     needs_label = not roles.label.is_multi_label or len(roles.label.positions) > 1
-    for at, row in enumerate(layout.rows):
-        number = at + 1 + (layout.kind in ("csv", "tsv") and layout.form.header)
+    for at, (number, row) in enumerate(zip(layout.numbers, layout.rows, strict=True)):
         if not any(row[position].strip() for position in texts):
             dropped.count(number, text=True)
         elif needs_label and not any(row[position].strip() for position in roles.label.positions):
@@ -166,7 +166,8 @@ def _without_empty(layout: Layout, roles: Roles, *, path: Path) -> tuple[Layout,
     if not dropped.rows:
         return layout, dropped
     lists = {column: [cells[at] for at in kept] for column, cells in layout.lists.items()}
-    return replace(layout, rows=[layout.rows[at] for at in kept], lists=lists), dropped
+    rows, numbers = [layout.rows[at] for at in kept], [layout.numbers[at] for at in kept]
+    return replace(layout, rows=rows, numbers=numbers, lists=lists), dropped
 
 
 def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:
@@ -225,7 +226,7 @@ def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[
     lists = layout.lists.get(role.positions[0])
     for at, row in enumerate(layout.rows):
         cells = [row[position] for position in role.positions] if lists is None else [lists[at]]
-        labels = reader.read(cells, number=at)
+        labels = reader.read(cells, number=layout.numbers[at])
         yield [labels] if isinstance(labels, str) else labels
 
 

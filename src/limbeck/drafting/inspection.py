@@ -18,9 +18,10 @@ from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
 from limbeck.tables.formats import KnownFormat, is_sheet
-from limbeck.text.language import detect_language
+from limbeck.text.language import detect_language, language_name
 from limbeck.text.sentences import word_count
 
+LANGUAGES = {"en": "English", "zh": "Chinese"}
 LONG_TEXT = 100  # words (in Chinese: characters) at the 95th percentile
 COUNTED_TEXTS = 5_000  # texts whose words are counted, spread over the file
 KEYS = frozenset(CorpusSection.model_fields)
@@ -52,6 +53,7 @@ class Inspection:
     beside: dict[str, str]  # files of the same form in the same folder that look like dev and test, by split
     label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
     given: dict[str, Path] = field(default_factory=dict)  # the dev and test files that the user names
+    other_language: str = ""  # the name of the texts' language, if it is neither English nor Chinese
     guesses_encoding: bool = False  # because it is not UTF-8
     notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
 
@@ -76,9 +78,17 @@ class Inspection:
         found = {split: self.path.with_name(name) for split, name in self.beside.items()}
         return {split: file for split in BESIDE_TRAIN if (file := self.given.get(split) or found.get(split))}
 
+    @property
+    def language_name(self) -> str:
+        """The language in words."""
+        return self.other_language or LANGUAGES[self.language]
+
     def summary(self) -> str:
         """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
+        language = (
+            f'{self.other_language}, cut into words as "{self.language}"' if self.other_language else self.language
+        )
         kind = "first sheet" if is_sheet(self.path) else self.format
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
@@ -88,7 +98,7 @@ class Inspection:
             f"{self.path.name}: {kind}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
             f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
             f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
-            f"  language: {self.language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
+            f"  language: {language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
         lines += [
             f"  {split}: {file.name}{'' if split in self.given else ', in the same folder'}"
@@ -136,6 +146,7 @@ def inspect_file(
         long_words=long_words,
         has_quotes=any('"' in text for text in texts),
         beside={},
+        other_language="" if (name := language_name(texts)) in LANGUAGES.values() else name,
         guesses_encoding=encoding is None and layout.form.encoding not in SURE,
     )
     found = replace(found, label_names=_label_names(layout, roles.label))

@@ -294,6 +294,33 @@ def test_files_are_named_by_their_paths_from_the_recipe(english: Inspection, tmp
     assert place(tmp_path / "train.tsv", folder=Path("/somewhere")) == str(tmp_path / "train.tsv")
 
 
+def german(tmp_path: Path) -> Inspection:
+    path = tmp_path / "deutsch.tsv"
+    rows = [f"die {word} war nicht gut, und ich bin nicht froh\t{n % 2}" for n, word in enumerate("abcdefgh")]
+    path.write_text("\n".join(["satz\tlabel", *rows]), encoding="utf-8")
+    return inspect_file(path)
+
+
+def test_german_texts_are_not_called_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = german(tmp_path)
+    monkeypatch.setattr(draft, "find_spec", lambda _: object())
+
+    text = draft_recipe(found.path, found, data_path="deutsch.tsv")
+
+    assert text.startswith("# German texts in 2 classes")
+    assert "knows little about German texts" in text
+    assert draft.MULTILINGUAL in text
+    assert drafted(found).corpus.language == "en"
+    assert encoder(drafted(found)).checkpoint == draft.OFFLINE_CHECKPOINT
+    assert 'language: German, cut into words as "en"' in found.summary()
+
+
+def test_german_texts_have_a_multilingual_teacher_where_the_hub_is_asked(tmp_path: Path, gpu: None) -> None:
+    del gpu
+
+    assert encoder(drafted(german(tmp_path))).checkpoint == draft.MULTILINGUAL
+
+
 def test_quoting_format_and_encoding_are_written_where_the_name_does_not_say_them(english: Inspection) -> None:
     form = replace(english.form, format="csv", quoting=False, encoding="gb18030")
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tomllib
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -68,6 +69,8 @@ MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
+RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
 # By training rows: how often the teacher reads them without a GPU, and how the student is trained. Few rows make few
@@ -98,18 +101,18 @@ def draft_recipe(
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
     recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
+    if transfer is not None:  # no file has answers for other texts than its own
+        inspection = replace(inspection, scores={})
+    own = _own_text(inspection, gpu=gpu, path=data_path)
+    more_text = [
+        transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder),
+        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
+    ]
     sections = [
         _heading(recipe, inspection),
         _corpus(inspection, data_path=data_path, folder=folder),
-        transfer_lines(
-            inspection,
-            given=transfer,
-            beside=beside,
-            own=_own_text(inspection, gpu=gpu, path=data_path),
-            folder=folder,
-        ),
-        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
-        _teacher(inspection, gpu=gpu),
+        *([] if inspection.scores else more_text),
+        _answers(inspection, path=data_path) if inspection.scores else _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
         _distillation(inspection, gpu=gpu, rows=rows),
     ]
@@ -119,11 +122,12 @@ def draft_recipe(
 
 
 def _heading(recipe: str, found: Inspection) -> list[str]:
+    teacher = "a model's answers" if found.scores else "a big teacher"
     what = "pairs of texts" if found.pair is not None else "texts"
     several = ", several a row" if found.multi_label else ""
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
-        f"# {found.language_name} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
+        f"# {found.language_name} {what} in {classes}: {teacher}, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
@@ -204,6 +208,24 @@ def _form(found: Inspection) -> list[str]:
     return [*lines, f"language = {value(found.language)}"]
 
 
+def _answers(found: Inspection, *, path: str) -> list[str]:
+    """The teacher whose answers are in columns of the file."""
+    columns = ", ".join(f"{value(name)} = {value(column)}" for name, column in found.scores.items())
+    *form, _language = _form(found)
+    return [
+        "# The file has the answers of a model, which is the teacher then. It has none for other texts: with --transfer,",
+        "# or without these columns, an encoder is fine-tuned instead, which labels unlabelled text and changed copies.",
+        "[teacher]",
+        'kind = "file"',
+        f"path = {value(path)}",
+        f"text = {value(found.text)}",
+        *([] if found.pair is None else [f"pair = {value(found.pair)}"]),
+        f"columns = {{ {columns} }}",
+        *form,
+        'uncovered = "skip"  # rows of dev and test need no answers',
+    ]
+
+
 def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
     offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
     online = MULTILINGUAL if found.other_language else HUB_CHECKPOINTS[found.language]
@@ -250,12 +272,12 @@ def _hub_is_shut() -> bool:
 
 def _student(found: Inspection, *, gpu: bool) -> list[str]:
     many_words = gpu and _is_as_headlines(found)
+    pairs = " of pairs" if found.pair is not None else ""
     return [
         "[student]",
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
-        'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
-        *_setting("tune_vectors" + (" of pairs" if found.pair is not None else ""), gpu=gpu),
+        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS, *_setting("tune_vectors" + pairs, gpu=gpu)]),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",
         *(MANY_WORDS if many_words else []),

@@ -11,7 +11,8 @@ from limbeck.corpus.file_rows import Dropped, read_file, refuse_mostly_empty
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, name_classes
 from limbeck.corpus.run import LabelUnknown
-from limbeck.drafting.label_role import LabelRole
+from limbeck.drafting.column_profile import profiles_of
+from limbeck.drafting.label_role import LabelRole, find_scores
 from limbeck.drafting.layout import Layout, find_layout
 from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
@@ -54,6 +55,7 @@ class Inspection:
     label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
     given: dict[str, Path] = field(default_factory=dict)  # the dev and test files that the user names
     other_language: str = ""  # the name of the texts' language, if it is neither English nor Chinese
+    scores: dict[str, Column] = field(default_factory=dict)  # by class, the column of a model's number for it
     guesses_encoding: bool = False  # because it is not UTF-8
     notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
 
@@ -100,6 +102,8 @@ class Inspection:
             f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
             f"  language: {language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
+        if self.scores:
+            lines.append(f"  teacher: its answers are in {some(list(self.scores.values()), most=4)}")
         lines += [
             f"  {split}: {file.name}{'' if split in self.given else ', in the same folder'}"
             for split, file in self.held_out.items()
@@ -151,6 +155,7 @@ def inspect_file(
     )
     found = replace(found, label_names=_label_names(layout, roles.label))
     found = replace(found, labels=_labels(layout, roles.label, found), given=dict(given or {}))
+    found = replace(found, scores=_scores(layout, roles, found))
     notes = [
         *_notes_of_form(found, dropped),
         *(note for item in found.given.items() for note in _notes_of(*item, found)),
@@ -224,6 +229,16 @@ def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int
     counts = Counter(label for labels in _label_sets(layout, role, found) for label in labels)
     ordered = name_classes([*counts, *columns], label_names={}, order=columns).names
     return {found.label_names.get(name, name): counts[name] for name in ordered}
+
+
+def _scores(layout: Layout, roles: Roles, found: Inspection) -> dict[str, Column]:
+    """The columns that hold a model's probability or logit of each class, beside a column with the label itself."""
+    if isinstance(found.label, list) or found.multi_label:
+        return {}
+    taken = {roles.text, roles.pair, *roles.label.positions}
+    free = [profile for profile in profiles_of(layout) if profile.position not in taken]
+    columns = find_scores(list(found.labels), free)
+    return {name: column_of(layout, profile.position) for name, profile in columns.items()}
 
 
 def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[Sequence[str]]:

@@ -19,7 +19,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import EncoderTeacher, FileTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
 CHINESE = [
@@ -292,6 +292,34 @@ def test_files_are_named_by_their_paths_from_the_recipe(english: Inspection, tmp
     assert place(tmp_path / "train.tsv", folder=far) == str(tmp_path / "train.tsv"), "three steps up are far"
     assert place(tmp_path / "train.tsv", folder=Path("/")) == str(tmp_path / "train.tsv").removeprefix("/")
     assert place(tmp_path / "train.tsv", folder=Path("/somewhere")) == str(tmp_path / "train.tsv")
+
+
+@pytest.mark.parametrize("with_gpu", [False, True])
+def test_answers_in_the_file_are_the_teacher(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, with_gpu: bool
+) -> None:
+    monkeypatch.setattr(draft, "has_gpu", lambda: with_gpu)
+    found = replace(english, scores={"0": "p_0", "1": "p_1"}, form=replace(english.form, encoding="latin-1"))
+
+    recipe = drafted(found, data_path="data/train.tsv")
+
+    assert isinstance(recipe.teacher, FileTeacher)
+    assert (recipe.teacher.path, recipe.teacher.text) == ("data/train.tsv", "sentence")
+    assert recipe.teacher.columns == {"0": "p_0", "1": "p_1"}
+    assert (recipe.teacher.encoding, recipe.teacher.uncovered) == ("latin-1", "skip")
+    assert recipe.transfer is None
+    assert recipe.augmentation is None
+    assert isinstance(recipe.student, BiLstm)
+    assert (recipe.student.word_vectors, recipe.student.tune_vectors) == ("random", True)
+
+
+def test_unlabelled_text_needs_a_teacher_that_can_be_asked(english: Inspection, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("one more text\nand another one\n", encoding="utf-8")
+    found = replace(english, scores={"0": "p_0", "1": "p_1"})
+
+    text = draft_recipe(found.path, found, data_path="train.tsv", transfer=look_at_text([tmp_path / "more.txt"], found))
+
+    assert isinstance(parse_recipe(tomllib.loads(text), recipe="drafted").teacher, EncoderTeacher)
 
 
 def german(tmp_path: Path) -> Inspection:

@@ -398,6 +398,31 @@ def test_columns_of_probabilities_are_the_label(tmp_path: Path) -> None:
     assert found.labels == {"calm": 50, "loud": 50}
 
 
+@pytest.mark.parametrize("label", ["label", "gold"])
+@pytest.mark.parametrize(
+    ("names", "shift"),
+    [(["p_calm", "p_loud"], 0.0), (["calm_Score", "loud_score"], 0.0), (["logit_calm", "logit_loud"], 3.5)],
+)
+def test_columns_of_numbers_beside_the_label_are_a_models_answers(
+    tmp_path: Path, names: list[str], shift: float, label: str
+) -> None:
+    moods = [["calm", "loud"][number % 2] for number in range(100)]
+    shares = [number / 100 for number in range(100)]
+    cells = [[f"{share - shift:.2f}" for share in shares], [f"{1 - share + shift:.2f}" for share in shares]]
+
+    found = look(tmp_path / "a.tsv", [["said", label, *names], *columns(TEXTS, moods, *cells)])
+
+    assert (found.text, found.label, found.scores) == ("said", label, dict(zip(["calm", "loud"], names, strict=True)))
+    assert f"teacher: its answers are in {names[0]}, {names[1]}" in found.summary()
+
+
+def test_columns_of_zeros_and_ones_beside_the_label_are_no_answers(tmp_path: Path) -> None:
+    moods = [["calm", "loud"][number % 2] for number in range(100)]
+    marks = [[str(int(mood == name)) for mood in moods] for name in ("calm", "loud")]
+
+    assert look(tmp_path / "a.tsv", [["said", "label", "calm", "loud"], *columns(TEXTS, moods, *marks)]).scores == {}
+
+
 def test_files_in_the_folder_of_train_are_read_with_its_layout(tmp_path: Path) -> None:
     (tmp_path / "dev.tsv").write_text("said\ttags\nfine\tthreat; toxic\nwell\t\n")
     (tmp_path / "test.tsv").write_text("said\ttags\nfine\t\nwell\t\n")

@@ -213,8 +213,8 @@ def _answers(found: Inspection, *, path: str) -> list[str]:
     columns = ", ".join(f"{value(name)} = {value(column)}" for name, column in found.scores.items())
     *form, _language = _form(found)
     return [
-        "# The file has the answers of a model, which is the teacher then. It has none for other texts: with --transfer,",
-        "# or without these columns, an encoder is fine-tuned instead, which labels unlabelled text and changed copies.",
+        "# The file has the answers of a model, which is the teacher then. It has none for other texts: with",
+        "# --transfer, or without these columns, an encoder is fine-tuned instead, which labels text and changed copies.",
         "[teacher]",
         'kind = "file"',
         f"path = {value(path)}",

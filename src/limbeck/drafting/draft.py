@@ -214,7 +214,7 @@ def _answers(found: Inspection, *, path: str) -> list[str]:
     *form, _language = _form(found)
     return [
         "# The file has the answers of a model, which is the teacher then. It has none for other texts: with",
-        "# --transfer, or without these columns, an encoder is fine-tuned instead, which labels text and changed copies.",
+        "# --transfer, or without these columns, an encoder is fine-tuned instead, which labels text and copies.",
         "[teacher]",
         'kind = "file"',
         f"path = {value(path)}",

@@ -101,14 +101,17 @@ def judge(
         ]
         on_dev = None if main is None else answers_of({0: candidates[main].shipped}, rows=dev, bar=bar)
     shipped = None if main is None else answers[main].shipped
-    named = {"names": corpus.labels, "unknown": corpus.unknown_labels}
     return Judgement(
         lines=_lines(candidates, answers, corpus=corpus, rows=rows, teacher=known, samples=section.bootstrap_samples),
         main=main,
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
-        worst_errors=worst_errors(rows, student=shipped, teacher=known, **named) if shipped else [],
+        worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
     )
+
+
+def _worst_errors(rows: Rows, student: ModelAnswers, teacher: TeacherAnswers, corpus: Corpus) -> list[dict[str, Any]]:
+    return worst_errors(rows, student=student, teacher=teacher, names=corpus.labels, unknown=corpus.unknown_labels)
 
 
 def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:

@@ -15,7 +15,7 @@ def sheet_table(source: Source, *, form: TableForm) -> RawTable:
     """The first sheet; its cells are text, rows without any are no rows. Values of formulas are those last computed."""
     path = path_of(source)
     try:
-        import openpyxl  # type: ignore[import-untyped, unused-ignore]
+        import openpyxl
     except ImportError:
         reason = "the package openpyxl, which reads it, is not installed"
         advice = f"{SPREADSHEET} Or: pip install openpyxl"

@@ -4,6 +4,7 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,7 +28,7 @@ CHINESE_OTHERS = [text.replace("看到了", "怎么去").replace("今天", "请�
 ZEROS_AND_ONES = [str(number % 2) for number in range(100)]
 
 
-def look(path: Path, lines: list[list[str]], *, delimiter: str = "\t", **given: str | int) -> Inspection:
+def look(path: Path, lines: list[list[str]], *, delimiter: str = "\t", **given: Any) -> Inspection:
     content = "\n".join(delimiter.join(cells) for cells in lines) + "\n"
     path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
     return inspect_file(path, **given)

@@ -45,8 +45,7 @@ def test_a_label_that_train_does_not_have_is_shown_by_its_name() -> None:
     labels = np.array([FIRST_UNKNOWN - 1, 1, 0, 0])
     student = ModelAnswers(labels, STUDENT.logits, temperatures=(1.0,))
 
-    names = {"names": ["no", "yes"], "unknown": ["so so", "mixed"]}
-    (found,) = worst_errors(ROWS, student=student, teacher=known([0]), **names)
+    (found,) = worst_errors(ROWS, student=student, teacher=known([0]), names=["no", "yes"], unknown=["so so", "mixed"])
 
     assert found["label"] == "mixed (not in train)"
 

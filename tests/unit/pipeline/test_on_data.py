@@ -1,6 +1,7 @@
 """`limbeck.run` takes what `limbeck run` takes: also a file of labelled rows."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -127,8 +128,10 @@ def test_recipe_and_data_can_be_moved_together(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(("key", "value"), [("test", "held.csv"), ("dev", "held.csv"), ("encoding", "latin-1")])
 def test_a_recipe_says_itself_what_is_held_out(key: str, value: str) -> None:
+    options: dict[str, Any] = {key: value}
+
     with pytest.raises(OptionForRecipe, match=f"--set corpus.{key}={value}"):
-        limbeck.run("mine.toml", reporter=SilentReporter(), **{key: value})
+        limbeck.run("mine.toml", reporter=SilentReporter(), **options)
 
 
 def test_a_recipe_names_its_text_itself() -> None:

@@ -127,6 +127,7 @@ class ColumnMissing(DataError):
     def __init__(
         self, *, path: Path, column: str, key: str, columns: Sequence[str], finds_header: bool = False
     ) -> None:
+        """`finds_header`: whether there is a header was found out, or said, so that nothing is to be said about it."""
         self.column, self.columns = column, tuple(columns)
         no_header = "add --no-header" if key.startswith("--") else "set header = false"  # an option, or a recipe key
         by_number = f"; for a file without a header {no_header} and give the column's number."

@@ -17,10 +17,13 @@ import pytest
 
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.corpus.file_rows import read_file
+from limbeck.errors import ColumnMissing
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.transfer import Transfer
+from limbeck.runtime.entries import Trained
 from limbeck.runtime.row import Row, columns_of
 from limbeck.runtime.stream import predict_stream
+from limbeck.tables.table import TableUnnamed
 from limbeck.transfer.text_sources import text_sources
 
 NAMES = ("id", "text", "other", "label")
@@ -173,7 +176,7 @@ class Listener:
 
 def trained_on(path: Path, **recipe: Any) -> list[list[str]]:
     """The texts that training reads and, for pairs, the second texts."""
-    rows, _ = read_file(CorpusSection(train=str(path), **recipe), path, split="train")
+    rows, _, _ = read_file(CorpusSection(train=str(path), **recipe), path, split="train")
     return [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
 
 
@@ -197,11 +200,12 @@ def test_training_and_predict_read_the_same_texts(tmp_path: Path, name: str) -> 
     packed.write_bytes(gzip.compress(case.content))
 
     for path in (plain, packed):
-        assert trained_on(path, **case.recipe) == [expected]
+        assert trained_on(path, **case.recipe) == [[text for text in expected if text]], "nothing is learned from ''"
         assert predicted(path, **case.options) == [expected]
     second: str | int = 2 if "text" in case.recipe else "other"
     both = [expected, [cells[2].strip() for cells in case.rows]]
-    assert trained_on(plain, **case.recipe, pair=second) == both
+    learned = [pair for pair in zip(*both, strict=True) if any(pair)]
+    assert trained_on(plain, **case.recipe, pair=second) == [list(column) for column in zip(*learned, strict=True)]
     assert predicted(plain, is_pair=True, **{"text": "text", **case.options}, pair=str(second)) == both
 
 
@@ -221,6 +225,23 @@ def test_transfer_text_and_predict_read_the_same_plain_lines(
 
     assert asked == [text.strip() for text in texts]
     assert learned == [text for text in asked if text]
+
+
+def test_a_table_on_a_stream_is_never_read_as_plain_lines() -> None:
+    """By the name of the text's column; what has no such name is refused with what to say."""
+    assert predicted(io.BytesIO(b'id,text\n1,"fine, really"\n2,bad\n')) == [["fine, really", "bad"]]
+    assert predicted(io.BytesIO(b"id\tbody\n1\tfine\n"), trained=Trained(text="body")) == [["fine"]]
+    with pytest.raises(TableUnnamed, match=r"(?s)columns id, review.*--format csv.*--text"):
+        predicted(io.BytesIO(b"id,review\n1,fine\n2,bad\n"))
+    assert predicted(io.BytesIO(b"id,review\n1,fine\n2,bad\n"), format="lines") == [["id,review", "1,fine", "2,bad"]]
+
+
+def test_a_column_of_a_file_without_header_is_asked_for_by_its_number_alone() -> None:
+    with pytest.raises(ColumnMissing) as caught:
+        predicted(io.BytesIO(b"1,fine\n2,bad\n"), format="csv", header=False, text="body")
+
+    assert "header" not in str(caught.value)
+    assert "by its name or its number from 0" in str(caught.value)
 
 
 def test_a_stream_is_read_like_the_file(tmp_path: Path) -> None:

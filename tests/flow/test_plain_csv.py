@@ -33,7 +33,7 @@ def test_one_command_goes_from_a_csv_to_the_report_and_again_reuses_everything(
     assert first.exit_code == 0, first.stderr
     assert "bilstm" in first.stdout
     recipe = tomllib.loads(Path("toy.toml").read_text(encoding="utf-8"))
-    assert recipe["transfer"]["files"] == [str(tmp_path / "data" / "unlabelled.txt")]
+    assert (recipe["corpus"]["train"], recipe["transfer"]["files"]) == ("data/toy.csv", ["data/unlabelled.txt"])
     assert Path("runs/toy/report/report.html").is_file()
     assert again.exit_code == 0, again.stderr
     assert "toy.toml already exists" in again.stderr

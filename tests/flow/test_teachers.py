@@ -94,6 +94,22 @@ def test_a_ready_teacher_is_taken_as_it_is(toy_recipe: Path, first: Run, tmp_pat
     assert entry(again, "teacher")["accuracy"] == entry(first, "teacher")["accuracy"]
 
 
+def test_a_run_beside_another_takes_the_teacher_that_has_the_same_settings_and_rows(
+    toy_recipe: Path, first: Run, tmp_path: Path
+) -> None:
+    runs = first.folder.parent
+    same, other, far = Notes(), Notes(), Notes()
+
+    again = run(toy_recipe, overrides=["student.kind=bag"], out=runs / "second", until=Stage.LABELING, reporter=same)
+    run(toy_recipe, overrides=["teacher.seed=7"], out=runs / "third", until=Stage.TEACHER, reporter=other)
+    run(toy_recipe, out=tmp_path / "far", until=Stage.TEACHER, reporter=far)
+
+    assert any(f"copied from {first.folder / 'teacher'}" in line for line in same.lines)
+    folders = [TeacherFolder(one.folder / "teacher") for one in (first, again)]
+    assert folders[0].fingerprint == folders[1].fingerprint
+    assert not any("copied from" in line for line in other.lines + far.lines)
+
+
 def test_an_encoder_that_was_never_fine_tuned_is_refused(
     toy_recipe: Path, tiny_teacher_folder: Path, tmp_path: Path
 ) -> None:

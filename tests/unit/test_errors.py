@@ -162,7 +162,9 @@ def test_names_in_commands_are_as_a_shell_takes_them() -> None:
     assert in_shell(Path("runs/sst2")) == "runs/sst2"
     assert in_shell("my reviews.csv") == "'my reviews.csv'"
 
-    error = RecipeInTheWay(recipe="my reviews.toml", data="my reviews.csv", reason="x", transfer=["a b.txt"])
+    error = RecipeInTheWay(
+        recipe="my reviews.toml", data="my reviews.csv", reason="x", options=["--transfer", "a b.txt"]
+    )
 
     assert "limbeck run 'my reviews.toml';" in error.advice
     assert "limbeck init 'my reviews.csv' --transfer 'a b.txt' --out NAME.toml" in error.advice

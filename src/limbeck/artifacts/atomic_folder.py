@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,37 @@ def why_redo(folder: Path, *, kind: str, key: Key) -> str | None:
         return _difference(manifest.key, key)
     faults = faults_of(folder, manifest)
     return f"damaged: {some(faults)}" if faults else None
+
+
+def copied(folder: Path, *, kind: str, key: Key, among: Iterable[Path]) -> Path | None:
+    """Make the artifact by copying one of `among` that has this key and whose files are what its manifest says.
+
+    Returns the one that was copied; None if there is none, or if it was removed meanwhile.
+    """
+    for other in among:
+        try:
+            manifest = read_manifest(other, kind=kind)
+            if manifest.key.digest() != key.digest() or faults_of(other, manifest):
+                continue
+            with written_atomically(folder, kind=kind, key=key) as scratch:
+                _clear(scratch)
+                for name in manifest.files:
+                    (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(other / name, scratch / name)
+        except (ArtifactError, FileNotFoundError, PermissionError):
+            continue
+        if read_manifest(folder, kind=kind).fingerprint == manifest.fingerprint:
+            return other
+    return None
+
+
+def _clear(scratch: Path) -> None:
+    """Remove what a killed run has left there, except for its work."""
+    for path in scratch.iterdir():
+        if path.is_dir() and path.name != WORK:
+            shutil.rmtree(path)
+        elif path.is_file():
+            path.unlink()
 
 
 def _scratch_of(folder: Path) -> Path:

@@ -44,6 +44,11 @@ class Corpus:
         return list(self.facts["labels"])
 
     @property
+    def unknown_labels(self) -> list[str]:
+        """Labels of test rows that no training row has; the first is numbered FIRST_UNKNOWN, the others below it."""
+        return list(self.facts.get("unknown_in_test") or {})
+
+    @property
     def language(self) -> str:
         """ "en" or "zh"."""
         return str(self.facts["language"])

@@ -15,6 +15,7 @@ from limbeck.artifacts.mapped import MappedTable, map_table, read_texts, take_ro
 from limbeck.text.folding import folded
 
 NO_LABEL = -1
+FIRST_UNKNOWN = -2  # this and lower numbers: labels of test rows that no training row has, so that none is predicted
 KEY_BYTES = 16
 ROWS_PER_SLICE = 1 << 14
 
@@ -63,7 +64,10 @@ class Rows:
 
     @cached_property
     def labels(self) -> npt.NDArray[np.int64]:
-        """(rows) class numbers; multi-label: (rows, classes) of 0 and 1. NO_LABEL if a row has no label."""
+        """(rows) class numbers; multi-label: (rows, classes) of 0 and 1. NO_LABEL if a row has no label.
+
+        In test, FIRST_UNKNOWN and below: labels that train does not have, see `Corpus.unknown_labels`.
+        """
         column = self.table["label"].combine_chunks()
         if pa.types.is_fixed_size_list(column.type):
             return np.asarray(column.flatten().to_numpy(), dtype=np.int64).reshape(-1, column.type.list_size)

@@ -39,6 +39,28 @@ TransferOption = Annotated[
         help="Unlabelled text of the same kind, on which the student is also trained. Can be repeated.",
     ),
 ]
+TestOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--test",
+        metavar="FILE",
+        help="Labelled rows with the same columns, for the report alone. Default: NAME-test.* or test.* beside the "
+        "data, if there is one.",
+    ),
+]
+DevOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--dev",
+        metavar="FILE",
+        help="Labelled rows with the same columns, on which models are chosen. Default: NAME-dev.*, dev.*, valid.* "
+        "beside the data, else a tenth of it.",
+    ),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Encoding of the data, e.g. latin-1. Default: it is guessed."),
+]
 
 app = typer.Typer(
     name="limbeck",

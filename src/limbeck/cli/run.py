@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import TransferOption, app, reported, starting
+from limbeck.cli.app import DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
 
 
 @app.command(
-    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --transfer unlabelled.csv` · "
+    epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --test test.csv --transfer more.csv` · "
     "`limbeck run reviews.csv --minutes 10` · "
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
@@ -30,7 +30,10 @@ def run(
     ] = None,
     until: Annotated[Stage | None, typer.Option(help="Stop after this stage.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME.")] = None,
+    test: TestOption = None,
+    dev: DevOption = None,
     transfer: TransferOption = None,
+    encoding: EncodingOption = None,
     minutes: Annotated[
         float | None,
         typer.Option(min=0.5, help="Plan rows, epochs and copies so that the run takes about so long on this machine."),
@@ -39,7 +42,7 @@ def run(
     """Run all stages, from files to report. Run it again and it continues where it stopped."""
     from limbeck.drafting.run import draft_to_run
 
-    draft = draft_to_run(recipe, transfer=transfer or [])
+    draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
     with starting():
         from limbeck.pipeline import run as run_recipe
 

@@ -1,32 +1,85 @@
 """Reads the labelled rows of a table; the recipe says how its labels are written."""
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, RowValues, labelled_rows
-from limbeck.errors import FileEmpty, FileUnreadable
+from limbeck.errors import DataError, FileEmpty, FileUnreadable
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables import TableForm
-from limbeck.tables.raw_table import RawTable, Watch, find_column, unwatched
+from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, unwatched
 from limbeck.tables.table import open_table, plain_text
+
+MOST_DROPPED = 0.5  # share of the rows that may lack a text or a label
+
+
+class RowsMostlyEmpty(DataError):
+    """Most rows of a file have no text, or no label: probably the wrong column."""
+
+    def __init__(self, *, path: Path, what: str, dropped: str, rows: int, first: int) -> None:
+        self.rows, self.first = rows, first
+        super().__init__(
+            f"most rows of '{path}' have no {what}: {dropped}, of {rows:,} rows",
+            found=f"the first such row is number {first:,}",
+            advice=f"Check that `{what}` names the right column, and that the file is read as it was written "
+            "(header, quoting, delimiter); or remove those rows.",
+        )
+
+
+@dataclass
+class Dropped:
+    """How many rows of a file were dropped because a cell was empty."""
+
+    without_text: int = 0
+    without_label: int = 0
+    first: int = 0  # the number of the first such row
+
+    @property
+    def rows(self) -> int:
+        """All together."""
+        return self.without_text + self.without_label
+
+    def count(self, number: int, *, text: bool) -> None:
+        """Count row `number`, which has no text, or else no label."""
+        self.first = self.first or number
+        self.without_text += text
+        self.without_label += not text
+
+    def in_words(self) -> str:
+        """For example "3 without text and 1 without label"."""
+        counts = {"text": self.without_text, "label": self.without_label}
+        return " and ".join(f"{count:,} without {what}" for what, count in counts.items() if count)
 
 
 def read_file(
     section: CorpusSection, path: Path, *, split: str, watch: Watch = unwatched
-) -> tuple[LabelledRows, LabelReader]:
-    """All rows of the file of the split `split`, and the reader of their labels, which knows the label columns.
+) -> tuple[LabelledRows, LabelReader, Dropped]:
+    """All rows of the file of the split `split`, the reader of their labels, which knows the label columns, and which
+    rows were dropped because text or label is empty, null or missing.
 
-    A null, a missing value, or a row with another structure than the first is an error that gives the row's number.
-    A file without rows is an error too.
+    A row with another structure than the first is an error that gives the row's number. So are a file without rows,
+    and one of which most rows would be dropped.
     """
     table = open_table(path, form=TableForm.of(section), watch=watch)
     labels = label_positions(section, table)
-    reader = LabelReader(section, path=path, columns=[table.columns[at] for at in labels])
-    rows = labelled_rows(row_values(section, table, labels, reader), split=split, is_pair=section.pair is not None)
+    reader, dropped = LabelReader(section, path=path, columns=[table.columns[at] for at in labels]), Dropped()
+    values = row_values(section, table, labels, reader, dropped)
+    rows = labelled_rows(values, split=split, is_pair=section.pair is not None)
+    refuse_mostly_empty(dropped, kept=len(rows), path=path)
     if not len(rows):
         raise FileEmpty(path=path)
-    return rows, reader
+    return rows, reader, dropped
+
+
+def refuse_mostly_empty(dropped: Dropped, *, kept: int, path: Path) -> None:
+    """Raises RowsMostlyEmpty if more rows were dropped than the share MOST_DROPPED."""
+    if dropped.rows > MOST_DROPPED * (kept + dropped.rows):
+        what = "label" if dropped.without_label >= dropped.without_text else "text"
+        rows = kept + dropped.rows
+        raise RowsMostlyEmpty(path=path, what=what, dropped=dropped.in_words(), rows=rows, first=dropped.first)
 
 
 def label_positions(section: CorpusSection, table: RawTable) -> list[int]:
@@ -42,16 +95,36 @@ def label_positions(section: CorpusSection, table: RawTable) -> list[int]:
 
 
 def row_values(
-    section: CorpusSection, table: RawTable, labels: Sequence[int], reader: LabelReader
-) -> Iterator[RowValues]:
-    """The rows of a table; `labels` are the positions of its label columns."""
+    section: CorpusSection, table: RawTable, labels: Sequence[int], reader: LabelReader, dropped: Dropped
+) -> Iterator[RowValues | None]:
+    """The rows of a table; `labels` are the positions of its label columns.
+
+    None for a row that is dropped, and counted: its text, for a pair both texts, or its label is empty. A row that may
+    have several labels may have none.
+    """
+    needs_label = isinstance(section.label, list) or not section.multi_label
     texts = {"text": find_column(table, section.text, key="text")}
     if section.pair is not None:
         texts["pair"] = find_column(table, section.pair, key="pair")
     keys, path = list(texts), table.path
     for number, cells in table.rows([*texts.values(), *labels]):
+        if all(is_empty(cell) for cell in cells[: len(keys)]):
+            dropped.count(number, text=True)
+            yield None
+            continue
+        if needs_label and all(is_empty(cell) for cell in cells[len(keys) :]):
+            dropped.count(number, text=False)
+            yield None
+            continue
         text, *pair = [
-            cell if isinstance(cell, str) else plain_text(cell, key=key, path=path, number=number)
+            "" if is_empty(cell) else plain_text(cell, key=key, path=path, number=number)
             for key, cell in zip(keys, cells, strict=False)  # the label cells come after them
         ]
         yield (text, *pair, reader.read(cells[len(keys) :], number=number))
+
+
+def is_empty(cell: object) -> bool:
+    """Whether nothing is in a cell: white space, a null, a key that is missing, or not a number."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or cell is ABSENT or (isinstance(cell, float) and math.isnan(cell))

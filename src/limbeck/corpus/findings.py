@@ -108,6 +108,10 @@ def facts_of(
         "duplicates_in_train": findings.repeats.duplicates,
         "conflicting_texts_in_train": findings.repeats.conflicts,
         "empty_texts": {split: rows.empty_count for split, rows in splits.items()},
+        "without_text_dropped": {split: found.without_text for split, found in source.dropped.items()},
+        "without_label_dropped": {split: found.without_label for split, found in source.dropped.items()},
+        "unknown_in_dev": dict(source.unknown.get("dev", {})),
+        "unknown_in_test": dict(source.unknown.get("test", {})),
         "unlabelled_left_out": source.unlabelled,
         "of_other_labels_left_out": source.of_other_labels,
         "label_names_unused": classes.unused_names,
@@ -133,7 +137,8 @@ def _weights(section: CorpusSection, *, rows_per_class: Mapping[str, int], rows:
 def _rows_per_label(rows: LabelledRows, classes: Classes) -> dict[str, int]:
     counts: Counter[int] = Counter()
     for labels, times in Counter(rows.labels).items():  # raw labels of the same class count once in a row
-        counts.update(dict.fromkeys({classes.class_of[label] for label in labels}, times))
+        known = {classes.class_of[label] for label in labels if label in classes.class_of}
+        counts.update(dict.fromkeys(known, times))
     return {name: counts[number] for number, name in enumerate(classes.names)}
 
 
@@ -160,6 +165,15 @@ def report_findings(facts: Mapping[str, Any], classes: Classes, *, reporter: Rep
         )
     if empty := sum(facts["empty_texts"].values()):
         reporter.note(f"{WARNING} {empty:,} rows have an empty text", style="warning")
+    _report_unknown(facts, reporter)
+    _report_dropped(facts, reporter)
+
+
+def _report_dropped(facts: Mapping[str, Any], reporter: Reporter) -> None:
+    for what in ("text", "label"):
+        counts = [f"{count:,} of {split}" for split, count in facts[f"without_{what}_dropped"].items() if count]
+        if counts:
+            reporter.note(f"  rows without {what} dropped: {', '.join(counts)}")
     if facts["unlabelled_left_out"]:
         reporter.note(f"  {facts['unlabelled_left_out']:,} rows without a label dropped")
     if facts["of_other_labels_left_out"]:
@@ -177,6 +191,17 @@ def _report_overlap(overlap: Mapping[str, Any], reporter: Reporter) -> None:
             reporter.note(
                 f'{WARNING} {counts}; overlap = "remove" in [corpus] removes them from train', style="warning"
             )
+
+
+def _report_unknown(facts: Mapping[str, Any], reporter: Reporter) -> None:
+    for split in ("dev", "test"):
+        if not (unknown := facts[f"unknown_in_{split}"]):
+            continue
+        names = some([f"{name} × {count:,}" for name, count in unknown.items()], most=6)
+        result = "these rows are dropped" if split == "dev" else "these rows are judged as wrong"
+        if facts["multi_label"]:
+            result = "they are ignored, and the rows judged by their other labels"
+        reporter.note(f"{WARNING} labels of {split} that train does not have: {names}; {result}", style="warning")
 
 
 def _report_names(classes: Classes, reporter: Reporter) -> None:

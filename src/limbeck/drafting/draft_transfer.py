@@ -1,6 +1,7 @@
 """The parts of a drafted recipe about unlabelled text and changed copies, and how values are written."""
 
 import json
+import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from limbeck.recipe.transfer import Transfer
 
 LEAST_WORDS, MOST_WORDS = 3, 40  # of sentences that are cut out of longer texts; more where labelled ones are longer
 WORDS_OF_OWN_SENTENCES = (4, 60)  # as in the recipe imdb-text
+MOST_STEPS_UP = 2  # from the recipe's folder to one that holds the data too
 LEVER = [
     "# Unlabelled text of the same kind is the strongest lever there is: the teacher labels it, and the student",
     "# learns from a hundred times more text than anybody could label.",
@@ -19,20 +21,26 @@ LEVER = [
 
 
 def transfer_lines(
-    corpus: Inspection, *, given: Unlabelled | None, beside: Unlabelled | None, own: Sequence[str] = ()
+    corpus: Inspection,
+    *,
+    given: Unlabelled | None,
+    beside: Unlabelled | None,
+    own: Sequence[str] = (),
+    folder: Path | None = None,
 ) -> list[str]:
     """The section, behind comment signs unless the text was given.
 
     `own` are the keys that read the labelled documents themselves, if their sentences are to be learned from too.
+    `folder` is the recipe's, see `place`.
     """
     if given is not None:
-        return [*LEVER, *_section(given, corpus)]
+        return [*LEVER, *_section(given, corpus, folder=folder)]
     if beside is not None:
         name = plain(beside.files[0].name)
         return [
             *LEVER,
             f"# {name} lies beside the data. Take the # away to use it:",
-            *_hidden(_section(beside, corpus)),
+            *_hidden(_section(beside, corpus, folder=folder)),
         ]
     if own:
         return [*LEVER, *_own_sentences(own)]
@@ -62,14 +70,15 @@ def _own_sentences(keys: Sequence[str]) -> list[str]:
     ]
 
 
-def _section(text: Unlabelled, corpus: Inspection) -> list[str]:
+def _section(text: Unlabelled, corpus: Inspection, *, folder: Path | None) -> list[str]:
     remarks = {
         "text": f"labels are not read: column {plain(some(text.labels))}" if text.labels else "",
         "header": "the first line is a row; columns go by number, from 0",
         "format": "the ending does not say so",
     }
     keys = [line(key, found, remarks.get(key, "")) for key, found in text.keys().items()]
-    return ["[transfer]", line("files", [place(path) for path in text.files]), *keys, *_lengths(text, corpus)]
+    files = [place(path, folder=folder) for path in text.files]
+    return ["[transfer]", line("files", files), *keys, *_lengths(text, corpus)]
 
 
 def _lengths(text: Unlabelled, corpus: Inspection) -> list[str]:
@@ -102,12 +111,21 @@ def line(key: str, given: object, remark: str = "") -> str:
     return f"{key} = {value(given)}" + (f"  # {remark}" if remark else "")
 
 
-def place(path: Path) -> str:
-    """The absolute path of a file under the name that it was given by.
+def place(path: Path, *, folder: Path | None = None) -> str:
+    """The path of a file, under the name that it was given by, for a recipe in this folder.
 
-    What a link points to may have another ending, or none, and lie apart from dev and test.
+    It is relative to the folder, so that recipe and data can be moved together; absolute if they are far apart: on
+    another drive, with more than MOST_STEPS_UP steps up, or with nothing but the root in common. What a link points to
+    may have another ending, or none, and lie apart from dev and test.
     """
-    return str(path.parent.resolve() / path.name)
+    absolute = path.parent.resolve() / path.name
+    if folder is None:
+        return str(absolute)
+    start = folder.resolve()
+    steps = next((up for up, parent in enumerate([start, *start.parents]) if absolute.is_relative_to(parent)), None)
+    if steps is None or steps > MOST_STEPS_UP or (steps and start.parts[:-steps] == (start.anchor,)):
+        return str(absolute)
+    return Path(os.path.relpath(absolute, start)).as_posix()
 
 
 def plain(text: str) -> str:

@@ -2,28 +2,33 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from limbeck.corpus.file_rows import read_file
+from limbeck.corpus.file_rows import Dropped, read_file, refuse_mostly_empty
 from limbeck.corpus.label_cells import LabelReader
-from limbeck.corpus.labelled import name_classes
-from limbeck.drafting.label_role import LabelRole
+from limbeck.corpus.labelled import LabelledRows, name_classes
+from limbeck.corpus.run import LabelUnknown
+from limbeck.drafting.column_profile import profiles_of
+from limbeck.drafting.label_role import LabelRole, find_scores
 from limbeck.drafting.layout import Layout, find_layout
 from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
-from limbeck.tables.formats import KnownFormat
-from limbeck.text.language import detect_language
+from limbeck.tables.formats import KnownFormat, is_sheet
+from limbeck.text.language import detect_language, language_name
 from limbeck.text.sentences import word_count
 
+LANGUAGES = {"en": "English", "zh": "Chinese"}
 LONG_TEXT = 100  # words (in Chinese: characters) at the 95th percentile
 COUNTED_TEXTS = 5_000  # texts whose words are counted, spread over the file
 KEYS = frozenset(CorpusSection.model_fields)
 BESIDE_TRAIN = {"dev": ("dev", "valid", "validation", "val"), "test": ("test",)}
+SURE = ("utf-8", "utf-16")  # encodings that a file's bytes leave no doubt about: valid UTF-8, or a byte order mark
+LEAST_KNOWN = 0.5  # share of the rows of a file found beside train whose labels must be train's
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,11 @@ class Inspection:
     has_quotes: bool  # " occurs somewhere in the texts
     beside: dict[str, str]  # files of the same form in the same folder that look like dev and test, by split
     label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
+    given: dict[str, Path] = field(default_factory=dict)  # the dev and test files that the user names
+    other_language: str = ""  # the name of the texts' language, if it is neither English nor Chinese
+    scores: dict[str, Column] = field(default_factory=dict)  # by class, the column of a model's number for it
+    guesses_encoding: bool = False  # because it is not UTF-8
+    notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
 
     @property
     def delimiter(self) -> str | None:
@@ -64,29 +74,60 @@ class Inspection:
         """Whether at least half of the texts are documents."""
         return self.median_words > LONG_TEXT
 
+    @property
+    def held_out(self) -> dict[str, Path]:
+        """The dev and test files, given or found, by split."""
+        found = {split: self.path.with_name(name) for split, name in self.beside.items()}
+        return {split: file for split in BESIDE_TRAIN if (file := self.given.get(split) or found.get(split))}
+
+    @property
+    def language_name(self) -> str:
+        """The language in words."""
+        return self.other_language or LANGUAGES[self.language]
+
     def summary(self) -> str:
         """What was found, in a few lines for the terminal."""
         header = "" if self.delimiter is None else ", with a header" if self.form.header else ", without a header"
+        language = (
+            f'{self.other_language}, cut into words as "{self.language}"' if self.other_language else self.language
+        )
+        kind = "first sheet" if is_sheet(self.path) else self.format
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
         columns = some(self.label, most=8) if isinstance(self.label, list) else self.label
         several = ", several a row" if self.multi_label else ""
         lines = [
-            f"{self.path.name}: {self.format}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
+            f"{self.path.name}: {kind}{header}, {self.rows:,} rows{'' if self.is_complete else ' or more'}",
             f"  text: {self.text}{pair}, label: {columns} (columns: {some(self.columns, most=8)})",
             f"  labels{several}: {some([f'{name} × {count:,}' for name, count in self.labels.items()], most=8)}",
-            f"  language: {self.language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
+            f"  language: {language}; half have up to {self.median_words} {unit}, 95 % up to {self.long_words}",
         ]
-        return "\n".join([*lines, *(f"  {split}: {name}, in the same folder" for split, name in self.beside.items())])
+        if self.scores:
+            lines.append(f"  teacher: its answers are in {some(list(self.scores.values()), most=4)}")
+        lines += [
+            f"  {split}: {file.name}{'' if split in self.given else ', in the same folder'}"
+            for split, file in self.held_out.items()
+        ]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
 def inspect_file(
-    path: Path, *, text: Column | None = None, pair: Column | None = None, label: Column | None = None
+    path: Path,
+    *,
+    text: Column | None = None,
+    pair: Column | None = None,
+    label: Column | None = None,
+    given: Mapping[str, Path] | None = None,
+    encoding: str | None = None,
 ) -> Inspection:
-    """Inspect a file of labelled rows. Columns that are given are not guessed."""
+    """Inspect a file of labelled rows. Columns that are given are not guessed; nor are `given` files of dev and test.
+
+    Raises DataError also where one of these cannot be read as the file itself is.
+    """
     wanted = [column for column in (text, pair, label) if isinstance(column, str)]
-    layout = find_layout(path, wanted=wanted)
+    layout = find_layout(path, wanted=wanted, encoding=encoding)
     roles = find_roles(layout, path=path, text=text, pair=pair, label=label)
+    layout, dropped = _without_empty(layout, roles, path=path)
     texts = [_texts(row, roles) for row in layout.rows]
     language = detect_language(texts)
     median_words, long_words = lengths_of(texts, language=language)
@@ -109,19 +150,63 @@ def inspect_file(
         long_words=long_words,
         has_quotes=any('"' in text for text in texts),
         beside={},
+        other_language="" if (name := language_name(texts)) in LANGUAGES.values() else name,
+        guesses_encoding=encoding is None and layout.form.encoding not in SURE,
     )
-    _refuse_blank_labels(layout, roles.label, found)
     found = replace(found, label_names=_label_names(layout, roles.label))
-    found = replace(found, labels=_labels(layout, roles.label, found))
-    return replace(found, beside=_files_beside(found))
+    found = replace(found, labels=_labels(layout, roles.label, found), given=dict(given or {}))
+    found = replace(found, scores=_scores(layout, roles, found))
+    notes = [
+        *_notes_of_form(found, dropped),
+        *(note for item in found.given.items() for note in _notes_of(*item, found)),
+    ]
+    return replace(found, beside=_files_beside(found), notes=tuple(notes))
 
 
-def _refuse_blank_labels(layout: Layout, role: LabelRole, found: Inspection) -> None:
-    """Raises the error that a run would raise, with the row's number, before a recipe is written."""
-    if role.is_multi_label or len(role.positions) > 1:
-        return
-    if not all(row[role.positions[0]].strip() for row in layout.rows):
-        read_file(_section(found, found.path), found.path, split="train")
+def _without_empty(layout: Layout, roles: Roles, *, path: Path) -> tuple[Layout, Dropped]:
+    """The layout without rows that a run drops, because they have no text or no label; and how many there are.
+
+    Raises RowsMostlyEmpty as a run would, before a recipe is written.
+    """
+    dropped, kept = Dropped(), []
+    texts = [at for at in (roles.text, roles.pair) if at is not None]
+    needs_label = not roles.label.is_multi_label or len(roles.label.positions) > 1
+    for at, (number, row) in enumerate(zip(layout.numbers, layout.rows, strict=True)):
+        if not any(row[position].strip() for position in texts):
+            dropped.count(number, text=True)
+        elif needs_label and not any(row[position].strip() for position in roles.label.positions):
+            dropped.count(number, text=False)
+        else:
+            kept.append(at)
+    refuse_mostly_empty(dropped, kept=len(kept), path=path)
+    if not dropped.rows:
+        return layout, dropped
+    lists = {column: [cells[at] for at in kept] for column, cells in layout.lists.items()}
+    rows, numbers = [layout.rows[at] for at in kept], [layout.numbers[at] for at in kept]
+    return replace(layout, rows=rows, numbers=numbers, lists=lists), dropped
+
+
+def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:
+    encoding = f"encoding: {found.form.encoding}, which is a guess, as it is not UTF-8; --encoding names another"
+    rows = f"rows that are dropped: {dropped.in_words()}"
+    return [*([encoding] if found.guesses_encoding else []), *([rows] if dropped.rows else [])]
+
+
+def _notes_of(split: str, path: Path, found: Inspection) -> list[str]:
+    """What is to be said about a file that the user gives as dev or test; raises DataError if it cannot be read."""
+    rows, _, _ = read_file(_section(found, path), path, split=split)
+    if not (unknown := _unknown_in(rows, found)):
+        return []
+    if len(unknown) == len(rows.label_counts):
+        raise LabelUnknown(split=split, unknown=list(unknown), known=list(found.labels), file=path.name)
+    names = some([f"{name} × {count:,}" for name, count in unknown.items()], most=6)
+    return [f"labels of {path.name} that {found.path.name} does not have: {names}"]
+
+
+def _unknown_in(rows: LabelledRows, found: Inspection) -> dict[str, int]:
+    """The labels that the inspected file lacks, with the number of their rows."""
+    counts = rows.label_counts.items()
+    return {label: count for label, count in counts if found.label_names.get(label, label) not in found.labels}
 
 
 def _section(found: Inspection, path: Path) -> CorpusSection:
@@ -146,6 +231,16 @@ def _labels(layout: Layout, role: LabelRole, found: Inspection) -> dict[str, int
     return {found.label_names.get(name, name): counts[name] for name in ordered}
 
 
+def _scores(layout: Layout, roles: Roles, found: Inspection) -> dict[str, Column]:
+    """The columns that hold a model's probability or logit of each class, beside a column with the label itself."""
+    if isinstance(found.label, list) or found.multi_label:
+        return {}
+    taken = {roles.text, roles.pair, *roles.label.positions}
+    free = [profile for profile in profiles_of(layout) if profile.position not in taken]
+    columns = find_scores(list(found.labels), free)
+    return {name: column_of(layout, profile.position) for name, profile in columns.items()}
+
+
 def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[Sequence[str]]:
     """The labels of every row, read as a run reads them."""
     if not role.is_multi_label and len(role.positions) == 1:
@@ -157,7 +252,7 @@ def _label_sets(layout: Layout, role: LabelRole, found: Inspection) -> Iterator[
     lists = layout.lists.get(role.positions[0])
     for at, row in enumerate(layout.rows):
         cells = [row[position] for position in role.positions] if lists is None else [lists[at]]
-        labels = reader.read(cells, number=at)
+        labels = reader.read(cells, number=layout.numbers[at])
         yield [labels] if isinstance(labels, str) else labels
 
 
@@ -179,22 +274,31 @@ def lengths_of(texts: Sequence[str], *, language: str) -> tuple[int, int]:
 
 
 def _files_beside(found: Inspection) -> dict[str, str]:
-    """Files in the same folder whose names match train's as dev or test, and whose labels are train's."""
+    """Files in the same folder whose names match train's as dev or test, and most of whose labels are train's."""
     beside: dict[str, str] = {}
     for split, words in BESIDE_TRAIN.items():
-        names = [re.sub(pattern, word, found.path.name) for word in words for pattern in (r"train", r"train[^.]*")]
+        names = [name for word in words for name in _names_beside(found.path.name, word)]
         for name in dict.fromkeys(names):
-            if name != found.path.name and _fits(found.path.with_name(name), found):
+            if split not in found.given and name != found.path.name and _fits(found.path.with_name(name), found):
                 beside.setdefault(split, name)
     return beside
+
+
+def _names_beside(name: str, word: str) -> Iterator[str]:
+    """What the file for `word` may be called: train.csv → test.csv; reviews.csv → reviews-test.csv, test.csv …"""
+    yield from (re.sub(pattern, word, name) for pattern in (r"train", r"train[^.]*"))
+    stem, dot, ending = name.partition(".")
+    yield from (f"{stem}{sign}{word}{dot}{ending}" for sign in "-_.")
+    yield from (f"{word}{sign}{stem}{dot}{ending}" for sign in "-_")
+    yield f"{word}{dot}{ending}"
 
 
 def _fits(path: Path, found: Inspection) -> bool:
     if not path.is_file():
         return False
     try:
-        rows, _ = read_file(_section(found, path), path, split="dev")
+        rows, _, _ = read_file(_section(found, path), path, split="dev")
     except DataError:
         return False
-    labels = {found.label_names.get(label, label) for label in rows.label_counts}
-    return bool(labels) and labels <= set(found.labels)
+    unknown = sum(_unknown_in(rows, found).values())
+    return bool(rows.label_counts) and unknown <= (1 - LEAST_KNOWN) * rows.label_counts.total()

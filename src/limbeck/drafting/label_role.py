@@ -1,5 +1,6 @@
 """Guesses from names and values which column is the label, or which columns are, and how the labels are written."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +95,36 @@ def _number(cell: str) -> float:
     return float(cell) if value is None else value
 
 
+def find_scores(classes: Sequence[str], profiles: Sequence[ColumnProfile]) -> dict[str, ColumnProfile]:
+    """The column of numbers that each class has: p_neg and p_pos, or neg_score and pos_score; empty if one has none.
+
+    All have the same words before and after the class, and hold finite numbers, not only 0 and 1: those are labels.
+    """
+    names = {profile.name.casefold(): profile for profile in profiles if profile.name}
+    folded = [name.strip().casefold() for name in classes]
+    if len(set(folded)) < 2:
+        return {}
+    for name in (name for name in names if folded[0] in name):
+        at = name.rindex(folded[0])
+        before, after = name[:at], name[at + len(folded[0]) :]
+        found = [names.get(before + one + after) for one in folded]
+        columns = [column for column in found if column is not None and _are_scores(column)]
+        if len(columns) == len(classes) and any(not _is_whole(cell) for column in columns for cell in column.distinct):
+            return dict(zip(classes, columns, strict=True))
+    return {}
+
+
+def _are_scores(profile: ColumnProfile) -> bool:
+    try:
+        return all(math.isfinite(float(cell)) for cell in profile.distinct)
+    except ValueError:
+        return False
+
+
+def _is_whole(cell: str) -> bool:
+    return float(cell).is_integer()
+
+
 @dataclass(frozen=True)
 class LabelRole:
     """Positions of the label column, or of one column for each class."""
@@ -129,4 +160,6 @@ def _is_likelier(group: ClassColumns, likeliest: ColumnProfile | None) -> bool:
     """Whether the class columns are the label rather than the most likely single column."""
     if likeliest is None or likeliest in group.columns:
         return True
+    if find_scores(list(likeliest.values), group.columns):
+        return False  # a number for each of its values: what a model said about them
     return group.is_certain and not likeliest.is_named_label and "label" not in likeliest.name.lower()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, known_format, named_format
+from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
 from limbeck.tables.opening import TextInput, opened, text_lines
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
@@ -15,6 +15,11 @@ from limbeck.tables.table import open_table, plain_text
 from limbeck.text.language import detect_language
 
 MOST_ROWS = 200_000  # rows that are read; later ones are not counted
+HEAD_BYTES = 4_096  # by which UTF-16 without its mark is recognised
+ZERO_SHARE = 0.5
+SAMPLE_LINES = 2_000
+MOST_ACCENTED = 0.25  # of the letters; languages in Latin letters have a tenth
+COMMON_LEADS = (0xB0, 0xD7)  # first bytes of the 3,755 characters of level 1 of GB 2312
 QUOTED_SHARE = 0.95  # of a column's cells are enclosed in " if the file uses quoting
 COLUMN_NAMES = {
     *(
@@ -54,25 +59,31 @@ class Layout:
     columns: list[str]
     is_named: bool
     rows: list[Row]
+    numbers: list[int]  # of the rows, as RawTable numbers them
     is_complete: bool  # whether `rows` are all rows of the file
     # By position, the columns whose cells are all lists of plain values, or null; also lists written as text.
     lists: dict[int, list[Row]]
 
 
-def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 2) -> Layout:
+def find_layout(
+    path: Path, *, wanted: Sequence[str] = (), least_columns: int = 2, encoding: str | None = None
+) -> Layout:
     """The layout with which the complete file can be read and has at least `least_columns` columns.
 
-    `wanted` are column names the user has given: a first row that holds one is a header. If no layout works, raises the
-    error of the most likely one.
+    `wanted` are column names the user has given: a first row that holds one is a header. The encoding is guessed unless
+    it is given. If no layout works, raises the error of the most likely one.
     """
     named = named_format(path)
     kind = "parquet" if starts_as_parquet(path) else named
-    encoding = "utf-8" if kind == "parquet" else _encoding(path)
+    if kind == "parquet" or is_sheet(path):
+        encoding = "utf-8"
+    encoding = encoding or find_encoding(path)
     if kind is None:
         text = TextInput(path, form=TableForm(encoding=encoding))
         kind = format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None
-    for form in _forms(kind, by_ending=kind == named, encoding=encoding):
+    forms = _forms(kind, by_ending=kind == named, encoding=encoding)
+    for form in islice(forms, 1) if is_sheet(path) else forms:
         try:
             layout = _read(path, form, wanted=wanted)
         except (RowMalformed, FileUnreadable) as fault:
@@ -89,7 +100,7 @@ def find_layout(path: Path, *, wanted: Sequence[str] = (), least_columns: int = 
 
 def find_lines(path: Path) -> Layout:
     """The layout of a file with one text per line."""
-    return _read(path, TableForm(format="lines", encoding=_encoding(path)), wanted=())
+    return _read(path, TableForm(format="lines", encoding=find_encoding(path)), wanted=())
 
 
 def has_header(first: Row, rest: Sequence[Row], *, wanted: Sequence[str] = ()) -> bool:
@@ -118,33 +129,72 @@ def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[Tab
         )
 
 
-def _encoding(path: Path) -> str:
-    """UTF-8; UTF-16 if the file begins with its byte order mark; gb18030 if the file is not UTF-8 but Chinese."""
+def find_encoding(path: Path) -> str:
+    """UTF-8 or UTF-16, else gb18030 if the text is then Chinese, else what Windows writes in western Europe.
+
+    Raises BytesUndecodable where none of them is likely.
+    """
     with opened(path) as stream:
-        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            return "utf-16"
+        head = stream.read(HEAD_BYTES)
+    assert isinstance(head, bytes), "a path is opened as bytes"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    if wide := _without_mark(head):
+        return wide
     try:
-        for _ in islice(text_lines(path, encoding="utf-8"), MOST_ROWS):
-            pass
+        _lines(path, "utf-8")
     except BytesUndecodable as fault:
-        try:
-            lines = list(islice(text_lines(path, encoding="gb18030"), MOST_ROWS))
-        except BytesUndecodable:
-            raise fault from None
-        if detect_language(lines) == "zh":  # most bytes are valid gb18030; only Chinese text makes it likely
-            return "gb18030"
-        raise
+        for encoding, is_likely in (
+            ("gb18030", _is_chinese),
+            ("cp1252", _is_western),
+            ("latin-1", _is_western),
+        ):
+            try:
+                if is_likely(_lines(path, encoding)):  # most bytes are valid in all of these
+                    return encoding
+            except BytesUndecodable:
+                continue
+        raise fault from None
     return "utf-8"
+
+
+def _lines(path: Path, encoding: str) -> list[str]:
+    return list(islice(text_lines(path, encoding=encoding), MOST_ROWS))
+
+
+def _without_mark(head: bytes) -> str | None:
+    """UTF-16 without its mark: every second byte of most characters is zero, of the first or of the second ones."""
+    for encoding, high, low in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if high.count(0) > ZERO_SHARE * len(high) and low.count(0) <= (1 - ZERO_SHARE) * len(low):
+            return encoding
+    return None
+
+
+def _is_chinese(lines: Sequence[str]) -> bool:
+    """Whether it is Chinese, and mostly in common characters: Cyrillic or Greek bytes read so are in rare ones."""
+    leads = [character.encode("gb18030")[0] for character in "".join(lines[:SAMPLE_LINES]) if ord(character) > 0x2E7F]
+    common = sum(COMMON_LEADS[0] <= lead <= COMMON_LEADS[1] for lead in leads)
+    return detect_language(lines) == "zh" and 2 * common >= len(leads)
+
+
+def _is_western(lines: Sequence[str]) -> bool:
+    """Whether it looks like text in Latin letters: no control characters, and letters that are mostly unaccented."""
+    text = "".join(lines[:SAMPLE_LINES])
+    letters = [character for character in text if character.isalpha()]
+    accented = sum(not character.isascii() for character in letters)
+    has_controls = any(ord(character) < 32 and character not in "\t\r\n\f" for character in text)
+    return not has_controls and len(letters) > 0 and accented <= MOST_ACCENTED * len(letters)
 
 
 def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
     table = open_table(path, form=form)
     numbered = table.rows(range(len(table.columns)))
-    raw = [cells for _, cells in islice(numbered, MOST_ROWS + 1)]
+    read = list(islice(numbered, MOST_ROWS + 1))
+    numbers, raw = [number for number, _ in read], [cells for _, cells in read]
     rows = [tuple(_cell(cell, path) for cell in cells) for cells in raw]
     columns, named = list(table.columns), table.is_named
     if not table.is_named and (named := has_header(rows[0], rows[1:], wanted=wanted)):
-        columns, rows = [cell.strip() for cell in rows[0]], rows[1:]
+        columns, rows, numbers = [cell.strip() for cell in rows[0]], rows[1:], numbers[1:]
     if not rows:
         raise FileEmpty(path=path)
     return Layout(
@@ -154,6 +204,7 @@ def _read(path: Path, form: TableForm, *, wanted: Sequence[str]) -> Layout:
         columns=columns,
         is_named=named,
         rows=rows[:MOST_ROWS],
+        numbers=numbers[:MOST_ROWS],
         is_complete=len(rows) <= MOST_ROWS,
         lists=_lists(raw[:MOST_ROWS], path) | _written_lists(rows[:MOST_ROWS], path),
     )

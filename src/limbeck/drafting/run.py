@@ -1,7 +1,7 @@
 """Drafts the recipe of a file of labelled rows, for `limbeck init` and `limbeck run FILE`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -27,17 +27,30 @@ class TransferForRecipe(DataError):
         )
 
 
+class OptionForRecipe(DataError):
+    """An option about a file of labelled rows was given together with a recipe, which has a key for it."""
+
+    def __init__(self, *, recipe: str, key: str, value: str) -> None:
+        self.key = key
+        text = json.dumps(value, ensure_ascii=False)
+        super().__init__(
+            f"--{key} is for a file of labelled rows, and '{recipe}' is not one",
+            found=f"a recipe says it itself, under [corpus]: {key} = {text}",
+            advice=f"Write it there, or for one run: --set {in_shell(f'corpus.{key}={value}')}",
+        )
+
+
 class RecipeInTheWay(DataError):
     """Another file is already where the recipe of a data file would be written."""
 
-    def __init__(self, *, recipe: str, data: str, reason: str, transfer: Sequence[str] = ()) -> None:
+    def __init__(self, *, recipe: str, data: str, reason: str, options: Sequence[str] = ()) -> None:
         self.reason = reason
-        options = "".join(f" --transfer {in_shell(file)}" for file in transfer)
+        given = "".join(f" {in_shell(option)}" for option in options)
         super().__init__(
             f"'{recipe}' already exists, and is not the recipe of this run",
             found=reason,
             advice=f"Run it as it is: limbeck run {in_shell(recipe)}; or move it away;\n"
-            f"or keep both: limbeck init {in_shell(data)}{options} --out NAME.toml, then limbeck run NAME.toml",
+            f"or keep both: limbeck init {in_shell(data)}{given} --out NAME.toml, then limbeck run NAME.toml",
         )
 
 
@@ -77,40 +90,67 @@ def draft_for(
     *,
     recipe: Path,
     transfer: Sequence[Path] = (),
+    held_out: Mapping[str, Path] | None = None,
+    encoding: str | None = None,
     text: str | None = None,
     pair: str | None = None,
     label: str | None = None,
 ) -> Draft:
-    """Inspect the data and the unlabelled text, and draft a recipe; nothing is written yet."""
-    found = inspect_file(data, text=text, pair=pair, label=label)
+    """Inspect the data and the unlabelled text, and draft a recipe; nothing is written yet.
+
+    `held_out` are files of dev and test, by split. What is None is guessed.
+    """
+    found = inspect_file(data, text=text, pair=pair, label=label, given=held_out, encoding=encoding)
     given = look_at_text(transfer, found) if transfer else None
     beside = None if given else text_beside(found)
     refuse_place(recipe)
-    _refuse_names([place(data), *(place(path) for text in (given, beside) if text for path in text.files)])
-    drafted = draft_recipe(data, found, data_path=place(data), recipe_path=str(recipe), transfer=given, beside=beside)
+    folder = recipe.parent
+    files = [data, *found.given.values(), *(path for text in (given, beside) if text for path in text.files)]
+    _refuse_names([place(path, folder=folder) for path in files])
+    drafted = draft_recipe(
+        data,
+        found,
+        data_path=place(data, folder=folder),
+        recipe_path=str(recipe),
+        folder=folder,
+        transfer=given,
+        beside=beside,
+    )
     lines = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
     return Draft(recipe, drafted, "\n".join(lines))
 
 
-def draft_to_run(name: str, *, transfer: Sequence[Path] = ()) -> Draft | None:
+def draft_to_run(
+    name: str,
+    *,
+    transfer: Sequence[Path] = (),
+    held_out: Mapping[str, Path | None] | None = None,
+    encoding: str | None = None,
+) -> Draft | None:
     """The recipe with which to run a data file: the existing one, or a draft; None if `name` is not a data file.
 
-    Raises RecipeInTheWay if the existing recipe is not for this data and this unlabelled text.
+    Raises RecipeInTheWay if the existing recipe is not for this data, this unlabelled text, and these files of dev and
+    test (`held_out`, by split).
     """
+    files = {split: file for split, file in (held_out or {}).items() if file is not None}
+    given = {split: str(file) for split, file in files.items()} | ({"encoding": encoding} if encoding else {})
     if not is_data_file(name):
         if transfer:
             raise TransferForRecipe(recipe=name, files=[str(path) for path in transfer])
+        for key, value in given.items():
+            raise OptionForRecipe(recipe=name, key=key, value=value)
         return None
     data = at_home(Path(name))
     recipe = recipe_of(data)
     recipe_exists = recipe.exists() and data.exists()
-    reason = _why_not_its_recipe(recipe, data, transfer) if recipe_exists else ""
-    if not recipe_exists or (reason and transfer and _is_untouched(recipe, data)):
-        draft = draft_for(data, recipe=recipe, transfer=transfer)
+    reason = _why_not_its_recipe(recipe, data, transfer, files, encoding) if recipe_exists else ""
+    if not recipe_exists or (reason and (transfer or given) and _is_untouched(recipe, data)):
+        draft = draft_for(data, recipe=recipe, transfer=transfer, held_out=files, encoding=encoding)
         return replace(draft, summary=f"{draft.summary}\nWrote {recipe}; changes to it apply from the next run on\n")
     if reason:
-        names = [str(path) for path in transfer]
-        raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, transfer=names)
+        options = [word for path in transfer for word in ("--transfer", str(path))]
+        options += [word for key, value in given.items() for word in (f"--{key}", value)]
+        raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, options=options)
     return Draft(recipe, None, f"{recipe} already exists, for {data.name}: it is used as it is")
 
 
@@ -128,28 +168,44 @@ def _refuse_names(paths: Sequence[str]) -> None:
 
 
 def _is_untouched(recipe: Path, data: Path) -> bool:
-    """Whether it is exactly what would be drafted with the text it names, so that it can be overwritten."""
-    if _why_not_its_recipe(recipe, data, ()):
+    """Whether it is exactly what would be drafted with the files it names, so that it can be overwritten."""
+    if _why_not_its_recipe(recipe, data):
         return False
-    text = read_recipe(recipe).get("transfer")
-    files = text.get("files", []) if isinstance(text, dict) else []
+    raw = read_recipe(recipe)
+    corpus, text = raw["corpus"], raw.get("transfer")
     try:
-        draft = draft_for(data, recipe=recipe, transfer=[Path(file) for file in files])
-    except (LimbeckError, TypeError):  # a file is missing, or `files` is not a list of paths: the user has edited it
+        files = [Path(file) for file in text.get("files", [])] if isinstance(text, dict) else []
+        transfer = [file for file in files if not _names([str(file)], data, recipe=recipe)]  # its own documents
+        held_out = {split: Path(corpus[split]) for split in ("dev", "test") if split in corpus}
+        drafts = [
+            draft_for(data, recipe=recipe, transfer=transfer, held_out=held_out, encoding=encoding)
+            for encoding in dict.fromkeys((None, corpus.get("encoding")))  # guessed, or given
+        ]
+    except (LimbeckError, TypeError):  # a file is missing, or a key is not a path: the user has edited it
         return False
-    return draft.text is not None and recipe.read_bytes() == draft.text.encode()
+    return any(draft.text is not None and recipe.read_bytes() == draft.text.encode() for draft in drafts)
 
 
-def _why_not_its_recipe(recipe: Path, data: Path, transfer: Sequence[Path]) -> str:
+def _why_not_its_recipe(
+    recipe: Path,
+    data: Path,
+    transfer: Sequence[Path] = (),
+    held_out: Mapping[str, Path] | None = None,
+    encoding: str | None = None,
+) -> str:
     """Why the recipe is not the one for this data; empty if it is."""
     try:
         raw = read_recipe(recipe)
     except RecipeInvalid as error:
         return f"it cannot be read: {error.problems[0]}"
-    corpus, text = raw.get("corpus"), raw.get("transfer")
-    train = corpus.get("train") if isinstance(corpus, dict) else None
-    if not _names([train], data, recipe=recipe):
-        return f"its corpus.train is '{train}'" if train else "it has no corpus.train"
+    text = raw.get("transfer")
+    corpus = raw["corpus"] if isinstance(raw.get("corpus"), dict) else {}
+    for split, path in {"train": data, **(held_out or {})}.items():
+        named = corpus.get(split)
+        if not _names([named], path, recipe=recipe):
+            return f"its corpus.{split} is '{named}'" if named else f"it has no corpus.{split}"
+    if encoding is not None and corpus.get("encoding", "utf-8") != encoding:
+        return f"its corpus.encoding is '{corpus.get('encoding', 'utf-8')}'"
     files = text.get("files") if isinstance(text, dict) else None
     for path in transfer:
         if not _names(files if isinstance(files, list) else [], path, recipe=recipe):

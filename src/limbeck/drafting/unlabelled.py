@@ -11,7 +11,7 @@ from limbeck.drafting.roles import guess_texts, with_examples
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables import TableForm
-from limbeck.tables.formats import ENDINGS, NOT_READ, ending_of
+from limbeck.tables.formats import ENDINGS, NOT_READ, SHEETS, ending_of
 from limbeck.text.sentences import split_sentences
 
 # Texts are split into sentences if their median length exceeds this multiple of the labelled texts' 95th percentile,
@@ -98,7 +98,7 @@ class Unlabelled:
 
 def is_data_file(name: str) -> bool:
     """Whether a path has the ending of a data file; the file need not exist."""
-    return ending_of(Path(name)) in (*ENDINGS, ".txt", *NOT_READ) and not Path(name).is_dir()
+    return ending_of(Path(name)) in (*ENDINGS, ".txt", *SHEETS, *NOT_READ) and not Path(name).is_dir()
 
 
 def look_at_text(paths: Sequence[Path], corpus: Inspection) -> Unlabelled:
@@ -133,7 +133,7 @@ def text_beside(corpus: Inspection) -> Unlabelled | None:
 
 
 def _refuse_corpus(path: Path, corpus: Inspection) -> None:
-    files = {"train": corpus.path, **{split: corpus.path.with_name(name) for split, name in corpus.beside.items()}}
+    files = {"train": corpus.path, **corpus.held_out}
     for split, file in files.items():
         if path.exists() and path.samefile(file):
             raise TransferIsCorpus(path=path, split=split)
@@ -184,8 +184,14 @@ def _without_false_header(layout: Layout, corpus: Inspection) -> Layout:
     if corpus.form.header and are_short:
         return layout
     numbers = [str(number) for number in range(len(layout.columns))]
-    rows = [tuple(layout.columns), *layout.rows]
-    return replace(layout, form=replace(layout.form, header=False), columns=numbers, is_named=False, rows=rows)
+    return replace(
+        layout,
+        form=replace(layout.form, header=False),
+        columns=numbers,
+        is_named=False,
+        rows=[tuple(layout.columns), *layout.rows],
+        numbers=[1, *layout.numbers],
+    )
 
 
 def _labels(layout: Layout, corpus: Inspection, *, texts: tuple[int | None, ...]) -> list[str]:

@@ -1,6 +1,7 @@
 """Quality as pure functions of labels, predictions and probabilities; rates are fractions from 0 to 1.
 
-Labels and predictions are (rows) class numbers; multi-label: (rows, classes) of 0 and 1.
+Labels and predictions are (rows) class numbers; multi-label: (rows, classes) of 0 and 1. A label below 0 is of no
+class: every answer to such a row is wrong, and it is no class of its own in means over classes.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,12 @@ def macro_f1(labels: Ints, predicted: Ints) -> float:
     """
     if labels.ndim == 2:
         return float(_set_scores(labels, predicted)[2].mean())
-    return float(f1_score(labels, predicted, average="macro", zero_division=0))
+    return float(f1_score(labels, predicted, labels=_present(labels, predicted), average="macro", zero_division=0))
+
+
+def _present(labels: Ints, predicted: Ints) -> Ints:
+    """The classes that a row has, or that were predicted."""
+    return np.union1d(labels[labels >= 0], predicted)
 
 
 def micro_f1(labels: Ints, predicted: Ints) -> float:
@@ -53,7 +59,8 @@ def hamming_loss(labels: Ints, predicted: Ints) -> float:
 
 def confusion(labels: Ints, predicted: Ints, *, classes: int) -> list[list[int]]:
     """How many rows of each true class (rows of the table) were given each class (columns)."""
-    counts = np.bincount(labels * classes + predicted, minlength=classes**2)
+    has_class = labels >= 0
+    counts = np.bincount(labels[has_class] * classes + predicted[has_class], minlength=classes**2)
     return [[int(count) for count in row] for row in counts.reshape(classes, classes)]
 
 
@@ -75,6 +82,8 @@ def roc_auc(labels: Ints, scores: Floats) -> float | None:
     scores; for more classes, and multi-label, the mean over all classes, each against the rest. None if a class has no
     rows, or all of them.
     """
+    if labels.ndim == 1:  # a row of no class says nothing about the order of two classes
+        labels, scores = labels[labels >= 0], scores[labels >= 0]
     if labels.ndim == 1 and scores.shape[1] == 2:
         scores = scores[:, 1:] - scores[:, :1]
         is_class = labels[:, np.newaxis] == 1
@@ -126,7 +135,7 @@ def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) 
     """Precision, recall and F1 of every class, averaged over seeds, and its number of rows."""
     tables = [_class_scores(labels, of_seed, classes=len(names)) for of_seed in predicted]
     precision, recall, f1 = np.mean(tables, axis=0)  # each (classes,)
-    support = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels, minlength=len(names))
+    support = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels[labels >= 0], minlength=len(names))
     return [
         {
             "label": name,
@@ -152,7 +161,9 @@ def averages(labels: Ints, predicted: Sequence[Ints], *, weighted: bool) -> dict
 def _average_scores(labels: Ints, predicted: Ints, *, weighted: bool) -> tuple[float, float, float]:
     if labels.ndim == 1:
         how = "weighted" if weighted else "macro"
-        precision, recall, f1, _ = precision_recall_fscore_support(labels, predicted, average=how, zero_division=0)
+        precision, recall, f1, _ = precision_recall_fscore_support(
+            labels, predicted, labels=_present(labels, predicted), average=how, zero_division=0
+        )
         return float(precision), float(recall), float(f1)
     weights = labels.sum(axis=0) if weighted else np.ones(labels.shape[1])
     shares = weights / max(float(weights.sum()), 1.0)

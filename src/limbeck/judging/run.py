@@ -8,7 +8,7 @@ import numpy as np
 
 from limbeck.artifacts.candidate import Candidate, main_place
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
@@ -26,7 +26,13 @@ EXAMPLE_CHARACTERS = 60  # about the length of a text in a command to copy
 
 
 def worst_errors(
-    rows: Rows, *, student: ModelAnswers, teacher: TeacherAnswers, names: Sequence[str], most: int = MOST_ROWS
+    rows: Rows,
+    *,
+    student: ModelAnswers,
+    teacher: TeacherAnswers,
+    names: Sequence[str],
+    unknown: Sequence[str] = (),
+    most: int = MOST_ROWS,
 ) -> list[dict[str, Any]]:
     """At most `most` rows on which student and teacher differ, those with the most confident student first.
 
@@ -41,7 +47,7 @@ def worst_errors(
         {
             "text": _cut(shown.texts[position]),
             "pair": None if shown.pairs is None else _cut(shown.pairs[position]),
-            "label": _named(known.labels[place], names),
+            "label": _named(known.labels[place], names, unknown),
             "student": _named(known.predicted[0][place], names),
             "teacher": _named(other.predicted[0][place], names),
             "student_probability": float(known.confidence[0][place]),
@@ -51,10 +57,11 @@ def worst_errors(
     ]
 
 
-def _named(label: Ints | np.int64, names: Sequence[str]) -> str | list[str]:
-    """The name of a class, or the names of a set of classes."""
+def _named(label: Ints | np.int64, names: Sequence[str], unknown: Sequence[str] = ()) -> str | list[str]:
+    """The name of a class, or the names of a set of classes; `unknown` are names of labels that are no classes."""
     if np.ndim(label) == 0:
-        return names[int(label)]
+        number = int(label)
+        return names[number] if number >= 0 else f"{unknown[FIRST_UNKNOWN - number]} (not in train)"
     return [names[number] for number in np.flatnonzero(label).tolist()]
 
 
@@ -134,7 +141,7 @@ def judge(
         choice=choice,
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
-        worst_errors=worst_errors(rows, student=shipped, teacher=known, names=corpus.labels) if shipped else [],
+        worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
     )
 
 
@@ -205,6 +212,10 @@ def example_row(rows: Rows) -> dict[str, Any]:
 def _in_one_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 3 * EXAMPLE_CHARACTERS else line[: 3 * EXAMPLE_CHARACTERS].rstrip()
+
+
+def _worst_errors(rows: Rows, student: ModelAnswers, teacher: TeacherAnswers, corpus: Corpus) -> list[dict[str, Any]]:
+    return worst_errors(rows, student=student, teacher=teacher, names=corpus.labels, unknown=corpus.unknown_labels)
 
 
 def _lines(

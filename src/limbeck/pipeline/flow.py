@@ -17,6 +17,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
+from limbeck.drafting.frames import Frame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
@@ -39,29 +40,47 @@ from limbeck.teacher.run import refuse_unusable
 from limbeck.timing.machine import machine_facts
 from limbeck.training.tracks import Tracks, refuse_unknown_trackers
 
+RUNS = Path("runs")
+
 
 def run(
-    recipe: str | Path,
+    recipe: str | Path | Frame,
     *,
+    name: str = "frame",
     overrides: Sequence[str] = (),
     out: str | Path | None = None,
     until: Stage | None = None,
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
+    test: str | Path | Frame | None = None,
+    dev: str | Path | Frame | None = None,
+    encoding: str | None = None,
     minutes: float | None = None,
 ) -> Run:
     """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
     `recipe` may also be a file of labelled rows: a recipe for it is written first, as `limbeck init` does, with the
-    files `transfer` as unlabelled text. With `minutes`, rows, epochs and copies are planned so that the run takes about
-    so long here (limbeck.pipeline.budget).
+    files `transfer` as unlabelled text, and `test` and `dev` as rows that are held out. These three may be data frames
+    (pandas, polars, pyarrow): they are kept beside the run folder under `name`, which also names recipe and run.
+    With `minutes`, rows, epochs and copies are planned so that the run takes about so long here
+    (limbeck.pipeline.budget).
     """
     reporter = reporter or TerminalReporter()
-    if draft := draft_to_run(str(recipe), transfer=[Path(file) for file in transfer]):
+    beside = Path(out).parent if out else RUNS
+    held_out = {
+        split: None if rows is None else _as_file(rows, name=f"{name}-{split}", folder=beside)
+        for split, rows in (("dev", dev), ("test", test))
+    }
+    if not isinstance(recipe, str | Path):
+        recipe = keep_frame(recipe, name=name, folder=beside)
+    texts_given = [Path(file) for file in transfer]
+    if draft := draft_to_run(str(recipe), transfer=texts_given, held_out=held_out, encoding=encoding):
         draft.write()
         reporter.note(draft.summary)
         recipe = draft.recipe
     loaded = load_recipe(recipe, overrides=overrides)
+    for note in loaded.notes:
+        reporter.note(note)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     for one in loaded.recipe.for_each_student():
@@ -81,9 +100,13 @@ def run(
     return Run(folder)
 
 
+def _as_file(rows: str | Path | Frame, *, name: str, folder: Path) -> Path:
+    return Path(rows) if isinstance(rows, str | Path) else keep_frame(rows, name=name, folder=folder)
+
+
 def run_folder_of(recipe: str | Path, *, name: str) -> Path:
     """The folder of a run without --out: a run folder given as the recipe is continued in place."""
-    return Path(recipe) if Path(recipe).is_dir() else Path("runs") / name
+    return Path(recipe) if Path(recipe).is_dir() else RUNS / name
 
 
 def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from limbeck.artifacts.answers import Logits
+from limbeck.artifacts.atomic_folder import copied
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.pretrained_folder import PretrainedFolder
@@ -113,12 +114,11 @@ def _prepared(
 ) -> TeacherFolder:
     """One teacher, or an ensemble. If `table` (where it is defined) is given, a teacher that guesses is refused."""
     before = None if isinstance(section, EnsembleTeacher) else pretrained.of(section)
-    teacher = run.step(
-        name,
-        kind="teacher",
-        key=_key(section, corpus=corpus, pretrained=before, members=members or {}),
-        load=TeacherFolder,
-        make=lambda out, key: prepare_teacher(
+
+    def make(out: Path, key: Key) -> None:
+        if kind_of(section).is_fine_tuned(section) and _copied(out, key, run):
+            return
+        prepare_teacher(
             section,
             corpus=corpus,
             out=out,
@@ -128,8 +128,10 @@ def _prepared(
             pretrained=before.folder if before else None,
             members=members,
             ask=_asking(recipe, corpus, run),
-        ),
-    )
+        )
+
+    key = _key(section, corpus=corpus, pretrained=before, members=members or {})
+    teacher = run.step(name, kind="teacher", key=key, load=TeacherFolder, make=make)
     if table is not None:
         refuse_guessing(
             teacher.facts,
@@ -139,6 +141,19 @@ def _prepared(
             has_read_together=corpus.is_pair and kind_of(section).is_fine_tuned(section) and not teacher.reads_apart,
         )
     return teacher
+
+
+def _copied(out: Path, key: Key, run: RunFolder) -> bool:
+    """Whether a run beside this one, or this one itself, had a teacher with the same key, which was copied.
+
+    Fine-tuning takes longest, and the same settings and rows give the same teacher; its answers are in the label store
+    under the same fingerprint, so that it is not even asked again.
+    """
+    places = [path for pattern in ("*/teacher", "*/teachers/*") for path in run.folder.parent.glob(pattern)]
+    source = copied(out, kind="teacher", key=key, among=sorted(path for path in places if path != out))
+    if source is not None:
+        run.reporter.note(f"  copied from {source}: it has the same settings and training rows")
+    return source is not None
 
 
 def _key(

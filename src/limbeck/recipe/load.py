@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
-from limbeck.recipe.extends import merged, read_recipe
+from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import at_home, find_file, search_roots
-from limbeck.recipe.problems import problems_of
+from limbeck.recipe.problems import keys_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides
 
@@ -35,16 +35,49 @@ class LoadedRecipe:
     recipe: Recipe
     name: str
     source: Path
+    notes: tuple[str, ...] = ()  # what the overrides have dropped, in lines for the terminal
 
 
 def load_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = (), locate: bool = True) -> LoadedRecipe:
     """Read, override, validate, and find every file; all problems are raised together."""
-    source, raw, file_or_run = _read(name_or_path)
-    raw = apply_overrides(raw, overrides, recipe=str(name_or_path))
+    source, before, file_or_run = _read(name_or_path)
+    raw = apply_overrides(before, overrides, recipe=str(name_or_path))
+    notes = [note for override in overrides if (note := _drop_other_kind(raw, before, override, overrides))]
     recipe = parse_recipe(raw, recipe=str(name_or_path))
     if locate:
         recipe = _locate(recipe, source=source, recipe_name=str(name_or_path))
-    return LoadedRecipe(recipe=recipe, name=recipe.name or file_or_run, source=source)
+    return LoadedRecipe(recipe=recipe, name=recipe.name or file_or_run, source=source, notes=tuple(notes))
+
+
+def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[str]) -> str:
+    """If the override gives a table another kind, drop its keys that only the kind before has; what was dropped.
+
+    Keys that no kind has stay, to be reported; so do those that other overrides set.
+    """
+    path, *given = (other.partition("=")[0].replace(" ", "") for other in (override, *overrides))
+    steps = path.split(".")
+    table, old_table = _table_at(raw, steps[:-1]), _table_at(before, steps[:-1])
+    if steps[-1] != "kind" or not isinstance(table, dict) or not isinstance(old_table, dict):
+        return ""
+    known = keys_by_kind(Recipe, [int(step) if step.isdigit() else step for step in steps[:-1]])
+    old, new = (str(one.get("kind", KINDS.get(steps[0]))) for one in (old_table, table))
+    if new not in known:
+        return ""
+    others = known.get(old, set()) - known[new]
+    dropped = [key for key in table if key in others and f"{path.removesuffix('kind')}{key}" not in given]
+    for key in dropped:
+        del table[key]
+    return f'--set {override}: dropped {", ".join(dropped)}, which a "{new}" does not have' if dropped else ""
+
+
+def _table_at(here: Any, steps: Sequence[str]) -> Any:
+    """What is at this place; None if nothing is."""
+    for step in steps:
+        if isinstance(here, list):
+            here = here[int(step)] if step.isdigit() and int(step) < len(here) else None
+        else:
+            here = here.get(step) if isinstance(here, dict) else None
+    return here
 
 
 def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:

@@ -103,6 +103,11 @@ def _path_in_file(loc: Sequence[int | str], raw: object, *, is_missing: bool) ->
     return path
 
 
+def keys_by_kind(root: type[BaseModel], loc: Sequence[int | str]) -> dict[str, set[str]]:
+    """The keys of each kind that the table at a location may have."""
+    return {str(_tag(model)): set(model.model_fields) for model in _models_in(_annotation_at(root, loc))}
+
+
 def _keys_at(root: type[BaseModel], loc: Sequence[int | str]) -> list[str]:
     """The keys of a section."""
     return sorted({name for model in _models_in(_annotation_at(root, loc)) for name in model.model_fields})

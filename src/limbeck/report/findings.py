@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from limbeck.errors import some
 from limbeck.report import wording
 
 HELD_OUT = ("dev", "test")
@@ -45,8 +46,15 @@ def leaks(report: Mapping[str, Any]) -> list[str]:
 
 
 def notes(report: Mapping[str, Any]) -> list[str]:
-    """What is needed to read the numbers correctly: rows without a teacher label, and where the labels come from."""
-    return [*_unanswered(report), *_labels_of_columns(report), *_sampled_rival(report), *_chosen_on_dev(report)]
+    """What is needed to read the numbers correctly: labels that train lacks, rows without a teacher label, and where
+    the labels come from."""
+    return [
+        *_unknown(report),
+        *_unanswered(report),
+        *_labels_of_columns(report),
+        *_sampled_rival(report),
+        *_chosen_on_dev(report),
+    ]
 
 
 def _sampled_rival(report: Mapping[str, Any]) -> list[str]:
@@ -64,6 +72,16 @@ def _chosen_on_dev(report: Mapping[str, Any]) -> list[str]:
         f"{report['best']} was chosen as the best on the same dev rows that the numbers are about; a test file gives "
         "numbers that chose nothing"
     ]
+
+
+def _unknown(report: Mapping[str, Any]) -> list[str]:
+    """Labels of the judged rows that train lacks."""
+    unknown: Mapping[str, int] = report["corpus"].get("unknown_in_test") or {}
+    if not unknown or report["judged_split"] != "test":
+        return []
+    names = some([f"{name} × {count:,}" for name, count in unknown.items()], most=6)
+    result = "they are ignored" if wording.is_multi_label(report) else "every answer to such a row counts as wrong"
+    return [f"labels of test rows that train does not have: {names}; {result}"]
 
 
 def _unanswered(report: Mapping[str, Any]) -> list[str]:

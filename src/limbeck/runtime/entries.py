@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, assert_never
+from typing import Any, Literal, NamedTuple, assert_never
 
 from limbeck.errors import FileEmpty, NothingToPredict, RowMalformed
 from limbeck.runtime.row import Row
@@ -50,6 +50,12 @@ class Wanted:
     def names_columns(self) -> bool:
         """Whether a column is asked for."""
         return self.text is not None or self.pair is not None
+
+    @property
+    def usual_names(self) -> list[str]:
+        """The names of the columns if none is asked for, by which a first line is known as a header."""
+        of_training = [getattr(self.trained, role) for role in ROLES]
+        return [*ROLES, *(name for name in of_training if isinstance(name, str))]
 
     def among(self, table: RawTable) -> tuple[int, ...]:
         """Positions of the text's column and, for pairs, of the second text's.
@@ -212,7 +218,8 @@ def opened_rows(
         is_echoed=True,
     )
     try:
-        table = open_table(source, form=form, otherwise="table" if wanted.names_columns else "lines")
+        otherwise: Literal["table", "lines"] = "table" if wanted.names_columns else "lines"
+        table = open_table(source, form=form, otherwise=otherwise, names=wanted.usual_names)
     except FileEmpty:
         path = path_of(source)
         table = RawTable(

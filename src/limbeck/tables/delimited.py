@@ -2,12 +2,12 @@
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from operator import itemgetter
 from typing import Literal
 
 from limbeck.errors import FileEmpty, RowMalformed
-from limbeck.tables.formats import TableForm, csv_delimiter
+from limbeck.tables.formats import CsvSigns, TableForm, csv_signs
 from limbeck.tables.opening import TextInput
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
@@ -19,9 +19,9 @@ NumberedRow = tuple[int, list[str]]
 def delimited_table(text: TextInput, *, format: Literal["csv", "tsv"], form: TableForm) -> RawTable:
     """A csv or tsv file. Without quoting every " is a plain character and every line is a row."""
     quoting = format == "csv" if form.quoting == "auto" else form.quoting
-    delimiter = csv_delimiter(text.head(), header=form.header) if format == "csv" else "\t"
+    signs = csv_signs(text.head(), header=form.header) if format == "csv" else CsvSigns("\t")
     read = _quoted_rows if quoting else _plain_rows
-    rows = read(text, delimiter=delimiter, form=form)
+    rows = read(text, signs=signs, form=form)
     first = next(rows, None)
     if first is None:
         raise FileEmpty(path=text.path)
@@ -33,7 +33,7 @@ def delimited_table(text: TextInput, *, format: Literal["csv", "tsv"], form: Tab
         is_named=form.header,
         rows=lambda positions: _picked(body, positions, width=len(columns)),
         format=format,
-        delimiter=delimiter if format == "csv" else ",",
+        delimiter=signs.delimiter if format == "csv" else ",",
         is_drained=lambda: text.drained,
         close=text.close,
     )
@@ -68,10 +68,12 @@ def _picked(rows: Iterator[NumberedRow], positions: Sequence[int], *, width: int
     return ((number, pick(cells)) for number, cells in rows)
 
 
-def _plain_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+def _plain_rows(text: TextInput, *, signs: CsvSigns, form: TableForm) -> Iterator[NumberedRow]:
     width = 0  # until the first row that is not blank has set it
     for number, line in enumerate(text.lines(), start=1):
-        cells = line.split(delimiter)
+        if number == 1 and signs.is_declared:
+            continue
+        cells = line.split(signs.delimiter)
         if len(cells) != width or width == 1:
             if _is_blank(cells):
                 continue
@@ -81,10 +83,12 @@ def _plain_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator
         yield number, cells
 
 
-def _quoted_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterator[NumberedRow]:
+def _quoted_rows(text: TextInput, *, signs: CsvSigns, form: TableForm) -> Iterator[NumberedRow]:
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))  # the module offers this process-wide only
-    reader = csv.reader(text.lines_with_ends(), delimiter=delimiter, strict=True)
-    number, width = 1, -1
+    skipped = int(signs.is_declared)
+    lines = islice(text.lines_with_ends(), skipped, None)
+    reader = csv.reader(lines, delimiter=signs.delimiter, skipinitialspace=signs.skips_blanks, strict=True)
+    number, width = 1 + skipped, -1
     try:
         for cells in reader:
             if len(cells) == width:  # in a table of one column "" is an empty text, and an empty line is no row
@@ -94,7 +98,7 @@ def _quoted_rows(text: TextInput, *, delimiter: str, form: TableForm) -> Iterato
                 if len(cells) != width:
                     raise _uneven(cells, width, text=text, number=number, form=form, quoting=True)
                 yield number, cells
-            number = reader.line_num + 1
+            number = reader.line_num + 1 + skipped
     except csv.Error as error:
         advice = f'Correct the row, or {form.say("quoting", "false")} if " is a plain character in this file.'
         reason = f"not valid csv: {error}"
@@ -109,7 +113,9 @@ def _uneven(
     cells: Sequence[str], width: int, *, text: TextInput, number: int, form: TableForm, quoting: bool
 ) -> RowMalformed:
     reason = f"{len(cells)} cells instead of {width}"
-    if quoting and len(cells) > width:
+    if width == 1:
+        advice = f'If every line is one text, {form.say("format", "lines")}; else enclose cells that hold a comma in ".'
+    elif quoting and len(cells) > width:
         advice = 'Enclose cells that hold the delimiter in ", or give the file as tsv.'
     elif quoting:
         advice = f'Correct the row, or {form.say("quoting", "false")} if " is a plain character in this file.'

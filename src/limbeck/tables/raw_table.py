@@ -63,7 +63,8 @@ def find_column(table: RawTable, column: Column, *, key: str) -> int:
         return column
     if isinstance(column, str) and column in table.columns:
         return list(table.columns).index(column)
-    raise ColumnMissing(path=table.path, column=str(column), key=key, columns=list(table.columns))
+    columns = list(table.columns)
+    raise ColumnMissing(path=table.path, column=str(column), key=key, columns=columns, finds_header=not table.is_named)
 
 
 def find_column_as_text(table: RawTable, column: Column, *, key: str) -> int:

@@ -1,17 +1,27 @@
 """One way to read every kind of file: `read_table` gives the wanted columns of every row as text."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
-from limbeck.errors import FileEmpty, RowMalformed
+from limbeck.errors import DataError, FileEmpty, RowMalformed, some
 from limbeck.tables.delimited import delimited_table, lines_table
-from limbeck.tables.formats import Column, TableForm, format_by_content, known_format, named_format
+from limbeck.tables.formats import (
+    LEAST_LINES,
+    Column,
+    TableForm,
+    format_by_content,
+    is_sheet,
+    known_format,
+    named_format,
+    unread_columns,
+)
 from limbeck.tables.json_rows import json_table
 from limbeck.tables.opening import Source, TextInput, path_of
 from limbeck.tables.parquet import parquet_table, starts_as_parquet
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
+from limbeck.tables.sheet import sheet_table
 
 
 class Record(NamedTuple):
@@ -62,18 +72,25 @@ def open_table(
     form: TableForm,
     watch: Watch = unwatched,
     otherwise: Literal["refuse", "table", "lines"] = "refuse",
+    names: Sequence[str] = (),
 ) -> RawTable:
     """The file or stream as a table whose cells are still what it holds. Raises FileEmpty where it holds no row.
 
     `otherwise` is for a source of which neither the form nor the ending names the format: refuse it, or go by its
-    first lines; what is neither parquet nor JSON is then csv or tsv ("table"), or plain lines.
+    first lines; what is neither parquet nor JSON is then csv or tsv ("table"), or plain lines. Lines are a table all
+    the same if the first has one of the `names` among its cells; lines that look like another table are refused.
     """
     path = path_of(source)
+    if is_sheet(path, form=form):
+        return sheet_table(source, form=form)
     format = known_format(path, form=form) if otherwise == "refuse" else named_format(path, form=form)
     if format == "parquet" or (format is None and starts_as_parquet(source)):
         return parquet_table(source, watch=watch)
     text = TextInput(source, form=form, watch=watch)
-    format = format or format_by_content(text.head, is_table=otherwise == "table")
+    if format is None:
+        format = format_by_content(text.head, is_table=otherwise == "table", names=names)
+        if format == "lines" and (columns := unread_columns(text.head(LEAST_LINES))):
+            raise TableUnnamed(path=path, columns=columns)
     match format:
         case "csv" | "tsv":
             return delimited_table(text, format=format, form=form)
@@ -83,6 +100,18 @@ def open_table(
             return lines_table(text, form=form)
         case _:
             assert_never(format)
+
+
+class TableUnnamed(DataError):
+    """Lines without a named format look like a table, so that none of them may be a text."""
+
+    def __init__(self, *, path: Path, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        super().__init__(
+            f"'{path}' looks like a table, but nothing says so",
+            found=f"its first line names the columns {some(columns, most=8)}",
+            advice="Add --format csv (or tsv) and --text COLUMN; or --format lines if every line is a text.",
+        )
 
 
 def _as_text(cell: object, *, key: str, path: Path, number: int) -> str:

@@ -1,6 +1,9 @@
-"""Detects whether texts are English or Chinese, from the letters of a sample."""
+"""Detects whether texts are English or Chinese, from the letters of a sample, and names other languages coarsely."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 SAMPLE_TEXTS = 500
@@ -11,13 +14,90 @@ CHINESE_SHARE = 0.2
 
 def detect_language(texts: Sequence[str]) -> Literal["en", "zh"]:
     """Chinese if at least a fifth of all letters are Han characters; English otherwise, also without any letter."""
-    step = max(1, -(-len(texts) // SAMPLE_TEXTS))
     letters = han = 0
-    for index in range(0, len(texts), step):
-        for character in texts[index][:SAMPLE_CHARACTERS]:
+    for text in _sample(texts):
+        for character in text:
             letters += character.isalpha()
             han += _is_han(character)
     return "zh" if han and han >= CHINESE_SHARE * letters else "en"
+
+
+def _sample(texts: Sequence[str]) -> Iterator[str]:
+    """The beginnings of texts from all over the list."""
+    step = max(1, -(-len(texts) // SAMPLE_TEXTS))
+    return (texts[index][:SAMPLE_CHARACTERS] for index in range(0, len(texts), step))
+
+
+# Function words, most of them of one language alone: the language with the largest share of a sample's words is meant.
+FUNCTION_WORDS: dict[str, frozenset[str]] = {
+    language: frozenset(words.split())
+    for language, words in {
+        "English": "the and of to is was it that this for with you are not but have be on as they at from",
+        "German": "der die das und ist nicht ich ein eine zu den mit auch es auf sich war für wir aber sehr dem sie",
+        "French": "le la les et est pas une des un je du que qui pour dans il ce ne sur très avec mais au nous c'est",
+        "Spanish": "el la los y es no una un que por las del muy con para lo se su pero como está más me al",
+        "Italian": "il di che non è una un per la sono con mi ma più gli anche della si del molto ho questo le",
+        "Portuguese": "o de que não e é uma um os com do da em muito para mais mas foi na no eu as você são",
+        "Dutch": "de het een en is niet van ik dat op te zijn voor met maar ook er wel aan heel deze was bij",
+        "Swedish": "och att det som en är på inte jag för med den till av har men mycket var ett vi så",
+        "Danish": "og det at en er på ikke jeg for med den til af har men meget var et vi så der",
+        "Norwegian": "og det å en er på ikke jeg for med den til av har men veldig var et vi så som",
+        "Finnish": "ja on ei se että oli en mutta hän tämä kun niin myös ovat olen mitä vain kuin",
+        "Polish": "i nie się jest na to w z że do jak ale bardzo był tak co za po mi tym są",
+        "Czech": "a je se na to že v s ale jsem si byl jako tak za velmi které od pro nebo bylo",
+        "Romanian": "și de nu este în la pe că un o cu am mai din foarte care pentru dar sunt fost",
+        "Hungarian": "a az és nem hogy is egy ez volt de nagyon van meg csak már vagy még én mint",
+        "Turkish": "ve bir bu çok da de için ama ne gibi daha kadar olarak ben var değil en ile mi",
+        "Indonesian": "yang dan di ini tidak dengan itu untuk dari saya ada juga akan pada sangat bisa ke",
+        "Vietnamese": "và là của có không cho được người một các trong tôi này rất với những đã để",
+    }.items()
+}
+SCRIPTS = {"HANGUL": "Korean", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "CJK": "Chinese"}
+NAMED_LIKE_THEIR_LANGUAGE = {"GREEK", "HEBREW", "THAI", "ARMENIAN", "GEORGIAN", "TAMIL", "TELUGU", "KHMER", "LAO"}
+KANA_SHARE = 0.1  # of the letters of a Japanese text, and mostly more; a Chinese one has none
+LEAST_FUNCTION_WORDS = 0.05  # of all words; below, they do not tell anything
+ACCENTED_SHARE = 0.02  # of the letters; English has fewer
+
+
+def language_name(texts: Sequence[str]) -> str:
+    """The language by its function words, for messages: "German"; or by its script: "Cyrillic-script".
+
+    It is English unless something else is likely.
+    """
+    letters, words = Counter[str](), Counter[str]()
+    accented = 0
+    for text in _sample(texts):
+        letters.update(_script(character) for character in text if character.isalpha())
+        accented += sum(character.isalpha() and not character.isascii() for character in text)
+        words.update(text.lower().replace("’", "'").split())
+    total = max(1, letters.total())
+    if (letters["HIRAGANA"] + letters["KATAKANA"]) >= KANA_SHARE * total:
+        return "Japanese"
+    if letters["CJK"] and letters["CJK"] >= CHINESE_SHARE * total:
+        return "Chinese"
+    script = max(letters, key=lambda name: letters[name], default="LATIN")
+    if script == "LATIN":
+        return _latin_language(words, is_accented=accented > ACCENTED_SHARE * total)
+    if script in SCRIPTS or script in NAMED_LIKE_THEIR_LANGUAGE:
+        return SCRIPTS.get(script, script.title())
+    return f"{script.title()}-script"
+
+
+def _latin_language(words: Counter[str], *, is_accented: bool) -> str:
+    shares = {
+        language: sum(words[word] for word in known) / max(1, words.total())
+        for language, known in FUNCTION_WORDS.items()
+    }
+    likeliest = max(shares, key=lambda language: shares[language])  # the first of equals: English
+    if shares[likeliest] >= LEAST_FUNCTION_WORDS:
+        return likeliest
+    return "Latin-script" if is_accented else "English"
+
+
+@lru_cache(maxsize=4096)
+def _script(letter: str) -> str:
+    """The first word of the letter's name, which is its script's: LATIN, CYRILLIC, CJK."""
+    return unicodedata.name(letter, "LATIN").partition(" ")[0]
 
 
 def _is_han(character: str) -> bool:

@@ -18,7 +18,7 @@ Command = Callable[..., Any]
         (b"text,label\nfine,good\ngreat,good\n", ("all 2 training rows of 'mine.csv'", "'good'", "two classes")),
         (b"text,label\nfine,good\ncaf\xe9,bad\n", ("mine.csv', row 3", "not valid utf-8", "bytes e9", "encoding = ")),
         (b"text,label\nfine,good\npoor\n", ("mine.csv', row 3", "1 cells instead of 2", "Correct the row")),
-        (b"text,label\nfine,good\npoor,\n", ("mine.csv', row 3", "the label is empty")),
+        (b"text,label\nfine,good\npoor,\nbad,\n", ("2 without label, of 3 rows", "`label` names the right column")),
         (b'text,label\n"fine,good\npoor,bad\n', ("mine.csv', row 2", "quoting = false")),
     ],
     ids=["empty", "header only", "other column", "one class", "bytes", "cells", "no label", "quote"],
@@ -35,13 +35,13 @@ def test_a_bad_training_file_is_refused(
     assert not (tmp_path / "run" / "corpus").exists()
 
 
-def test_a_label_that_only_dev_has_is_named_with_its_row(toy: Any, limbeck: Command) -> None:
-    (toy.folder / "data" / "dev.csv").write_text("text,label\nfine,positive\nso so,mixed\n", encoding="utf-8")
+def test_labels_that_only_dev_has_are_named_with_those_of_train(toy: Any, limbeck: Command) -> None:
+    (toy.folder / "data" / "dev.csv").write_text("text,label\nfine,yes\nso so,mixed\n", encoding="utf-8")
 
     answer = limbeck("run", toy.recipe, "--out", toy.run, "--set", "corpus.dev=dev.csv")
 
     assert answer.refused_with(
-        "dev has labels that train does not have: 'mixed'", "number 2 of dev.csv", "'negative', 'positive'"
+        "dev has only labels that train does not have: 'yes', 'mixed'", "those of dev.csv", "'negative', 'positive'"
     )
 
 

@@ -209,9 +209,9 @@ def test_files_are_read_as_in_training(model: Path, tmp_path: Path, limbeck: Com
 
 
 def test_formats_that_are_not_read_are_refused_with_what_to_do(model: Path, tmp_path: Path, limbeck: Command) -> None:
-    (tmp_path / "rows.xlsx").write_bytes(b"PK")
+    (tmp_path / "rows.xls").write_bytes(b"PK")
 
-    assert limbeck("predict", model, tmp_path / "rows.xlsx").refused_with(".xlsx files are not supported", "as csv")
+    assert limbeck("predict", model, tmp_path / "rows.xls").refused_with(".xls files are not supported", "as csv")
 
 
 def test_parquet_goes_in_and_comes_out(model: Path, tmp_path: Path, rows: Path, limbeck: Command) -> None:

@@ -102,6 +102,27 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_again_only_if_nobody_ha
     assert Path("mine.toml").read_text(encoding="utf-8").endswith("# mine\n")
 
 
+def test_a_recipe_that_does_not_name_the_test_file_is_drafted_again_only_if_nobody_has_touched_it(
+    limbeck: Command,
+) -> None:
+    Path("held.csv").write_text(GOOD.replace("film", "play"), encoding="utf-8")
+    command = ("run", "mine.csv", "--test", "held.csv", "--until", "corpus")
+    limbeck("init", "mine.csv")
+    anew = limbeck(*command)
+    named = limbeck(*command)
+    without = limbeck("run", "mine.csv", "--until", "corpus")
+    other = limbeck("run", "mine.csv", "--test", "mine.csv", "--until", "corpus")
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write("# mine\n")
+
+    assert "Wrote mine.toml" in anew.err
+    assert "test: held.csv" in anew.err
+    assert "it is used as it is" in named.err
+    assert "it is used as it is" in without.err
+    assert "Wrote mine.toml" in other.err
+    assert limbeck(*command).refused_with("its corpus.test is 'mine.csv'", "limbeck init mine.csv --test held.csv")
+
+
 @pytest.mark.parametrize("recipe", ["mine.toml", "sst2-small"])
 def test_transfer_beside_a_recipe_names_the_key_for_it(limbeck: Command, recipe: str) -> None:
     limbeck("init", "mine.csv")

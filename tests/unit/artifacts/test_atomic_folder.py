@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from limbeck.artifacts import atomic_folder
-from limbeck.artifacts.atomic_folder import why_redo, written_atomically
+from limbeck.artifacts.atomic_folder import copied, why_redo, written_atomically
 from limbeck.artifacts.manifest import MANIFEST, WORK, Key, faults_of, read_manifest
 
 KEY = Key(section={"epochs": 3, "inner": {"size": 8}}, inputs={"corpus": "c1", "teacher": "t1"})
@@ -244,3 +244,25 @@ def test_another_format_is_made_again(tmp_path: Path, number: int, reason: str) 
     (folder / MANIFEST).write_text(json.dumps({**manifest, "format": number}), encoding="utf-8")
 
     assert reason in str(why(folder))
+
+
+def test_an_artifact_with_the_same_key_is_copied_with_its_fingerprint(tmp_path: Path) -> None:
+    other, same = make(tmp_path / "a", key=OTHER), make(tmp_path / "b")
+    with pytest.raises(Killed):
+        die_half_way(tmp_path / "mine")
+
+    source = copied(tmp_path / "mine", kind="student", key=KEY, among=[tmp_path / "none", other, same])
+
+    assert source == same
+    assert why(tmp_path / "mine") is None
+    mine, theirs = (read_manifest(folder, kind="student") for folder in (tmp_path / "mine", same))
+    assert (mine.fingerprint, list(mine.files)) == (theirs.fingerprint, ["deep/weights.bin"])
+
+
+def test_a_damaged_artifact_or_one_with_another_key_is_not_copied(tmp_path: Path) -> None:
+    other, damaged = make(tmp_path / "a", key=OTHER), make(tmp_path / "b")
+    (damaged / "deep" / "weights.bin").write_text("weighty", encoding="utf-8")
+
+    assert copied(tmp_path / "mine", kind="student", key=KEY, among=[other, damaged]) is None
+    assert copied(tmp_path / "mine", kind="teacher", key=OTHER, among=[other]) is None
+    assert not (tmp_path / "mine").exists()

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from limbeck.corpus.file_rows import read_file
+from limbeck.corpus.file_rows import Dropped, RowsMostlyEmpty, read_file
 from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
@@ -20,7 +20,7 @@ ROWS = [
 ]
 
 
-def read(path: Path, **section: Any) -> tuple[LabelledRows, LabelReader]:
+def read(path: Path, **section: Any) -> tuple[LabelledRows, LabelReader, Dropped]:
     return read_file(CorpusSection.model_validate({"train": str(path), **section}), path, split="train")
 
 
@@ -35,15 +35,15 @@ def nested(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def test_lists_of_labels_are_sets_in_json_and_parquet(nested: Path) -> None:
-    rows, _ = read(nested, label="labels", multi_label=True)
+    rows, _, _ = read(nested, label="labels", multi_label=True)
 
     assert rows.labels == [("good", "hot"), ()]
     assert rows.texts == ["a soup", "a lamp"]
 
 
 def test_columns_of_numbers_are_labels_in_json_and_parquet(nested: Path) -> None:
-    one, reader = read(nested, label=["hot", "good"], pair="other")
-    several, _ = read(nested, label=["hot", "good"], multi_label=True)
+    one, reader, _ = read(nested, label=["hot", "good"], pair="other")
+    several, _, _ = read(nested, label=["hot", "good"], multi_label=True)
 
     assert one.labels == [("hot",), ("good",)]
     assert one.pairs == ["x", "y"]
@@ -68,7 +68,55 @@ def test_an_empty_cell_is_a_row_without_labels(tmp_path: Path) -> None:
     path.write_text("text\tlabel\nsoup\thot|good\nlamp\t\n")
 
     assert read(path, multi_label=True)[0].labels == [("good", "hot"), ()]
-    with pytest.raises(RowMalformed, match="label is empty"):
+
+
+def test_rows_without_text_or_label_are_dropped_and_counted_and_the_others_keep_their_ids(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\nsoup,hot\n ,hot\nlamp,\nroom,cold\ncoat,cold\n")
+
+    rows, _, dropped = read(path)
+
+    assert rows.ids == ["train-0", "train-3", "train-4"]
+    assert (dropped.without_text, dropped.without_label, dropped.first) == (1, 1, 3)
+    assert dropped.in_words() == "1 without text and 1 without label"
+
+
+def test_nulls_and_missing_keys_are_empty_cells(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"text": "soup", "label": 1}, {"text": None, "label": 1}, {"text": "lamp"}, {"text": "coat", "label": 0}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+
+    found, _, dropped = read(path)
+
+    assert found.texts == ["soup", "coat"]
+    assert (dropped.without_text, dropped.without_label) == (1, 1)
+
+
+def test_one_text_of_a_pair_may_be_empty(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    rows = [{"text": "soup", "pair": None, "label": 1}, {"text": "", "pair": "", "label": 1}]
+    path.write_text("\n".join(map(json.dumps, [*rows, {"text": "", "pair": "lamp", "label": 0}])))
+
+    found, _, dropped = read(path, pair="pair")
+
+    assert (found.texts, found.pairs, dropped.without_text) == (["soup", ""], ["", "lamp"], 1)
+
+
+def test_columns_of_classes_may_all_be_empty_but_not_some(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,hot,good\nsoup,1,0\nlamp,,\ncoat,0,1\n")
+
+    assert read(path, label=["hot", "good"])[2].without_label == 1
+    path.write_text("text,hot,good\nsoup,1,0\nlamp,1,\n")
+    with pytest.raises(RowMalformed, match="'good' holds nothing"):
+        read(path, label=["hot", "good"])
+
+
+def test_a_file_that_is_mostly_empty_is_refused_with_the_column_to_check(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\nsoup,hot\nlamp,\nroom,\n")
+
+    with pytest.raises(RowsMostlyEmpty, match=r"(?s)2 without label, of 3 rows.*number 3.*`label`"):
         read(path)
 
 

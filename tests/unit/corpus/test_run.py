@@ -8,6 +8,7 @@ import pytest
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import FIRST_UNKNOWN
 from limbeck.corpus import read_corpus
 from limbeck.corpus.balance import WeightedClassUnknown
 from limbeck.corpus.run import LabelsAllEmpty, LabelUnknown
@@ -60,10 +61,10 @@ def test_facts_say_what_was_found(read_rows: "ReadCorpus", tmp_path: Path) -> No
     assert facts == corpus.facts
     assert facts["name"] == "toy"
     assert facts["sources"] == {"train": "train.tsv", "dev": "dev.tsv"}
-    assert facts["rows"] == {"train": 5, "dev": 3}
-    assert facts["rows_per_label"]["train"] == {"a": 3, "b": 2}
+    assert facts["rows"] == {"train": 4, "dev": 3}
+    assert facts["rows_per_label"]["train"] == {"a": 3, "b": 1}
     assert (facts["duplicates_in_train"], facts["conflicting_texts_in_train"]) == (2, 1)
-    assert facts["empty_texts"] == {"train": 1, "dev": 0}
+    assert facts["without_text_dropped"] == {"train": 1}
     assert facts["overlap"] == {
         "mode": "report",
         "splits": {"dev": {"rows": 3, "found": 2, "verbatim": 1}},
@@ -128,11 +129,35 @@ def test_train_with_one_class_is_refused(read_rows: "ReadCorpus") -> None:
         read_rows(train=[("a", "x"), ("b", "x")])
 
 
-def test_a_dev_label_that_train_does_not_have_is_refused_with_its_row(read_rows: "ReadCorpus", tmp_path: Path) -> None:
-    with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
-        read_rows(train=TRAIN, dev=[("a", "good"), ("b", "goood")])
+def test_dev_rows_with_a_label_that_train_does_not_have_are_dropped_and_named(
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = read_rows(train=TRAIN, dev=[("a", "good"), ("b", "goood"), ("c", "bad")])
 
-    assert caught.value.unknown == ("goood",)
+    assert corpus.splits["dev"].ids == ["dev-0", "dev-2"]
+    assert corpus.facts["unknown_in_dev"] == {"goood": 1}
+    assert any("labels of dev that train does not have: goood × 1" in note for note in reporter.notes)
+
+
+def test_test_rows_with_a_label_that_train_does_not_have_stay_and_are_of_no_class(
+    read_rows: "ReadCorpus", reporter: "RememberingReporter", tmp_path: Path
+) -> None:
+    (tmp_path / "test.tsv").write_text("text\tlabel\na\tgood\nb\tso so\nc\tbad\nd\tmixed\ne\tso so\n")
+
+    corpus = read_rows(train=TRAIN, test=str(tmp_path / "test.tsv"))
+
+    assert corpus.splits["test"].labels.tolist() == [1, FIRST_UNKNOWN, 0, FIRST_UNKNOWN - 1, FIRST_UNKNOWN]
+    assert corpus.splits["test"].is_labelled.all()
+    assert corpus.unknown_labels == ["so so", "mixed"]
+    assert corpus.facts["rows_per_label"]["test"] == {"bad": 1, "good": 1}
+    assert any("so so × 2, mixed × 1; these rows are judged as wrong" in note for note in reporter.notes)
+
+
+def test_a_dev_with_no_label_of_train_is_refused(read_rows: "ReadCorpus", tmp_path: Path) -> None:
+    with pytest.raises(LabelUnknown, match=r"those of dev\.tsv") as caught:
+        read_rows(train=TRAIN, dev=[("a", "1"), ("b", "0")])
+
+    assert caught.value.unknown == ("1", "0")
     assert not (tmp_path / "corpus").exists()
 
 
@@ -198,11 +223,13 @@ def test_training_rows_without_any_label_are_refused(read_rows: "ReadCorpus") ->
         read_rows(train=[("a", ""), ("b", " | ")], multi_label=True)
 
 
-def test_one_of_several_labels_that_train_does_not_have_is_refused_with_its_row(read_rows: "ReadCorpus") -> None:
-    with pytest.raises(LabelUnknown, match=r"number 2 of dev\.tsv") as caught:
-        read_rows(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
+def test_one_of_several_labels_that_train_does_not_have_is_ignored_and_named(
+    read_rows: "ReadCorpus", reporter: "RememberingReporter"
+) -> None:
+    corpus = read_rows(train=SETS, dev=[("a", "food"), ("b", "food|stuff")], multi_label=True)
 
-    assert caught.value.unknown == ("stuff",)
+    assert corpus.splits["dev"].labels.tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert any("stuff × 1; they are ignored" in note for note in reporter.notes)
 
 
 @pytest.fixture

@@ -12,13 +12,14 @@ from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
 from limbeck.drafting import draft
 from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import look_at_text
 from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher
+from limbeck.recipe.teacher import EncoderTeacher, FileTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
 CHINESE = [
@@ -297,6 +298,75 @@ def test_files_beside_train_become_dev_and_test(english: Inspection) -> None:
     corpus = drafted(found, data_path="some/folder/train.tsv").corpus
 
     assert (corpus.dev, corpus.test) == ("some/folder/dev.tsv", "some/folder/test.tsv")
+
+
+def test_files_are_named_by_their_paths_from_the_recipe(english: Inspection, tmp_path: Path) -> None:
+    found = replace(english, given={"test": tmp_path / "held" / "mine.tsv"})
+    recipe, far = tmp_path / "recipes", tmp_path / "a" / "b" / "c"
+
+    near = draft_recipe(found.path, found, data_path=place(found.path, folder=recipe), folder=recipe)
+    corpus = parse_recipe(tomllib.loads(near), recipe="drafted").corpus
+
+    assert (corpus.train, corpus.test) == ("../train.tsv", "../held/mine.tsv")
+    assert place(tmp_path / "train.tsv", folder=tmp_path) == "train.tsv"
+    assert place(tmp_path / "train.tsv", folder=far) == str(tmp_path / "train.tsv"), "three steps up are far"
+    assert place(tmp_path / "train.tsv", folder=Path("/")) == str(tmp_path / "train.tsv").removeprefix("/")
+    assert place(tmp_path / "train.tsv", folder=Path("/somewhere")) == str(tmp_path / "train.tsv")
+
+
+@pytest.mark.parametrize("with_gpu", [False, True])
+def test_answers_in_the_file_are_the_teacher(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, with_gpu: bool
+) -> None:
+    monkeypatch.setattr(draft, "has_gpu", lambda: with_gpu)
+    found = replace(english, scores={"0": "p_0", "1": "p_1"}, form=replace(english.form, encoding="latin-1"))
+
+    recipe = drafted(found, data_path="data/train.tsv")
+
+    assert isinstance(recipe.teacher, FileTeacher)
+    assert (recipe.teacher.path, recipe.teacher.text) == ("data/train.tsv", "sentence")
+    assert recipe.teacher.columns == {"0": "p_0", "1": "p_1"}
+    assert (recipe.teacher.encoding, recipe.teacher.uncovered) == ("latin-1", "skip")
+    assert recipe.transfer is None
+    assert recipe.augmentation is None
+    assert isinstance(recipe.student, BiLstm)
+    assert (recipe.student.word_vectors, recipe.student.tune_vectors) == ("random", True)
+
+
+def test_unlabelled_text_needs_a_teacher_that_can_be_asked(english: Inspection, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("one more text\nand another one\n", encoding="utf-8")
+    found = replace(english, scores={"0": "p_0", "1": "p_1"})
+
+    text = draft_recipe(found.path, found, data_path="train.tsv", transfer=look_at_text([tmp_path / "more.txt"], found))
+
+    assert isinstance(parse_recipe(tomllib.loads(text), recipe="drafted").teacher, EncoderTeacher)
+
+
+def german(tmp_path: Path) -> Inspection:
+    path = tmp_path / "deutsch.tsv"
+    rows = [f"die {word} war nicht gut, und ich bin nicht froh\t{n % 2}" for n, word in enumerate("abcdefgh")]
+    path.write_text("\n".join(["satz\tlabel", *rows]), encoding="utf-8")
+    return inspect_file(path)
+
+
+def test_german_texts_are_not_called_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = german(tmp_path)
+    monkeypatch.setattr(draft, "find_spec", lambda _: object())
+
+    text = draft_recipe(found.path, found, data_path="deutsch.tsv")
+
+    assert text.startswith("# German texts in 2 classes")
+    assert "knows little about German texts" in text
+    assert draft.MULTILINGUAL in text
+    assert drafted(found).corpus.language == "en"
+    assert encoder(drafted(found)).checkpoint == draft.OFFLINE_CHECKPOINT
+    assert 'language: German, cut into words as "en"' in found.summary()
+
+
+def test_german_texts_have_a_multilingual_teacher_where_the_hub_is_asked(tmp_path: Path, gpu: None) -> None:
+    del gpu
+
+    assert encoder(drafted(german(tmp_path))).checkpoint == draft.MULTILINGUAL
 
 
 def test_quoting_format_and_encoding_are_written_where_the_name_does_not_say_them(english: Inspection) -> None:

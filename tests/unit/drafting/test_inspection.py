@@ -4,14 +4,17 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from limbeck.corpus.file_rows import RowsMostlyEmpty
+from limbeck.corpus.run import LabelUnknown
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.roles import ColumnGivenTwice, LabelUnclear
-from limbeck.errors import ColumnMissing, RowMalformed
+from limbeck.errors import ColumnMissing
 
 NOUNS = ["soup", "room", "lamp", "garden", "letter", "train", "window", "market", "river", "coat"]
 TEXTS = [f"the {noun} by the {other} was quite something today" for noun in NOUNS for other in NOUNS]
@@ -25,7 +28,7 @@ CHINESE_OTHERS = [text.replace("看到了", "怎么去").replace("今天", "请�
 ZEROS_AND_ONES = [str(number % 2) for number in range(100)]
 
 
-def look(path: Path, lines: list[list[str]], *, delimiter: str = "\t", **given: str | int) -> Inspection:
+def look(path: Path, lines: list[list[str]], *, delimiter: str = "\t", **given: Any) -> Inspection:
     content = "\n".join(delimiter.join(cells) for cells in lines) + "\n"
     path.write_bytes(gzip.compress(content.encode()) if path.suffix == ".gz" else content.encode())
     return inspect_file(path, **given)
@@ -186,15 +189,25 @@ def test_a_given_column_that_does_not_exist_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "blank"), [("mood", 5), ("label", 40)])
-def test_a_label_that_is_sometimes_blank_is_found_and_refused_with_its_row(
+def test_a_label_that_is_sometimes_blank_is_found_and_those_rows_do_not_count(
     tmp_path: Path, name: str, blank: int
 ) -> None:
     labels = ["" if number in range(9, 9 + blank) else label for number, label in enumerate(ZEROS_AND_ONES)]
+    lines = [["said", name], *columns(TEXTS, labels)]
 
-    with pytest.raises(RowMalformed, match="row 11: the label is empty"):
-        look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, labels)])
-    with pytest.raises(RowMalformed, match="row 11: the label is empty"):
-        look(tmp_path / "a.tsv", [["said", name], *columns(TEXTS, labels)], text="said", label=name)
+    guessed = look(tmp_path / "a.tsv", lines)
+    named = look(tmp_path / "a.tsv", lines, text="said", label=name)
+
+    assert guessed == named
+    assert sum(guessed.labels.values()) == guessed.rows == 100 - blank
+    assert f"rows that are dropped: {blank} without label" in guessed.summary()
+
+
+def test_a_label_that_is_mostly_blank_is_refused_with_its_first_row(tmp_path: Path) -> None:
+    labels = ["" if number > 9 else label for number, label in enumerate(ZEROS_AND_ONES)]
+
+    with pytest.raises(RowsMostlyEmpty, match=r"(?s)90 without label, of 100 rows.*number 12"):
+        look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, labels)], text="said", label="mood")
 
 
 def test_a_column_of_another_name_that_is_blank_more_often_is_not_the_label(tmp_path: Path) -> None:
@@ -232,6 +245,67 @@ def test_dev_and_test_in_the_folder_of_train_are_used_only_if_they_have_the_same
     found = look(tmp_path / "train.tsv", [header, *columns(TEXTS, ZEROS_AND_ONES)])
 
     assert found.beside == {"dev": "dev.tsv"}
+
+
+@pytest.mark.parametrize(
+    ("data", "others"),
+    [
+        ("reviews.tsv", {"dev": "reviews-dev.tsv", "test": "reviews_test.tsv"}),
+        ("reviews.tsv", {"dev": "reviews.validation.tsv", "test": "reviews.test.tsv"}),
+        ("reviews.tsv", {"dev": "valid.tsv", "test": "test.tsv"}),
+        ("reviews_train.tsv.gz", {"dev": "reviews_val.tsv.gz", "test": "reviews_test.tsv.gz"}),
+    ],
+)
+def test_dev_and_test_are_found_by_their_names(tmp_path: Path, data: str, others: dict[str, str]) -> None:
+    lines = [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)]
+    for name in others.values():
+        look(tmp_path / name, lines)
+
+    assert look(tmp_path / data, lines).beside == others
+
+
+def test_a_test_file_with_a_label_of_its_own_is_used_and_one_without_labels_is_not(tmp_path: Path) -> None:
+    (tmp_path / "reviews-test.tsv").write_text("said\tmood\nfine\t1\nso so\t2\nbad\t0\n")
+    (tmp_path / "reviews-dev.tsv").write_text("said\tstars\nfine\t1\n")
+
+    found = look(tmp_path / "reviews.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)])
+
+    assert found.beside == {"test": "reviews-test.tsv"}
+
+
+def test_files_that_are_given_are_taken_in_place_of_those_beside_the_data(tmp_path: Path) -> None:
+    lines = [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)]
+    other = tmp_path / "elsewhere" / "mine.tsv"
+    other.parent.mkdir()
+    other.write_text("said\tmood\nfine\t1\nso so\t2\n")
+    for name in ("a.tsv", "a-test.tsv", "a-dev.tsv"):
+        look(tmp_path / name, lines)
+
+    found = inspect_file(tmp_path / "a.tsv", given={"test": other})
+
+    assert found.held_out == {"dev": tmp_path / "a-dev.tsv", "test": other}
+    assert "test: mine.tsv\n" in found.summary()
+    assert "labels of mine.tsv that a.tsv does not have: 2 × 1" in found.summary()
+
+
+def test_a_given_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+    look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, ZEROS_AND_ONES)])
+    other = tmp_path / "other.tsv"
+
+    other.write_text("words\tmood\nfine\t1\n")
+    with pytest.raises(ColumnMissing, match="said"):
+        inspect_file(tmp_path / "a.tsv", given={"dev": other})
+    other.write_text("said\tmood\nfine\tgood\n")
+    with pytest.raises(LabelUnknown, match="dev has only labels"):
+        inspect_file(tmp_path / "a.tsv", given={"dev": other})
+
+
+def test_a_guessed_encoding_is_a_note(tmp_path: Path) -> None:
+    lines = ["text,label", *(f"le café numéro {number},{number % 2}" for number in range(20))]
+    (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("latin-1"))
+
+    assert "encoding: cp1252, which is a guess" in inspect_file(tmp_path / "a.csv").summary()
+    assert "guess" not in inspect_file(tmp_path / "a.csv", encoding="latin-1").summary()
 
 
 def test_the_summary_shows_what_was_found(tmp_path: Path) -> None:
@@ -323,6 +397,31 @@ def test_columns_of_probabilities_are_the_label(tmp_path: Path) -> None:
 
     assert several(found) == (["calm", "loud"], False, None)
     assert found.labels == {"calm": 50, "loud": 50}
+
+
+@pytest.mark.parametrize("label", ["label", "gold"])
+@pytest.mark.parametrize(
+    ("names", "shift"),
+    [(["p_calm", "p_loud"], 0.0), (["calm_Score", "loud_score"], 0.0), (["logit_calm", "logit_loud"], 3.5)],
+)
+def test_columns_of_numbers_beside_the_label_are_a_models_answers(
+    tmp_path: Path, names: list[str], shift: float, label: str
+) -> None:
+    moods = [["calm", "loud"][number % 2] for number in range(100)]
+    shares = [number / 100 for number in range(100)]
+    cells = [[f"{share - shift:.2f}" for share in shares], [f"{1 - share + shift:.2f}" for share in shares]]
+
+    found = look(tmp_path / "a.tsv", [["said", label, *names], *columns(TEXTS, moods, *cells)])
+
+    assert (found.text, found.label, found.scores) == ("said", label, dict(zip(["calm", "loud"], names, strict=True)))
+    assert f"teacher: its answers are in {names[0]}, {names[1]}" in found.summary()
+
+
+def test_columns_of_zeros_and_ones_beside_the_label_are_no_answers(tmp_path: Path) -> None:
+    moods = [["calm", "loud"][number % 2] for number in range(100)]
+    marks = [[str(int(mood == name)) for mood in moods] for name in ("calm", "loud")]
+
+    assert look(tmp_path / "a.tsv", [["said", "label", "calm", "loud"], *columns(TEXTS, moods, *marks)]).scores == {}
 
 
 def test_files_in_the_folder_of_train_are_read_with_its_layout(tmp_path: Path) -> None:

@@ -101,14 +101,40 @@ def test_chinese_in_other_encodings_is_recognised(tmp_path: Path, encoding: str)
     assert layout.rows[0] == ("房间很干净", "1")
 
 
-def test_other_bytes_that_are_not_utf8_are_reported_with_their_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "un café “noir”"),
+        ("latin-1", "un café \x81 noir"),  # a byte that cp1252 does not have
+        ("utf-16-le", "un café noir"),
+        ("utf-16-be", "un café noir"),
+    ],
+)
+def test_western_encodings_and_utf16_without_its_mark_are_recognised(tmp_path: Path, encoding: str, text: str) -> None:
     path = tmp_path / "rows.csv"
-    path.write_bytes("text,label\nfine,1\nun café noir,0\n".encode("latin-1"))
+    path.write_bytes(f"text,label\nfine,1\n{text},0\n".encode(encoding))
+
+    layout = find_layout(path)
+
+    assert (layout.form.encoding, layout.rows[1]) == (encoding, (text, "0"))
+
+
+@pytest.mark.parametrize("content", ["text,label\nfine,1\nздравствуйте,0\n".encode("cp1251"), b"a,b\n\x00\x01\xe9,1\n"])
+def test_bytes_that_are_no_western_text_are_reported_with_their_row(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
 
     with pytest.raises(BytesUndecodable) as caught:
         find_layout(path)
 
-    assert caught.value.row == 3
+    assert caught.value.row > 1
+
+
+def test_an_encoding_that_is_given_is_not_guessed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes("text,label\nfine,1\nздравствуйте,0\n".encode("cp1251"))
+
+    assert find_layout(path, encoding="cp1251").rows[1] == ("здравствуйте", "0")
 
 
 def test_the_error_of_the_most_likely_layout_is_reported(tmp_path: Path) -> None:

@@ -35,6 +35,20 @@ def test_a_class_that_is_never_predicted_gives_zero_and_no_warning() -> None:
     assert metrics.macro_f1(np.array([0, 1]), np.array([0, 0])) == pytest.approx((2 / 3 + 0) / 2)
 
 
+def test_a_row_of_no_class_is_wrong_everywhere_and_no_class_of_its_own() -> None:
+    labels, predicted = np.array([0, 0, 1, -2, -3]), np.array([0, 0, 1, 1, 1])
+
+    # class 0: F1 1; class 1: precision 1/3, recall 1, F1 1/2
+    assert metrics.share_equal(labels, predicted) == 0.6
+    assert metrics.macro_f1(labels, predicted) == pytest.approx(0.75)
+    assert metrics.confusion(labels, predicted, classes=2) == [[2, 0], [0, 1]]
+    assert [row["support"] for row in metrics.per_class(labels, [predicted], names=["a", "b"])] == [2, 1]
+    assert metrics.per_class(labels, [predicted], names=["a", "b"])[1]["precision"] == pytest.approx(1 / 3)
+    assert metrics.averages(labels, [predicted], weighted=False)["recall"] == 1.0
+    scores = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9], [0.1, 0.9]])
+    assert metrics.roc_auc(labels, np.log(scores)) == 1.0
+
+
 def test_spread_is_the_sample_standard_deviation() -> None:
     assert metrics.spread([0.90, 0.92, 0.94]) == pytest.approx(0.02)
     assert metrics.spread([0.9]) == 0.0

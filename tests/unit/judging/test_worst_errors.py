@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers
 from limbeck.judging.run import MOST_CHARACTERS, worst_errors
 
@@ -39,6 +39,15 @@ def test_no_more_are_shown_than_asked_for_and_none_the_teacher_did_not_answer() 
     assert [row["text"] for row in some] == ["three", "one"]
     assert len(worst_errors(ROWS, student=STUDENT, teacher=known([0, 2]), names=["no", "yes"], most=1)) == 1
     assert worst_errors(ROWS, student=STUDENT, teacher=known([]), names=["no", "yes"]) == []
+
+
+def test_a_label_that_train_does_not_have_is_shown_by_its_name() -> None:
+    labels = np.array([FIRST_UNKNOWN - 1, 1, 0, 0])
+    student = ModelAnswers(labels, STUDENT.logits, temperatures=(1.0,))
+
+    (found,) = worst_errors(ROWS, student=student, teacher=known([0]), names=["no", "yes"], unknown=["so so", "mixed"])
+
+    assert found["label"] == "mixed (not in train)"
 
 
 def test_equally_sure_rows_keep_their_order() -> None:

@@ -210,3 +210,56 @@ def test_a_recipe_that_is_no_text_is_reported(folder: Path) -> None:
 
     with pytest.raises(RecipeInvalid, match="not UTF-8 text"):
         load_recipe(folder / "toy.toml")
+
+
+KINDS_CHANGED = """
+[corpus]
+train = "train.csv"
+
+[student]
+hidden_size = 300
+cell = "gru"
+max_length = 64
+
+[[distillation.losses]]
+kind = "soft_targets"
+temperature = 3.0
+"""
+
+
+def test_keys_of_the_kind_before_are_dropped_and_named_when_set_gives_another_kind(folder: Path) -> None:
+    (folder / "toy.toml").write_text(KINDS_CHANGED, encoding="utf-8")
+
+    loaded = load_recipe(folder / "toy.toml", overrides=["student.kind=bag", "distillation.losses.0.kind=logit_mse"])
+
+    assert (loaded.recipe.student.kind, loaded.recipe.student.max_length) == ("bag", 64)
+    assert loaded.recipe.distillation.losses[0].kind == "logit_mse"
+    assert loaded.notes == (
+        '--set student.kind=bag: dropped hidden_size, cell, which a "bag" does not have',
+        '--set distillation.losses.0.kind=logit_mse: dropped temperature, which a "logit_mse" does not have',
+    )
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["student.kind=bag", "student.hidden_size=300"],  # set for this very run
+        ["student.kind=bag", "student.hiden_size=300"],  # known to no kind
+        ["student.kind=bog"],
+    ],
+)
+def test_keys_that_are_set_or_unknown_are_still_reported(folder: Path, overrides: list[str]) -> None:
+    (folder / "toy.toml").write_text(KINDS_CHANGED, encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid):
+        load_recipe(folder / "toy.toml", overrides=overrides)
+
+
+def test_a_kind_that_stays_drops_nothing(folder: Path) -> None:
+    (folder / "toy.toml").write_text(KINDS_CHANGED, encoding="utf-8")
+
+    loaded = load_recipe(folder / "toy.toml", overrides=["student.kind=bilstm"])
+
+    assert loaded.notes == ()
+    assert isinstance(loaded.recipe.student, BiLstm)
+    assert loaded.recipe.student.hidden_size == 300

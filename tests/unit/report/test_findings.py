@@ -53,6 +53,17 @@ def test_rows_without_a_teacher_label_are_counted(report: dict[str, Any]) -> Non
     assert note.endswith("the other 500")
 
 
+def test_labels_that_train_lacks_are_named(report: dict[str, Any]) -> None:
+    report["corpus"]["unknown_in_test"] = {"so so": 12, "mixed": 1}
+
+    (note,) = findings.notes(report)
+
+    assert note == (
+        "labels of test rows that train does not have: so so × 12, mixed × 1; "
+        "every answer to such a row counts as wrong"
+    )
+
+
 def test_a_teacher_without_any_label_is_noted(silent_report: dict[str, Any]) -> None:
     (note,) = findings.notes(silent_report)
 

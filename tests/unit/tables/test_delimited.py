@@ -56,6 +56,24 @@ def test_line_ends_of_other_systems_and_a_missing_last_one_do_no_harm(path: Path
     assert rows == [(2, ("one", "1")), (3, ("two", "0"))]
 
 
+def test_a_quoted_cell_may_follow_a_blank(path: Path) -> None:
+    rows = rows_of(path, 'id, text\n1, plain\n2, "bread, and butter"\n')
+
+    assert rows == [(2, ("1", "plain")), (3, ("2", "bread, and butter"))]
+
+
+@pytest.mark.parametrize("quoting", [True, False])
+def test_a_line_that_declares_the_separator_is_no_row_but_counts_as_a_line(path: Path, quoting: bool) -> None:
+    rows = rows_of(path, "sep=;\r\ntext;label\r\none, two;1\r\n", quoting=quoting)
+
+    assert rows == [(3, ("one, two", "1"))]
+
+
+def test_commas_in_a_file_of_one_column_are_said_to_need_another_format(path: Path) -> None:
+    with pytest.raises(RowMalformed, match=r"(?s)row 2: 2 cells instead of 1.*one text, say format = lines"):
+        rows_of(path, "text\nwell, fine\nbad\n")
+
+
 @pytest.mark.parametrize("quoting", [True, False])
 def test_blank_lines_are_no_rows_but_count_as_lines(path: Path, quoting: bool) -> None:
     rows = rows_of(path, "text,label\n\none,1\n  \n\ntwo,0\n\n", quoting=quoting)

@@ -6,7 +6,7 @@ import pytest
 
 from limbeck.errors import FileUnreadable
 from limbeck.tables import Record, TableForm, read_table
-from limbeck.tables.formats import csv_delimiter, format_by_content, known_format, named_format
+from limbeck.tables.formats import CsvSigns, csv_signs, format_by_content, known_format, named_format, unread_columns
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_an_ending_that_names_none_asks_for_a_format() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "advice"), [("a.xlsx", "as csv"), ("a.XLS", "as csv"), ("a.arrow", "as parquet"), ("a.xlsx.gz", "as csv")]
+    ("name", "advice"), [("a.ods", "as csv"), ("a.XLS", "as csv"), ("a.arrow", "as parquet"), ("a.xls.gz", "as csv")]
 )
 def test_formats_that_are_not_read_are_refused_with_what_to_do(name: str, advice: str) -> None:
     with pytest.raises(FileUnreadable, match=advice):
@@ -82,12 +82,50 @@ def test_without_a_name_the_first_lines_tell_the_format(head: str, as_table: str
     ],
 )
 def test_a_comma_unless_the_rows_agree_on_another(lines: list[str], sign: str) -> None:
-    assert csv_delimiter("".join(lines), header=True) == sign
+    assert csv_signs("".join(lines), header=True).delimiter == sign
 
 
 def test_a_single_text_is_not_cut_at_its_semicolon() -> None:
-    assert csv_delimiter("fine; really\n", header=False) == ","
-    assert csv_delimiter("fine; really\nso; so\n", header=False) == ";"
+    assert csv_signs("fine; really\n", header=False).delimiter == ","
+    assert csv_signs("fine; really\nso; so\n", header=False).delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    ("head", "signs"),
+    [
+        ('id, text\n1, plain\n2, "bread, and butter"\n', CsvSigns(",", skips_blanks=True)),
+        ('id; text\n1; plain\n2; "bread; and butter"\n', CsvSigns(";", skips_blanks=True)),
+        ('id, text\n1, plain\n2, "bread"\n', CsvSigns(",", skips_blanks=True)),
+        ('id, text\n1, "so" he said\n2, bread\n', CsvSigns(",")),
+        ("sep=;\nid;text\n1;a, b\n", CsvSigns(";", is_declared=True)),
+        ('"SEP=|"\r\nid|text\r\n', CsvSigns("|", is_declared=True)),
+        ("sep\nwell\n", CsvSigns(",")),
+    ],
+)
+def test_blanks_before_quotes_and_a_declared_separator_are_recognised(head: str, signs: CsvSigns) -> None:
+    assert csv_signs(head, header=True) == signs
+
+
+@pytest.mark.parametrize(
+    ("head", "format"),
+    [
+        ("id,text\n1,fine\n", "csv"),
+        ('id;"text"\n1;fine\n', "csv"),
+        ("id\ttext\n1\tfine\n", "tsv"),
+        ("text\nfine\n", "lines"),
+        ("a text, fine\nwell\n", "lines"),
+    ],
+)
+def test_a_header_with_a_usual_name_makes_lines_a_table(head: str, format: str) -> None:
+    assert format_by_content(lambda _: head, is_table=False, names=["text"]) == format
+
+
+def test_lines_that_look_like_a_table_have_its_columns() -> None:
+    assert unread_columns("id,review\n1,fine\n2,bad\n") == ["id", "review"]
+    assert unread_columns("id;review\n1;fine, really\n2;bad\n") == ["id", "review"]
+    assert unread_columns("fine, really\nwell, no\nso, so\n") == [], "no names"
+    assert unread_columns("id,review\n1,fine\n2,bad, really\n3,so, so, so\n") == []
+    assert unread_columns("good,bad\n") == [], "too few lines to tell"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

@@ -1,6 +1,6 @@
 import pytest
 
-from limbeck.text.language import detect_language
+from limbeck.text.language import detect_language, language_name
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,34 @@ from limbeck.text.language import detect_language
 )
 def test_the_share_of_han_letters_decides(texts: list[str], language: str) -> None:
     assert detect_language(texts) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The soup was cold and nobody came to ask us about it.", "English"),
+        ("gorgeous film", "English"),
+        ("", "English"),
+        ("Die Suppe war kalt, und es hat sich niemand um uns gekümmert.", "German"),
+        ("La soupe était froide et le serveur ne nous a pas vus.", "French"),
+        ("La sopa estaba fría y no vino nadie a la mesa para preguntar.", "Spanish"),
+        ("La zuppa era fredda e non è venuto nessuno, ma il pane era buono.", "Italian"),
+        ("A sopa estava fria e não veio ninguém, mas o pão é muito bom.", "Portuguese"),
+        ("De soep was koud en er is niemand bij ons aan tafel geweest.", "Dutch"),
+        ("Soppan var kall och det kom inte någon till bordet för att fråga.", "Swedish"),
+        ("Zupa była zimna i nie było nikogo, ale chleb jest bardzo dobry.", "Polish"),
+        ("Çorba soğuktu ve kimse gelmedi ama ekmek çok güzel bir şeydi.", "Turkish"),
+        ("Sriuba buvo šalta, niekas neatėjo, bet duona skani.", "Latin-script"),
+        ("Суп был холодным, и никто не пришёл.", "Cyrillic-script"),
+        ("Η σούπα ήταν κρύα.", "Greek"),
+        ("スープが冷たくて、誰も来なかった。", "Japanese"),
+        ("수프가 차가웠어요.", "Korean"),
+        ("汤是凉的，没有人来。", "Chinese"),
+        ("كان الحساء باردا", "Arabic-script"),
+    ],
+)
+def test_other_languages_are_named_by_function_words_or_script(text: str, language: str) -> None:
+    assert language_name([text, text]) == language
 
 
 def test_the_sample_covers_a_long_list_to_its_end() -> None:

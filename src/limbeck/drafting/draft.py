@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from limbeck.corpus.balance import rarest_and_most_frequent
+from limbeck.artifacts.corpus import rarest_and_most_frequent
 from limbeck.drafting.draft_transfer import augmentation_lines, line, plain, transfer_lines, value
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled

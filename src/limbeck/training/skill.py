@@ -17,18 +17,23 @@ def predicted(logits: Logits, *, multi_label: bool) -> Labels:
     return np.asarray(logits >= 0 if multi_label else logits.argmax(axis=-1), dtype=np.int64)
 
 
-def judged(logits: Logits, labels: Labels) -> dict[str, float]:
+def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict[str, float]:
     """The metrics on dev: those that select the best epoch, and those that are reported.
 
     `dev_accuracy` is the share of rows that are right in every label. `dev_score`, which selects the epoch, is the same
-    with one label per row; with several it is macro F1, because few rows are right in every one of many labels.
+    with one label per row. With several it is macro F1, because few rows are right in every one of many labels; also
+    with uneven classes (`by_macro_f1`), where answering the frequent one every time is accurate. Then it is
+    `dev_macro_f1` too.
     """
     multi_label = labels.ndim == 2
     answers = predicted(logits, multi_label=multi_label)
     right = (answers == labels).all(axis=1) if multi_label else answers == labels
     accuracy = float(right.mean())
-    score = _macro_f1(labels, answers) if multi_label else accuracy
-    return {"dev_accuracy": accuracy, "dev_score": score, "dev_loss": _loss(logits, labels)}
+    found = {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": _loss(logits, labels)}
+    if multi_label or by_macro_f1:
+        score = _macro_f1(labels, answers) if multi_label else _macro_f1_of_one(labels, answers)
+        found |= {"dev_score": score, "dev_macro_f1": score}
+    return found
 
 
 def skill(logits: Logits, labels: Labels) -> float | None:
@@ -57,6 +62,12 @@ def _macro_f1(labels: Labels, answers: Labels) -> float:
     true_positives = ((labels == 1) & (answers == 1)).sum(axis=0)
     positives = labels.sum(axis=0) + answers.sum(axis=0)
     return float(np.mean(2 * true_positives / np.maximum(positives, 1)))
+
+
+def _macro_f1_of_one(labels: Labels, answers: Labels) -> float:
+    """The mean over the classes that appear in the labels."""
+    numbers = np.unique(labels)
+    return _macro_f1((labels[:, None] == numbers).astype(np.int64), (answers[:, None] == numbers).astype(np.int64))
 
 
 def _kappa(labels: Labels, answers: Labels) -> float:

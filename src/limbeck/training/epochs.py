@@ -1,0 +1,58 @@
+"""The epochs of a training so far: their losses and dev scores, which one is best, and whether to go on."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+STEPS_BETWEEN_READINGS = 16
+MOST_POINTS = 512  # of the curve of every term; beyond that, every second point is dropped
+RISE, FALL = 3.0, 0.1  # an epoch has collapsed if its loss is so many times the lowest, and dev this far below the best
+
+
+@dataclass
+class Progress:
+    """The state of a training: everything except tensors that a checkpoint must hold."""
+
+    epoch: int = 0
+    step: int = 0  # next step within the epoch
+    sums: dict[str, float] = field(default_factory=dict)  # loss terms summed over the epoch's rows so far
+    rows: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_epoch: int = -1
+    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
+    terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
+
+    def add_step(self, step: int, terms: dict[str, float]) -> None:
+        """Add a step to the curves. The points depend only on steps, not on when losses are read."""
+        self.terms.append(terms)
+        if len(self.terms) >= STEPS_BETWEEN_READINGS:
+            self.add_point(step)
+
+    def add_point(self, step: int) -> None:
+        """Add a point to the curve of every term, if there was a step since the last point."""
+        if not self.terms:
+            return
+        means = {name: sum(terms[name] for terms in self.terms) / len(self.terms) for name in self.terms[0]}
+        self.points.append({"step": step, **means})
+        self.terms = []
+        if len(self.points) > MOST_POINTS:
+            self.points = self.points[::2]
+
+    def has_patience_left(self, patience: int | None) -> bool:
+        """Whether to continue: fewer than `patience` epochs have passed since the best one."""
+        return patience is None or self.best_epoch < 0 or self.epoch - 1 - self.best_epoch < patience
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether the last epoch undid the training: the loss is back at that of the first epoch or above it, and
+        several times the lowest, and dev has fallen far. Loss alone does not say so: its weights may be scheduled."""
+        if len(self.history) < 2 or "dev_accuracy" not in self.history[-1]:
+            return False
+        *before, last = self.history
+        losses = [epoch["loss"] for epoch in before]
+        fall = rank(self.history[self.best_epoch])[0] - rank(last)[0]
+        return bool(last["loss"] >= max(losses[0], RISE * min(losses)) and fall >= FALL)
+
+
+def rank(validation: dict[str, Any]) -> tuple[float, float]:
+    """Better is larger: a higher score on dev; at the same score, a lower loss."""
+    return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]

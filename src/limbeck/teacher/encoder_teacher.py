@@ -16,6 +16,7 @@ from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
 from limbeck.training.device import training_device
+from limbeck.training.epochs import on_dev, rank
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -34,7 +35,7 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         reporter.note(f"  it reads {encoder.max_length:,} tokens at most, not max_length = {section.max_length:,}")
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         if as_it_is:
-            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
+            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)}]
         else:
             checkpoint = Path(section.checkpoint).name
             history = fine_tune(
@@ -51,7 +52,7 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         save_teacher_facts(scratch, facts)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {facts.name}: {facts.dev_accuracy:.1%} on dev, {size:.1f}M parameters")
+    reporter.note(f"  teacher {facts.name}: {on_dev(max(history, key=rank))}, {size:.1f}M parameters")
     return TeacherFolder(given.out)
 
 
@@ -80,7 +81,7 @@ def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
 
 
 def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
-    best = max(history, key=lambda entry: (entry["dev_score"], -entry["dev_loss"]))
+    best = max(history, key=rank)
     return TeacherFacts(
         name=Path(section.checkpoint).name,
         kind="encoder",
@@ -88,6 +89,7 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         multi_label=corpus.is_multi_label,
         dev_accuracy=best["dev_accuracy"],
         dev_skill=best.get("dev_skill"),
+        dev_macro_f1=best.get("dev_macro_f1"),
         dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
         max_length=encoder.max_length,
         long_texts=section.long_texts,

@@ -18,6 +18,7 @@ from limbeck.progress import Reporter
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import final_layer
 from limbeck.training.device import training_device
+from limbeck.training.epochs import rank
 from limbeck.training.skill import judged
 
 INVERSE_PENALTIES = (1.0, 10.0, 100.0)  # C of a logistic regression, the strongest penalty first; dev chooses
@@ -52,10 +53,10 @@ def fit_head(
     best, best_rank, start = None, (-math.inf, -math.inf), None
     for inverse_penalty in INVERSE_PENALTIES:
         start = fit_linear(features, labels, loss=loss, classes=len(corpus.labels), c=inverse_penalty, start=start)
-        found = judged((held_out @ start.weight.T + start.bias).cpu().numpy(), dev.labels)
-        rank = found["dev_score"], -found["dev_loss"]
-        if rank > best_rank:
-            best, best_rank = start, rank
+        logits = (held_out @ start.weight.T + start.bias).cpu().numpy()
+        found = rank(judged(logits, dev.labels, by_macro_f1=corpus.is_uneven))
+        if found > best_rank:
+            best, best_rank = start, found
     assert best is not None, "there is at least one penalty"
     layer = final_layer(encoder.model)
     with torch.no_grad():

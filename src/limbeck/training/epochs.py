@@ -56,3 +56,9 @@ class Progress:
 def rank(validation: dict[str, Any]) -> tuple[float, float]:
     """Better is larger: a higher score on dev; at the same score, a lower loss."""
     return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
+
+
+def on_dev(entry: dict[str, Any]) -> str:
+    """Accuracy on dev in words; with macro F1 if epochs are chosen by that."""
+    chosen_by = f", macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else ""
+    return f"{entry['dev_accuracy']:.1%} on dev{chosen_by}"

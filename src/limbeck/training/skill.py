@@ -1,5 +1,8 @@
 """How well logits fit labels, with one label per row or several: accuracy, selection score, skill above chance."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -54,6 +57,35 @@ def skill(logits: Logits, labels: Labels) -> float | None:
         return None
     kappas = [_kappa(labels[:, number], answers[:, number]) for number in varying]
     return max(float(np.mean(kappas)), _kappa(labels.reshape(-1), answers.reshape(-1)))
+
+
+MIN_ROWS = 60  # dev rows: with fewer, a kappa of 0 may be bad luck
+MIN_OTHERS = 5  # dev rows that are not of the class it always answers, or labels of which it finds none
+ONE_CLASS = 0.98  # share of rows with the same answer that counts as all
+HOPELESS = 0.2  # the skill may be larger than measured, by two standard errors, but not as large as this
+
+
+def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
+    """Why these answers are hardly better than guessing, in words; empty if they are better, or there are too few rows
+    to say so.
+
+    One label a row: a kappa near 0, with the same answer for nearly every row, or too near for it to be chance.
+    The standard error of a kappa of 0 is sqrt(e / (n · (1 - e))) for n rows, with e the agreement expected by chance.
+    Several labels: not a single label is found.
+    """
+    if len(labels) < MIN_ROWS or (found := skill(logits, labels)) is None or found >= NEAR_CHANCE:
+        return ""
+    answers = predicted(logits, multi_label=labels.ndim == 2)
+    if labels.ndim == 2:
+        is_blind = not (answers & labels).any() and labels.sum() >= MIN_OTHERS
+        return f"it finds none of the {labels.sum():,} labels of the dev rows" if is_blind else ""
+    counts = np.bincount(answers)
+    most = int(counts.argmax())
+    if counts[most] >= ONE_CLASS * len(labels) and (labels != most).sum() >= MIN_OTHERS:
+        return f"it answers '{names[most]}' for {counts[most]:,} of {len(labels):,} dev rows"
+    expected = (float((answers == labels).mean()) - found) / (1 - found)
+    error = math.sqrt(max(expected, 0.0) / (len(labels) * max(1 - expected, 1e-9)))
+    return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if found + 2 * error < HOPELESS else ""
 
 
 def _macro_f1(labels: Labels, answers: Labels) -> float:

@@ -130,7 +130,12 @@ def train_student(
         facts = _facts(
             trained, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
-        facts = replace(facts, near_chance=kept.problem, attempts=[one.facts for one in attempts if len(attempts) > 1])
+        tried = [
+            one.facts
+            for one in attempts
+            if len(attempts) > 1 or kept.learning_rate != trainings[-1].settings.learning_rate
+        ]
+        facts = replace(facts, near_chance=kept.problem, attempts=tried)
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
     reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best)}, after epoch {facts.best_epoch}")

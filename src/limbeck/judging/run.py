@@ -12,7 +12,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
-from limbeck.judging.metrics import Ints, rows_equal
+from limbeck.judging.metrics import Bools, Ints, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
@@ -67,6 +67,7 @@ class Judgement:
     paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
+    right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
 
 
 def judge(
@@ -100,7 +101,12 @@ def judge(
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(on_dev, TeacherAnswers.of(teacher, dev)) if on_dev else None,
         worst_errors=worst_errors(rows, student=shipped, teacher=known, names=corpus.labels) if shipped else [],
+        right=[_right(known.answers, rows), *(_right(found.shipped, rows) for found in answers)],
     )
+
+
+def _right(answers: ModelAnswers | None, rows: Rows) -> Bools | None:
+    return answers.correct[0] if answers and len(answers.labels) == len(rows) else None
 
 
 def _other_rows(corpus: Corpus, teacher: TeacherLabels) -> Rows:

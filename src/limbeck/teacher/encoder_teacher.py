@@ -16,7 +16,7 @@ from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
 from limbeck.training.device import training_device
-from limbeck.training.epochs import on_dev, rank
+from limbeck.training.epochs import is_rising, on_dev, rank, rise_in_words
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -53,6 +53,8 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
     size = (facts.parameters or 0) / 1e6
     reporter.note(f"  teacher {facts.name}: {on_dev(max(history, key=rank))}, {size:.1f}M parameters")
+    if facts.still_learning:
+        reporter.note(f"  still learning when training ended: {rise_in_words(history)}; more epochs may help")
     return TeacherFolder(given.out)
 
 
@@ -90,6 +92,7 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         dev_accuracy=best["dev_accuracy"],
         dev_skill=best.get("dev_skill"),
         dev_macro_f1=best.get("dev_macro_f1"),
+        still_learning=is_rising(history, rows=len(corpus.splits["dev"])),
         dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
         max_length=encoder.max_length,
         long_texts=section.long_texts,

@@ -1,5 +1,6 @@
 """The epochs of a training so far: their losses and dev scores, which one is best, and whether to go on."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,3 +63,36 @@ def on_dev(entry: dict[str, Any]) -> str:
     """Accuracy on dev in words; with macro F1 if epochs are chosen by that."""
     chosen_by = f", macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else ""
     return f"{entry['dev_accuracy']:.1%} on dev{chosen_by}"
+
+
+MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
+MIN_ROWS = 2  # such a rise must be more than this many rows
+
+
+def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
+    """Whether the last epoch is better on dev than the best before it, by more than half a point and two rows."""
+    scores = [score_of(epoch) for epoch in history]
+    if len(scores) < 2:
+        return False
+    rise = scores[-1] - max(scores[:-1])
+    return rise > MIN_RISE and round(rise * rows) > MIN_ROWS
+
+
+def score_of(epoch: Mapping[str, Any]) -> float:
+    """What epochs are chosen by."""
+    score: float = epoch.get("dev_score", epoch["dev_accuracy"])
+    return score
+
+
+def rise_in_words(history: Sequence[Mapping[str, Any]]) -> str:
+    """For a history that is rising: dev before and after the last epoch, and the loss if that was still falling too.
+    A head that was fitted before the first epoch is not counted as one."""
+    scores = [score_of(epoch) for epoch in history]
+    trained = [epoch for epoch in history if epoch.get("epoch") != 0]
+    losses = [epoch["loss"] for epoch in trained[-2:] if "loss" in epoch]
+    falling = (
+        f"; its loss fell from {losses[0]:.3g} to {losses[1]:.3g}" if len(losses) == 2 and losses[1] < losses[0] else ""
+    )
+    measure = "macro F1 on dev" if "dev_macro_f1" in history[-1] else "on dev"
+    last = f"the last of {len(trained)} epochs is the best: {scores[-1]:.1%} {measure}"
+    return f"{last}, before it {max(scores[:-1]):.1%}{falling}"

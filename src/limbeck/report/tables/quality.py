@@ -18,7 +18,7 @@ def quality_grid(report: Mapping[str, Any]) -> Grid:
         fields=fields,
         entries=report["models"],
         caption=_caption(report),
-        notes=sentences.differences(report),
+        notes=[*sentences.differences(report), *sentences.remarks(report)],
     )
 
 

@@ -1,4 +1,4 @@
-"""The report as an artifact: the numbers as JSON, one page to look at, which rows are right (standard library alone)."""
+"""The report as an artifact: numbers as JSON, one page to look at, which rows are right (standard library alone)."""
 
 import hashlib
 import json

@@ -164,7 +164,10 @@ def _weights(found: Inspection) -> list[str]:
     if (uneven := rarest_and_most_frequent(found.labels)) is None:
         return []
     rarest, most = (f"{plain(name)} × {found.labels[name]:,}" for name in uneven)
-    return [f'# class_weights = "balanced"  # rare classes count more: there are {most}, but only {rarest}']
+    # With two classes and so few rows of one, a teacher without weights answers the other one for every row.
+    is_needed = len(found.labels) == 2 and not found.multi_label and 20 * found.labels[uneven[0]] < found.rows
+    remark = f"rare classes count more: there are {most}, but only {rarest}"
+    return [f'{"" if is_needed else "# "}class_weights = "balanced"  # {remark}']
 
 
 def _label_names(found: Inspection) -> list[str]:

@@ -14,9 +14,10 @@ from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, 
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready
-from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
 from limbeck.training.device import training_device
 from limbeck.training.epochs import is_rising, on_dev, rank, rise_in_words
+from limbeck.training.skill import rows_of_others
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -83,7 +84,7 @@ def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
 
 
 def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
-    best = max(history, key=rank)
+    best, dev = max(history, key=rank), labelled(corpus.splits["dev"])
     return TeacherFacts(
         name=Path(section.checkpoint).name,
         kind="encoder",
@@ -93,7 +94,8 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         dev_skill=best.get("dev_skill"),
         dev_macro_f1=best.get("dev_macro_f1"),
         still_learning=is_rising(history, rows=len(corpus.splits["dev"])),
-        dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
+        dev_rows=len(dev),
+        dev_others=rows_of_others(dev.labels),
         max_length=encoder.max_length,
         long_texts=section.long_texts,
         head_share=section.head_share,

@@ -88,6 +88,11 @@ def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
     return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if found + 2 * error < HOPELESS else ""
 
 
+def rows_of_others(labels: Labels) -> int | None:
+    """The rows that are not of the most frequent class; None where a row may have several labels."""
+    return None if labels.ndim == 2 or not len(labels) else int(len(labels) - np.bincount(labels).max())
+
+
 def _macro_f1(labels: Labels, answers: Labels) -> float:
     """Computed here, because scikit-learn reads a matrix of one column as two classes. A class that appears neither in
     labels nor in answers counts 0."""

@@ -24,7 +24,8 @@ class Trainings:
     """Stands in for trainings: the dev score and the problem of each, in order."""
 
     def __init__(self, *results: tuple[float, str] | str) -> None:
-        self.results, self.asked = list(results), []
+        self.results = list(results)
+        self.asked: list[tuple[float, str]] = []
 
     def __call__(self, factor: float, folder: str) -> Attempt:
         self.asked.append((round(factor, 3), folder))

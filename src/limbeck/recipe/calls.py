@@ -25,14 +25,14 @@ def resolve_call(call: str) -> Callable[..., Any]:
         for name in path.split("."):
             found = getattr(found, name)
     except Exception as error:  # whatever a module does when it is imported
-        raise CallUnusable(told(error)) from error
+        raise CallUnusable(reported(error)) from error
     if not callable(found):
         raise CallUnusable(f"it is not a function but a {type(found).__name__}")
     function: Callable[..., Any] = found
     return function
 
 
-def told(error: Exception) -> str:
+def reported(error: Exception) -> str:
     """The first line of an error in a user's code, and the file and line it comes from."""
     first, *_ = f"{type(error).__name__}: {error}".splitlines()
     place = _place_of(error)

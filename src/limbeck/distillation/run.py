@@ -138,7 +138,7 @@ def train_student(
         facts = replace(facts, near_chance=kept.problem, attempts=tried)
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
-    reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best)}, after epoch {facts.best_epoch}")
+    reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=f' after epoch {facts.best_epoch}')}")
     for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)

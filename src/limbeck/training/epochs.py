@@ -59,10 +59,10 @@ def rank(validation: dict[str, Any]) -> tuple[float, float]:
     return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
 
 
-def on_dev(entry: dict[str, Any]) -> str:
+def on_dev(entry: dict[str, Any], *, after: str = "") -> str:
     """Accuracy on dev in words; with macro F1 if epochs are chosen by that."""
     chosen_by = f", macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else ""
-    return f"{entry['dev_accuracy']:.1%} on dev{chosen_by}"
+    return f"{entry['dev_accuracy']:.1%} on dev{after}{chosen_by}"
 
 
 MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one

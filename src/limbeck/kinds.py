@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 DEFAULT_STUDENT = "bilstm"  # for a `[student]` table without a kind
 AUTO = "auto"  # `student.kind`: the default student, and as further candidates
-AUTO_CANDIDATES = ("textcnn", "bag")
+AUTO_CANDIDATES = ("ngrams", "textcnn")
 AUTO_SHARED = ("word_vectors", "embedding_size", "max_size_mb", "max_length", "vocabulary")  # keys that all of them get
 
 

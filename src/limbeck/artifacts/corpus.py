@@ -1,15 +1,20 @@
 """The corpus as an artifact: labelled splits, the classes, and what was found while reading."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.artifacts.rows import Rows
 
 SPLITS = ("train", "dev", "test")
+UNEVEN = 10  # rows of the most frequent class, divided by rows of the rarest
+MIN_ROWS = 5  # training rows of a class that makes a corpus uneven: fewer may be stray labels
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,38 @@ class Corpus:
         paths = {split: self.folder / f"{split}.arrow" for split in SPLITS}
         return {split: Rows.load(path) for split, path in paths.items() if path.is_file()}
 
+    @cached_property
+    def is_uneven(self) -> bool:
+        """Whether accuracy says little, because one label is far more frequent than another: then epochs and seeds are
+        chosen by macro F1. Classes without dev rows, or with hardly any training rows, are ignored."""
+        if self.is_multi_label:
+            return False
+        train, dev = (self._counts(split) for split in ("train", "dev"))
+        counted = {str(number): count for number, count in train.items() if count >= MIN_ROWS and number in dev}
+        return rarest_and_most_frequent(counted) is not None
+
+    def _counts(self, split: str) -> dict[int, int]:
+        """The rows of each class that has any."""
+        rows = self.splits[split]
+        numbers, counts = np.unique(rows.labels[rows.is_labelled], return_counts=True)
+        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+
     @property
     def judged_split(self) -> str:
         """The split that the report is about: test if the corpus has one, else dev."""
         return "test" if "test" in self.splits else "dev"
+
+
+def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, str] | None:
+    """The rarest and the most frequent class, if the rarest has less than a tenth of the other's rows; else None.
+
+    Classes without rows are ignored.
+    """
+    present = {name: count for name, count in rows_per_class.items() if count}
+    if not present:
+        return None
+    rarest, most = min(present, key=lambda name: present[name]), max(present, key=lambda name: present[name])
+    return (rarest, most) if present[rarest] * UNEVEN < present[most] else None
 
 
 def save_corpus(folder: Path, *, splits: dict[str, Rows], facts: dict[str, Any]) -> None:

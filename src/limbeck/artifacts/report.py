@@ -1,6 +1,8 @@
-"""The report as an artifact: the numbers as JSON, and one page to look at (standard library alone)."""
+"""The report as an artifact: numbers as JSON, one page to look at, which rows are right (standard library alone)."""
 
+import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,10 +11,12 @@ from typing import Any
 from limbeck.artifacts.manifest import MANIFEST, faults_of, read_manifest
 from limbeck.errors import ArtifactDamaged
 
+RIGHT_ROWS = "right_rows.json"
+
 
 @dataclass(frozen=True)
 class Report:
-    """`report.json`, whose keys are a contract, and `report.html`."""
+    """`report.json`, whose keys are a contract, `report.html`, and `right_rows.json`."""
 
     folder: Path
 
@@ -46,6 +50,48 @@ def save_report(folder: Path, *, data: dict[str, Any], page: str) -> None:
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
     (folder / "report.json").write_text(text + "\n", encoding="utf-8")
     (folder / "report.html").write_text(page, encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class RightRows:
+    """Which of the judged rows the shipped copy of each model has right.
+
+    Their order depends only on texts and labels: runs with the same digest can be compared row by row, whatever their
+    files are called.
+    """
+
+    digest: str  # of the rows
+    of_model: Mapping[str, int]  # a bit for each row
+
+
+def save_right_rows(
+    folder: Path, right: Mapping[str, Sequence[bool]], *, keys: Sequence[bytes], labels: Sequence[Sequence[str]]
+) -> None:
+    """Write right_rows.json into a scratch folder: one bit per row and model, as hexadecimal digits.
+
+    `keys` are the content keys of the rows, `labels` the names of the classes of each: another run may number them in
+    another way.
+    """
+    both = enumerate(zip(keys, labels, strict=True))
+    rows = sorted((key.hex(), json.dumps(sorted(names)), place) for place, (key, names) in both)
+    digest = hashlib.blake2b("\n".join(f"{key} {names}" for key, names, _ in rows).encode(), digest_size=16)
+    order = [place for *_, place in rows]
+    packed = {name: f"{_packed(found[place] for place in order):x}" for name, found in right.items()}
+    written = {"rows": len(rows), "digest": digest.hexdigest(), "right": packed}
+    (folder / RIGHT_ROWS).write_text(json.dumps(written, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def _packed(bits: Iterable[bool]) -> int:
+    return int("".join("1" if bit else "0" for bit in bits) or "0", 2)
+
+
+def read_right_rows(folder: Path) -> RightRows | None:
+    """None if an older version wrote the report, or the file was not copied with it."""
+    try:
+        found = json.loads((folder / RIGHT_ROWS).read_text(encoding="utf-8"))
+        return RightRows(str(found["digest"]), {name: int(bits, 16) for name, bits in found["right"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def made_after_report(run: Path) -> list[str]:

@@ -1,7 +1,7 @@
 """A trained student as an artifact: a Hugging Face folder with tokenizer, training history and facts."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -29,11 +29,14 @@ class StudentFacts:
     dev_accuracy: float
     multi_label: bool = False  # whether a row may have several labels
     dev_score: float | None = None  # what the best epoch and seed are chosen by, if not the accuracy
+    dev_measure: Literal["accuracy", "macro F1"] | None = None  # what dev_score is; None: an older version wrote it
+    near_chance: str = ""  # why it hardly does better on dev than guessing; empty if it does
+    attempts: list[dict[str, Any]] = field(default_factory=list)  # if it was trained again: rate and dev of each
     tokenizer: Literal["words", "framed"] = "words"  # StudentTokenizer, or FramedTokenizer, which adds special tokens
 
     @property
     def chosen_by(self) -> float:
-        """What the best seed is chosen by: the dev score, which for single-label rows is the accuracy."""
+        """What the best seed is chosen by: the dev score, which is the accuracy or macro F1."""
         return self.dev_accuracy if self.dev_score is None else self.dev_score
 
 

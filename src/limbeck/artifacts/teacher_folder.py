@@ -25,6 +25,9 @@ class TeacherFacts:
     kind: str = "encoder"  # as in the recipe: a row of limbeck.teacher.kinds
     dev_skill: float | None = None  # how far above chance, see limbeck.training.skill; None without answers for dev
     dev_rows: int | None = None  # dev rows it was evaluated on
+    dev_others: int | None = None  # of these, rows that are not of the most frequent class; None: several labels a row
+    dev_macro_f1: float | None = None  # what its best epoch was chosen by, if not the accuracy
+    still_learning: bool = False  # its last epoch was clearly the best one
     multi_label: bool = False
     max_length: int | None = None
     long_texts: str = "head"

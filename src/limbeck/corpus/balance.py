@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from limbeck.artifacts.corpus import rarest_and_most_frequent
 from limbeck.errors import DataError, did_you_mean, some
-
-UNEVEN = 10  # rows of the most frequent class, divided by rows of the rarest
 
 
 class WeightedClassUnknown(DataError):
@@ -19,18 +18,6 @@ class WeightedClassUnknown(DataError):
             found=f"the classes: {some([repr(name) for name in classes], most=12)}",
             advice="Use the names of the classes; where label_names gives a name, that one.",
         )
-
-
-def rarest_and_most_frequent(rows_per_class: Mapping[str, int]) -> tuple[str, str] | None:
-    """The rarest and the most frequent class, if the rarest has less than a tenth of the other's rows; else None.
-
-    Classes without rows are ignored.
-    """
-    present = {name: count for name, count in rows_per_class.items() if count}
-    if not present:
-        return None
-    rarest, most = min(present, key=lambda name: present[name]), max(present, key=lambda name: present[name])
-    return (rarest, most) if present[rarest] * UNEVEN < present[most] else None
 
 
 def balance_lines(facts: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.distillation.attempts import Attempt, train_until_learned
 from limbeck.distillation.new_student import new_student
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, trainings_of
@@ -46,9 +47,10 @@ from limbeck.recipe.student import AnyStudent, Ngrams
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, training_device
-from limbeck.training.loop import Progress, train
+from limbeck.training.epochs import Progress, on_dev
+from limbeck.training.loop import train
 from limbeck.training.modes import evaluating, quiet_transformers
-from limbeck.training.skill import judged
+from limbeck.training.skill import guessing, judged
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 Role = Literal["student", "baseline"]
@@ -90,7 +92,8 @@ def train_student(
     quiet_transformers()
     device = training_device()
     alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
-    model = _seeded_student(student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
+    new = partial(_seeded_student, student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
+    model = new()
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
         training_rows_of,
@@ -110,31 +113,36 @@ def train_student(
         name=name,
         reporter=reporter,
         tracks=tracks,
+        may_keep_start=isinstance(student, Ngrams),
     )
     with written_atomically(out, kind="student", key=key) as scratch:
         own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
         trainings = trainings_of(section.model_copy(update=own_rate), alone=alone)
-        finished = [
-            setup.train(
-                model,
-                training,
-                work_folder=scratch / WORK / training.folder,
-                may_keep_start=isinstance(student, Ngrams) and training.judged_by_dev,
+
+        def train_with(factor: float, folder: str) -> Attempt:
+            return setup.attempt(
+                new() if folder else model, trainings, factor=factor, work_folder=scratch / WORK / folder
             )
-            for training in trainings
-        ]
-        model = folded(model.cpu())
-        model.save_pretrained(scratch)
+
+        kept, attempts = train_until_learned(train_with, name=f"{name}, seed {seed}", reporter=reporter)
+        finished, trained = kept.finished, folded(kept.model.cpu())
+        trained.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
         if not isinstance(student, Ngrams):  # transformers cannot read its tokenizer.json
-            write_tokenizer_config(scratch, model, max_length=max_length)
+            write_tokenizer_config(scratch, trained, max_length=max_length)
         facts = _facts(
-            model, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
+            trained, student, role=role, seed=seed, name=name, corpus=corpus, max_length=max_length, finished=finished
         )
+        tried = [
+            one.facts
+            for one in attempts
+            if len(attempts) > 1 or kept.learning_rate != trainings[-1].settings.learning_rate
+        ]
+        facts = replace(facts, near_chance=kept.problem, attempts=tried)
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
-    when = f"after epoch {facts.best_epoch}" if facts.best_epoch else "at the start, and no epoch was better"
-    reporter.note(f"  {name}, seed {seed}: {facts.dev_accuracy:.1%} on dev {when}")
+    after = f" after epoch {facts.best_epoch}" if facts.best_epoch else " at the start, and no epoch was better"
+    reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=after)}")
     for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
@@ -161,6 +169,24 @@ class TrainingSetup:
     name: str
     reporter: Reporter
     tracks: Tracks
+    may_keep_start: bool = False
+
+    def attempt(self, model: Any, trainings: Sequence[Training], *, factor: float, work_folder: Path) -> Attempt:
+        """Run all trainings with `factor` times their learning rates."""
+        rates = [training.settings.learning_rate * factor for training in trainings]
+        finished = [
+            self.train(
+                model,
+                training.at_rate(rate),
+                work_folder=work_folder / training.folder,
+                may_keep_start=self.may_keep_start and training.judged_by_dev,
+            )
+            for training, rate in zip(trainings, rates, strict=True)
+        ]
+        problem = ""
+        if trainings[-1].judged_by_dev:
+            problem = guessing(dev_logits(model, self.dev), self.dev.labels.cpu().numpy(), names=self.corpus.labels)
+        return Attempt(model, finished, rates[-1], problem)
 
     def train(self, model: Any, training: Training, *, work_folder: Path, may_keep_start: bool = False) -> Progress:
         """Run one training; its best or last weights are then in the model."""
@@ -182,7 +208,7 @@ class TrainingSetup:
             arithmetic=choose_arithmetic(section.precision),
             batches=batches,
             losses=losses,
-            validate=lambda _trained: judge(model, self.dev),
+            validate=lambda _trained: judge(model, self.dev, by_macro_f1=self.corpus.is_uneven),
             work_folder=work_folder,
             reporter=self.reporter,
             what=f"training {self.name}, seed {self.seed}{training.title}",
@@ -221,14 +247,20 @@ def can_be_captured(student: Any, losses: Sequence[AnyLoss]) -> bool:
     return not (scheduled or other_code or has_layers(student))
 
 
-def judge(model: Any, dev: TrainingRows) -> dict[str, float]:
+def judge(model: Any, dev: TrainingRows, *, by_macro_f1: bool = False) -> dict[str, float]:
     """The student's metrics on dev."""
+    return judged(dev_logits(model, dev), dev.labels.cpu().numpy(), by_macro_f1=by_macro_f1)
+
+
+def dev_logits(model: Any, dev: TrainingRows) -> npt.NDArray[np.float32]:
+    """(rows, classes) of the student."""
     logits = torch.zeros_like(dev.teacher_logits)
     with evaluating(model):
         for places in token_budget_batches(dev.lengths(), tokens_per_batch=TOKENS_PER_BATCH):
             slots = dev.slots(places)
             logits[slots.chosen] = model(**inputs_of(model, dev.inputs(slots))).logits.float()
-    return judged(logits.cpu().numpy(), dev.labels.cpu().numpy())
+    found: npt.NDArray[np.float32] = logits.cpu().numpy()
+    return found
 
 
 def rows_to_train_on(corpus: Corpus, extra: Sequence[Rows], labels: TeacherLabels | None) -> Rows:
@@ -280,6 +312,7 @@ def _facts(
         dev_accuracy=best["dev_accuracy"],
         multi_label=corpus.is_multi_label,
         dev_score=best["dev_score"],
+        dev_measure="macro F1" if "dev_macro_f1" in best else "accuracy",
         tokenizer=STUDENT_KINDS[student.kind].tokenizer,
     )
 

@@ -1,6 +1,6 @@
 """The training stages of a student, in order: most often there is only one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss, HardLabels, needs_of
@@ -19,6 +19,10 @@ class Training:
     def judged_by_dev(self) -> bool:
         """Whether dev can select the best epoch: losses on inner layers alone do not train the classifier."""
         return any({"labels", "logits"} & needs_of(loss) for loss in self.losses)
+
+    def at_rate(self, learning_rate: float) -> "Training":
+        """The same with another learning rate."""
+        return replace(self, settings=self.settings.model_copy(update={"learning_rate": learning_rate}))
 
 
 def trainings_of(section: Distillation, *, alone: bool) -> list[Training]:

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.corpus import UNEVEN, Corpus, rarest_and_most_frequent
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, folded_key
-from limbeck.corpus.balance import UNEVEN, rarest_and_most_frequent
 from limbeck.doctor.finding import Finding, Level
 from limbeck.doctor.known import Known
 from limbeck.errors import some

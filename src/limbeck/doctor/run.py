@@ -33,6 +33,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "size": reading.size,
     "empty-losses": training.empty,
     "drowned-losses": training.weak_losses,
+    "student-chance": training.guessing,
     "epochs": training.epochs,
     "overfitting": training.overfitting,
     "rival": outcome.rival,

@@ -6,11 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from limbeck.doctor.finding import Finding
+from limbeck.doctor.finding import Finding, Level
 from limbeck.doctor.known import Asked, AskedTwice, Known
 from limbeck.errors import some
 from limbeck.teacher.kinds import KINDS
-from limbeck.training.skill import NEAR_CHANCE, skill
+from limbeck.training.skill import MIN_OTHERS, NEAR_CHANCE, rows_of_others, skill
 
 Ints = npt.NDArray[np.int64]
 
@@ -85,7 +85,11 @@ def near_chance(known: Known) -> list[Finding]:
         advice = KINDS[asked.kind].advice
         what = f"the teacher {asked.name} is hardly better than guessing"
         evidence = f"Cohen's kappa {kappa:.2f} on {len(asked.rows):,} dev rows, where 0 is guessing and 1 is perfect"
-        found.append(Finding("teacher-chance", "error", what, f"{evidence}; {advice.guessing}", advice.when_guessing))
+        others = rows_of_others(labels)
+        level: Level = "error"
+        if others is not None and others < MIN_OTHERS:  # as limbeck.teacher.chance: it may be bad luck
+            level, evidence = "warning", f"{evidence}; only {others} of them are not of the most frequent class"
+        found.append(Finding("teacher-chance", level, what, f"{evidence}; {advice.guessing}", advice.when_guessing))
     return found
 
 

@@ -4,18 +4,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.distillation.objective import empty_losses, weak_terms
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
 from limbeck.teacher.kinds import kind_of
-
-MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
-MIN_ROWS = 2  # such a rise must be more than this many rows
+from limbeck.training.epochs import is_rising, rise_in_words, score_of
 
 
 def epochs(known: Known) -> list[Finding]:
@@ -24,11 +21,16 @@ def epochs(known: Known) -> list[Finding]:
 
 
 def _of_teacher(known: Known) -> Iterator[Finding]:
-    path, teacher = known.teacher.folder / "history.json", known.teacher.facts
-    is_trained_here = path.is_file() and kind_of(teacher).traits.has_tokens
-    history = json.loads(path.read_text(encoding="utf-8")) if is_trained_here else []
-    if is_rising(history, rows=len(known.corpus.splits["dev"])):
-        yield _rising(f"the teacher {teacher.name} was", history, key="teacher.epochs")
+    """The teacher, or each member of an ensemble."""
+    teacher = known.teacher
+    places = [teacher.folder.parent / "teachers" / name for name in teacher.facts.members]
+    for folder in [TeacherFolder(place) for place in places if (place / "teacher.json").is_file()] or [teacher]:
+        path, facts = folder.folder / "history.json", folder.facts
+        is_trained_here = path.is_file() and kind_of(facts).traits.has_tokens
+        history = json.loads(path.read_text(encoding="utf-8")) if is_trained_here else []
+        if is_rising(history, rows=len(known.corpus.splits["dev"])):
+            name = folder.folder.name if teacher.facts.members else facts.name
+            yield _rising(f"the teacher {name} was", history, key="teacher.epochs")
 
 
 def _of_students(known: Known) -> Iterator[Finding]:
@@ -41,14 +43,34 @@ def _of_students(known: Known) -> Iterator[Finding]:
 
 
 def _rising(who: str, history: Sequence[Mapping[str, Any]], *, key: str) -> Finding:
-    scores = [_score(epoch) for epoch in history]
-    return Finding(
-        "epochs",
-        "warning",
-        f"{who} still improving when training ended",
-        f"the last of {len(scores)} epochs is the best: {scores[-1]:.1%} on dev, before it {max(scores[:-1]):.1%}",
-        f"Raise {key}.",
-    )
+    what = f"{who} still improving when training ended"
+    return Finding("epochs", "warning", what, rise_in_words(history), f"Raise {key}.")
+
+
+def guessing(known: Known) -> list[Finding]:
+    """Students that hardly do better on dev than guessing, and those that only another learning rate helped."""
+    found = [student.facts for student in known.students]
+    weak, helped = [one for one in found if one.near_chance], [one for one in found if one.attempts]
+    if weak:
+        tried = f", with learning rates {_rates(weak[0])}" if weak[0].attempts else ""
+        what = f"{_who(weak, found)} hardly better on dev than guessing"
+        advice = "Check label-order and contradictions, give it more epochs, or compare with `baseline = true`."
+        return [Finding("student-chance", "error", what, f"{weak[0].near_chance}{tried}", advice)]
+    if helped:
+        what = f"{_who(helped, found)} trained again, because its learning rate did not suit it"
+        evidence = f"{helped[0].attempts[0]['problem'] or 'the loss was not finite'}; tried: {_rates(helped[0])}"
+        return [
+            Finding("student-chance", "note", what, evidence, "Set distillation.learning_rate to the one that helped.")
+        ]
+    return []
+
+
+def _who(found: Sequence[StudentFacts], of_all: Sequence[StudentFacts]) -> str:
+    return "the student was" if len(of_all) == 1 else f"the student was, in {len(found)} of {len(of_all)} seeds,"
+
+
+def _rates(facts: StudentFacts) -> str:
+    return ", ".join(f"{one['learning_rate']:.2g} ({one['dev_accuracy']:.1%} on dev)" for one in facts.attempts)
 
 
 def rising_students(known: Known) -> list[StudentFolder]:
@@ -60,20 +82,6 @@ def rising_students(known: Known) -> list[StudentFolder]:
 def last_training(history: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The epochs of the last training stage; all epochs if there is only one."""
     return [epoch for epoch in history if epoch.get("stage") == history[-1].get("stage")]
-
-
-def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
-    """Whether the last epoch is better than the best before it, by more than half a point and more than two rows."""
-    scores = [_score(epoch) for epoch in history]
-    if len(scores) < 2:
-        return False
-    rise = scores[-1] - float(np.max(scores[:-1]))
-    return rise > MIN_RISE and round(rise * rows) > MIN_ROWS
-
-
-def _score(epoch: Mapping[str, Any]) -> float:
-    score: float = epoch.get("dev_score", epoch["dev_accuracy"])
-    return score
 
 
 EARLY = 0.5  # the best epoch is in this first part of the training
@@ -123,7 +131,7 @@ def _advice(recipe: Recipe) -> str:
 
 
 def _scores(history: Sequence[Mapping[str, Any]]) -> list[float]:
-    return [epoch.get("dev_score", epoch["dev_accuracy"]) for epoch in history]
+    return [score_of(epoch) for epoch in history]
 
 
 def empty(known: Known) -> list[Finding]:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from limbeck.corpus.balance import rarest_and_most_frequent
+from limbeck.artifacts.corpus import rarest_and_most_frequent
 from limbeck.drafting.draft_transfer import (
     PIECES_PER_WORD,
     augmentation_lines,
@@ -195,7 +195,14 @@ def _weights(found: Inspection) -> list[str]:
     if (uneven := rarest_and_most_frequent(found.labels)) is None:
         return []
     rarest, most = (f"{plain(name)} × {found.labels[name]:,}" for name in uneven)
-    return [f'# class_weights = "balanced"  # rare classes count more: there are {most}, but only {rarest}']
+    remark = f"there are {most}, but only {rarest}"
+    fewer, more = (found.labels[name] for name in uneven)
+    if len(found.labels) == 2 and not found.multi_label and 20 * fewer < fewer + more:
+        # Without weights a teacher may answer the frequent class for every row. The square root of the ratio found more
+        # of the rare class than no weights, and less by mistake than "balanced" (docs/corpus.md#class-weights).
+        weights = f"{{ {value(uneven[0])} = {(more / fewer) ** 0.5:.2g} }}"
+        return [f'class_weights = {weights}  # {remark}; "balanced" weighs it {more / fewer:.0f} times']
+    return [f'# class_weights = "balanced"  # rare classes count more: {remark}']
 
 
 def _label_names(found: Inspection) -> list[str]:

@@ -14,12 +14,13 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import Member, ModelFacts, ModelFolder, copy_model, save_facts
 from limbeck.artifacts.rows import Rows
 from limbeck.export.parity import runtime_rows
-from limbeck.export.run import calibration_rows, fitted_temperature, negative_log_likelihood
+from limbeck.export.run import calibration_rows
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import blended
 from limbeck.training.skill import Labels
+from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
 Logits = npt.NDArray[np.float32]
 MOST_MEMBERS = 4  # each takes its own time for every row

@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.choice import Contender, choose
-from limbeck.judging.metrics import Ints, macro_f1, rows_equal
+from limbeck.judging.metrics import Bools, Ints, macro_f1, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.judging.rival import RivalFolder
 from limbeck.progress import Bar, Reporter
@@ -80,6 +80,7 @@ class Judgement:
     paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
+    right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
 
 
 def judge(
@@ -142,7 +143,16 @@ def judge(
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
         worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
+        right=[
+            _right(known.answers, rows),
+            *(_right(found, rows) for found, _ in rivals),
+            *(_right(found.shipped, rows) for found in answers),
+        ],
     )
+
+
+def _right(answers: ModelAnswers | None, rows: Rows) -> Bools | None:
+    return answers.correct[0] if answers and len(answers.labels) == len(rows) else None
 
 
 def _shipped_answers(candidate: Candidate, rows: Rows, *, bar: Bar) -> ModelAnswers:

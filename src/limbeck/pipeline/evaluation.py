@@ -10,15 +10,15 @@ import numpy as np
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
-from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
-from limbeck.artifacts.report import Report, save_report
+from limbeck.artifacts.report import Report, save_report, save_right_rows
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.corpus.balance import rarest_and_most_frequent
 from limbeck.export.teacher import export_teacher
 from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
@@ -34,6 +34,7 @@ from limbeck.timing.costs import measure_costs, runnable, teacher_size
 from limbeck.timing.machine import machine_facts
 
 ROLES = ("baseline", "student", "export")  # the order of the report, after teacher and rival
+STILL_LEARNING = "still learning when its training ended: more epochs (teacher.epochs) may make it better"
 
 
 def evaluate(
@@ -111,7 +112,19 @@ def evaluate(
             "curves": training_curves(ordered),
         }
         save_report(scratch, data=data, page=page(data))
+        right = {
+            model["name"]: found.tolist()
+            for model, found in zip(models, judged.right, strict=True)
+            if found is not None
+        }
+        keys, names = [key.tobytes() for key in rows.keys], _label_names(rows, corpus)
+        save_right_rows(scratch, right, keys=keys, labels=names)
     return Report(out)
+
+
+def _label_names(rows: Rows, corpus: Corpus) -> list[list[str]]:
+    numbers = (np.flatnonzero(label).tolist() if np.ndim(label) else [int(label)] for label in rows.labels)
+    return [[corpus.labels[number] for number in of_row] for of_row in numbers]
 
 
 def rival_of(recipe: Recipe, corpus: Corpus, run: RunFolder) -> RivalFolder | None:
@@ -168,6 +181,7 @@ def _teacher_facts(
         **({"cost_unknown": f"{of_member} is {reasons[0]}"} if reasons and not runnable_members else {}),
         **teacher_size(runnable_members),
         "dev_accuracy": facts.dev_accuracy,
+        **({"remarks": [STILL_LEARNING]} if any(member.facts.still_learning for member in members) else {}),
     }
 
 
@@ -195,7 +209,14 @@ def _candidate_facts(candidate: Candidate) -> dict[str, Any]:
         "parameters_without_embeddings": facts.parameters_without_embeddings,
         "size_mb": candidate.shipped.size_mb(),
         "folder": f"{folder.parent.name}/{folder.name}",  # within the run
+        **({"remarks": remarks} if (remarks := _remarks(candidate)) else {}),
     }
+
+
+def _remarks(candidate: Candidate) -> list[str]:
+    """What was found out about its students while they were trained."""
+    weak = {seed: student.facts.near_chance for seed, student in candidate.students.items()}
+    return [f"hardly better on dev than guessing, seed {seed}: {why}" for seed, why in weak.items() if why]
 
 
 def _corpus_facts(corpus: Corpus) -> dict[str, Any]:

@@ -1,11 +1,16 @@
 """User-defined functions that a recipe names as `package.module:function`: importing them, and finding their files."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from sysconfig import get_paths
+from traceback import extract_tb
 from typing import Any
+
+PACKAGE = Path(__file__).resolve().parents[1]
+STANDARD, *INSTALLED = (Path(get_paths()[name]).resolve() for name in ("stdlib", "purelib", "platlib"))
 
 
 class CallUnusable(Exception):
@@ -20,11 +25,43 @@ def resolve_call(call: str) -> Callable[..., Any]:
         for name in path.split("."):
             found = getattr(found, name)
     except Exception as error:  # whatever a module does when it is imported
-        raise CallUnusable(f"{type(error).__name__}: {error}") from error
+        raise CallUnusable(reported(error)) from error
     if not callable(found):
         raise CallUnusable(f"it is not a function but a {type(found).__name__}")
     function: Callable[..., Any] = found
     return function
+
+
+def reported(error: Exception) -> str:
+    """The first line of an error in a user's code, and the file and line it comes from."""
+    first, *_ = f"{type(error).__name__}: {error}".splitlines()
+    place = _place_of(error)
+    return f"{first.strip()} ({place})" if place else first.strip()
+
+
+def _place_of(error: Exception) -> str:
+    """The innermost line of the user's own code: not of an installed package if there is another one. Empty for a call
+    that did not get as far as that, such as one with the wrong arguments."""
+    if isinstance(error, SyntaxError):  # it names its file and line itself
+        return ""
+    frames = [frame for frame in extract_tb(error.__traceback__) if not _is_foreign(frame.filename)]
+    own = [frame for frame in frames if not _is_under(frame.filename, INSTALLED)] or frames
+    if not own:
+        return ""
+    path = Path(own[-1].filename)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    inside = f", in {own[-1].name}" if own[-1].name.isidentifier() else ""
+    return f"{shown}, line {own[-1].lineno}{inside}"
+
+
+def _is_foreign(file: str) -> bool:
+    """Whether it is part of Limbeck or of Python, or no file at all (<frozen importlib>)."""
+    is_python = _is_under(file, [STANDARD]) and not _is_under(file, INSTALLED)  # packages may be inside of Python's own
+    return not Path(file).is_file() or is_python or _is_under(file, [PACKAGE])
+
+
+def _is_under(file: str, folders: Iterable[Path]) -> bool:
+    return any(Path(file).resolve().is_relative_to(folder) for folder in folders)
 
 
 def refuse_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:

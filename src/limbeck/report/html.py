@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from limbeck.errors import some
 from limbeck.report import findings, plots, sentences, wording
-from limbeck.report.tables.classes import classes_grid
+from limbeck.report.tables.classes import classes_grid, hardest
 from limbeck.report.tables.cost import cost_grid, throughput_grid
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
@@ -13,6 +14,7 @@ from limbeck.report.templates import pictures, rendered
 
 TEMPLATE = "report.html.jinja"
 MAX_CONFUSED = 8
+FEW_CLASSES = 12  # shown at once; all of them are folded below
 SHORT_TEXT = 260  # characters of a row that are shown at once
 
 
@@ -30,21 +32,35 @@ def page(report: Mapping[str, Any]) -> str:
         verdict=wording.verdict_sentences(report),
         try_it=sentences.try_it(report, ships["folder"]) if ships else None,
         warnings=findings.warnings(report),
-        notes=findings.notes(report),
+        notes=[*findings.notes(report), *sentences.few_rows(report)],
         quality=_without_weighted(quality_grid(report, with_cost=True)),
         relative=relative_grid(report),
         cost=cost_grid(report),
         throughput=throughput_grid(report),
         classes=classes_grid(report),
+        hardest=hardest(classes_grid(report), most=FEW_CLASSES, rest=""),
+        labels=some(report["corpus"]["labels"], most=FEW_CLASSES),
         confused=_confused(report, model),
         calibration=sentences.calibration(report),
         cascade=sentences.cascade(report),
         errors=[_shown_error(row) for row in report.get("worst_errors") or []],
-        corpus_facts=findings.corpus_facts(report),
+        corpus_facts=findings.corpus_facts(
+            {**report, "corpus": {name: _folded(fact) for name, fact in report["corpus"].items()}}
+        ),
         transfer_facts=findings.transfer_facts(report),
         augmentation_facts=findings.augmentation_facts(report),
         **_plots(report, model),
     )
+
+
+def _folded(facts: Any) -> Any:
+    """Facts of the corpus without long lists, such as a weight for each of 150 classes."""
+    if isinstance(facts, Mapping):
+        more = [("and more", len(facts) - FEW_CLASSES)] if len(facts) > FEW_CLASSES else []
+        return {name: _folded(value) for name, value in [*list(facts.items())[:FEW_CLASSES], *more]}
+    if isinstance(facts, list) and len(facts) > FEW_CLASSES:
+        return [*facts[:FEW_CLASSES], f"… and {len(facts) - FEW_CLASSES:,} more"]
+    return facts
 
 
 def _without_weighted(grid: Grid) -> Grid:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from limbeck.errors import in_shell
+from limbeck.errors import in_shell, some
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss
@@ -18,7 +18,7 @@ from limbeck.report.tables.quality import quality_grid
 
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 MAX_RANK = 10  # columns of a higher rank are only in the report
-MAX_LABELS = 40  # more labels are counted, not listed
+MAX_LABELS = 12  # more labels are counted, not listed
 ALONE = "- Cross-entropy to the labels of the corpus, without the teacher."
 DEV = "It was judged on dev, which also chose the epoch that was kept: the numbers are a little too good."
 ONE_SEED = "One seed was trained: how much of the numbers is noise is not known."
@@ -83,7 +83,7 @@ def _description(report: Mapping[str, Any], entry: wording.Entry) -> str:
     labels = report["corpus"]["labels"]
     kind, size = _title(entry), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
-    classes = f"{len(labels)} classes" if len(labels) > MAX_LABELS else ", ".join(f"`{label}`" for label in labels)
+    classes = some([f"`{label}`" for label in labels], most=MAX_LABELS)
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
     origin = (
         "trained alone, without a teacher, for comparison"
@@ -145,8 +145,11 @@ def _data(report: Mapping[str, Any]) -> Iterator[str]:
     rows = ", ".join(f"{count:,} {split}" for split, count in corpus["rows"].items())
     yield f"- {corpus['name']}: {rows} rows; {LANGUAGES.get(corpus['language'], corpus['language'])}."
     of_train = (corpus.get("rows_per_label") or {}).get("train") or {}
-    if of_train and len(of_train) <= MAX_LABELS:
-        yield "- Train rows by label: " + ", ".join(f"{label} {count:,}" for label, count in of_train.items()) + "."
+    if of_train:
+        rarest = len(of_train) > MAX_LABELS
+        counts = sorted(of_train.items(), key=lambda item: item[1]) if rarest else list(of_train.items())
+        shown = some([f"{label} {count:,}" for label, count in counts], most=MAX_LABELS)
+        yield f"- Train rows by label{', the rarest first' if rarest else ''}: {shown}."
     if report["transfer"] and report["transfer"].get("kept"):
         yield f"- {report['transfer']['kept']:,} rows of unlabelled text, which the teacher labelled."
     if (copies := report.get("augmentation") or {}).get("kept"):
@@ -214,7 +217,7 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
         yield f"Distilling made no difference beyond noise: the gain's 95 % interval is {low} to {high} points."
     for warning in findings.warnings(report):
         yield f"{warning[0].upper()}{warning[1:]}."
-    for note in findings.notes(report):
+    for note in [*findings.notes(report), *sentences.few_rows(report), *(entry.get("remarks") or [])]:
         yield f"{note[0].upper()}{note[1:]}."
 
 

@@ -9,6 +9,7 @@ from limbeck.errors import in_shell
 from limbeck.report import wording
 
 NOISE = "no difference beyond noise"
+MANY_ROWS, FEWEST_DIFFERING = 100, 6
 NEARLY_ALL = 0.995  # share of texts sent to the teacher that counts as all
 
 
@@ -29,6 +30,26 @@ def differences(report: Mapping[str, Any]) -> list[str]:
         if parts:
             found.append(f"{entry['name']}: {'; '.join(parts)}")
     return found
+
+
+def remarks(report: Mapping[str, Any]) -> list[str]:
+    """What was found out about models while they were trained, such as a student that does no better than guessing."""
+    return [f"{entry['name']}: {remark}" for entry in report["models"] for remark in entry.get("remarks") or []]
+
+
+def few_rows(report: Mapping[str, Any]) -> list[str]:
+    """With few judged rows: the smallest difference between two models that can be more than chance.
+
+    If two models differ on FEWEST_DIFFERING rows, and one has all of them right, McNemar's exact test gives p = 0.031;
+    with one row fewer it is above 0.05.
+    """
+    rows = report["judged_rows"]
+    if rows >= MANY_ROWS:
+        return []
+    judged = f"only {rows:,} {report['judged_split']} row{'' if rows == 1 else 's'} to judge by"
+    if rows < FEWEST_DIFFERING:
+        return [f"{judged}: no difference between two models means anything"]
+    return [f"{judged}: differences below {100 * FEWEST_DIFFERING / rows:.0f} points mean nothing"]
 
 
 def _alone(report: Mapping[str, Any]) -> str:

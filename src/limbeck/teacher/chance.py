@@ -5,10 +5,12 @@ from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
 from limbeck.recipe.teacher import NearChance
 from limbeck.teacher.kinds import kind_of
-from limbeck.training.skill import NEAR_CHANCE
+from limbeck.training.skill import MIN_OTHERS, NEAR_CHANCE
 
 SWAPPED = -0.3  # a skill below this is not chance: the teacher learned something, under other class names
 
+UNEVEN = 0.1  # a smaller share of dev rows outside the most frequent class makes classes uneven
+TRY_WEIGHTS = 'Nearly all rows are of one class: set class_weights = "balanced" in [corpus].'
 TRY_APART = 'Small encoders may learn pairs better one text at a time: set pairs = "apart".'
 SWAPPED_REASON = "it is wrong far more often than guessing would be: its classes look swapped"
 
@@ -38,6 +40,9 @@ def refuse_guessing(
 ) -> None:
     """Raise, or with "warn" print a warning, if the teacher's skill on dev is that of random guessing, or worse.
 
+    It is a warning too if hardly any dev row is of another class than the most frequent one: then a good teacher may
+    have no skill there by bad luck.
+
     `table` is the recipe's table with `near_chance`. An encoder that was fine-tuned on pairs joined into one text
     (`has_read_together`) could read the two texts separately.
     """
@@ -50,12 +55,20 @@ def refuse_guessing(
     elif has_read_together:
         advice = f"{advice} {TRY_APART}"
         reason = f"{reason}, pairs that were read as one text"
+    rows, others = facts.dev_rows or 0, facts.dev_others
+    if others is not None and others < UNEVEN * rows:
+        advice = f"{advice} {TRY_WEIGHTS}"
+    if others is not None and others < MIN_OTHERS:
+        few = f"only {others} of {rows:,} dev rows are not of the most frequent class"
+        text = f"whether the teacher {facts.name} does better than guessing cannot be said: {few}; label more of them"
+        reporter.note(f"  warning: {text}", style="warning")
+        return
     if near_chance == "stop":
         raise TeacherNearChance(
             name=facts.name,
             accuracy=facts.dev_accuracy,
             skill=facts.dev_skill,
-            rows=facts.dev_rows or 0,
+            rows=rows,
             reason=reason,
             advice=advice,
             table=table,

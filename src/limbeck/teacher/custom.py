@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import file_digest
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, fingerprint_of_teacher, save_teacher_facts
 from limbeck.errors import TeacherError, some
 from limbeck.progress import Bar
-from limbeck.recipe.calls import CallUnusable, files_of_call, refuse_arguments, resolve_call
+from limbeck.recipe.calls import CallUnusable, files_of_call, refuse_arguments, reported, resolve_call
 from limbeck.recipe.teacher import CustomTeacher
 from limbeck.teacher.answer_values import are_probabilities, logits_of
 from limbeck.teacher.preparation import BeforeRun, Logits, Preparation, ReadyTeacher, dev_facts, labelled
@@ -68,7 +68,7 @@ class CustomAnswers:
         try:
             return self._answer(block)
         except Exception as error:  # whatever the function uses: a model, a network connection, a file
-            raise self._unusable(f"it failed: {_first_line(error)}", advice=FAILED) from error
+            raise self._unusable(f"it failed: {reported(error)}", advice=FAILED) from error
 
     def _checked(self, answer: Any, *, texts: int) -> Logits:
         """The answer as logits. Raises unless it has a finite number for each text and each class."""
@@ -188,7 +188,7 @@ def _built(call: str, *, labels: list[str], options: dict[str, Any]) -> Answer:
     except CallUnusable as reason:
         raise CustomTeacherUnusable(call=call, reason=_first_line_of(str(reason))) from reason
     except Exception as error:
-        raise CustomTeacherUnusable(call=call, reason=f"it failed: {_first_line(error)}", advice=BUILT) from error
+        raise CustomTeacherUnusable(call=call, reason=f"it failed: {reported(error)}", advice=BUILT) from error
     if not callable(answer):
         found = f"it returned {type(answer).__name__}, which is not a function"
         raise CustomTeacherUnusable(call=call, reason=found, advice=BUILT)

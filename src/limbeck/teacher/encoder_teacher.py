@@ -14,8 +14,10 @@ from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, 
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready
-from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher
+from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
 from limbeck.training.device import training_device
+from limbeck.training.epochs import is_rising, on_dev, rank, rise_in_words
+from limbeck.training.skill import rows_of_others
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -34,7 +36,7 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         reporter.note(f"  it reads {encoder.max_length:,} tokens at most, not max_length = {section.max_length:,}")
     with written_atomically(given.out, kind="teacher", key=given.key) as scratch:
         if as_it_is:
-            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"])}]
+            history = [{"epoch": 0, **judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)}]
         else:
             checkpoint = Path(section.checkpoint).name
             history = fine_tune(
@@ -51,7 +53,9 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         save_teacher_facts(scratch, facts)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {facts.name}: {facts.dev_accuracy:.1%} on dev, {size:.1f}M parameters")
+    reporter.note(f"  teacher {facts.name}: {on_dev(max(history, key=rank))}, {size:.1f}M parameters")
+    if facts.still_learning:
+        reporter.note(f"  still learning when training ended: {rise_in_words(history)}; more epochs may help")
     return TeacherFolder(given.out)
 
 
@@ -80,7 +84,7 @@ def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
 
 
 def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
-    best = max(history, key=lambda entry: (entry["dev_score"], -entry["dev_loss"]))
+    best, dev = max(history, key=rank), labelled(corpus.splits["dev"])
     return TeacherFacts(
         name=Path(section.checkpoint).name,
         kind="encoder",
@@ -88,7 +92,10 @@ def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history
         multi_label=corpus.is_multi_label,
         dev_accuracy=best["dev_accuracy"],
         dev_skill=best.get("dev_skill"),
-        dev_rows=int(corpus.splits["dev"].is_labelled.sum()),
+        dev_macro_f1=best.get("dev_macro_f1"),
+        still_learning=is_rising(history, rows=len(corpus.splits["dev"])),
+        dev_rows=len(dev),
+        dev_others=rows_of_others(dev.labels),
         max_length=encoder.max_length,
         long_texts=section.long_texts,
         head_share=section.head_share,

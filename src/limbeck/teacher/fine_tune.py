@@ -29,7 +29,8 @@ from limbeck.training.batches import length_batches
 from limbeck.training.checkpoints import best_of, progress_of, save_best
 from limbeck.training.cuda_graphs import Slots, Widths
 from limbeck.training.device import choose_arithmetic
-from limbeck.training.loop import rank, train
+from limbeck.training.epochs import on_dev, rank
+from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
 from limbeck.training.skill import judged, skill
@@ -144,7 +145,7 @@ def _fine_tune_here(
 
     def validate(model: nn.Module) -> dict[str, float]:
         with evaluating(model):
-            return judge(encoder, corpus.splits["dev"])
+            return judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)
 
     before = _fitted_start(encoder, section, rows=rows, corpus=corpus, work=work, reporter=reporter)
     progress = train(
@@ -201,9 +202,9 @@ def _fitted_start(
 ) -> _FittedStart | None:
     if section.head != "mean":
         return None
-    entry = fit_head(encoder, rows, dev=corpus.splits["dev"], loss=label_loss(corpus), reporter=reporter)
-    entry |= judge(encoder, corpus.splits["dev"])
-    reporter.note(f"  head on the frozen encoder: {entry['dev_accuracy']:.1%} on dev; fine-tuning starts from there")
+    entry = fit_head(encoder, rows, corpus=corpus, loss=label_loss(corpus), reporter=reporter)
+    entry |= judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)
+    reporter.note(f"  head on the frozen encoder: {on_dev(entry)}; fine-tuning starts from there")
     work.mkdir(parents=True, exist_ok=True)
     (work / START).write_text(json.dumps([entry]), encoding="utf-8")  # for the process that asked for a group of them
     return _FittedStart(entry, {name: value.cpu().clone() for name, value in encoder.model.state_dict().items()})
@@ -216,12 +217,12 @@ def can_be_captured(encoder: Encoder) -> bool:
     return family in CAPTURABLE and encoder.tokenizer.padding_side == "right"
 
 
-def judge(encoder: Encoder, rows: Rows) -> dict[str, float]:
+def judge(encoder: Encoder, rows: Rows, *, by_macro_f1: bool = False) -> dict[str, float]:
     """How well the encoder does on these rows; rows without a label are skipped."""
     rows = rows if rows.is_labelled.all() else rows.select(np.flatnonzero(rows.is_labelled))
     logits = encoder.logits(rows.texts, rows.pairs)
     found = skill(logits, rows.labels)
-    return {**judged(logits, rows.labels), **({} if found is None else {"dev_skill": found})}
+    return {**judged(logits, rows.labels, by_macro_f1=by_macro_f1), **({} if found is None else {"dev_skill": found})}
 
 
 def label_loss(corpus: Corpus) -> Callable[[Tensor, Tensor], Tensor]:

@@ -13,7 +13,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.progress import Reporter
-from limbeck.training.skill import judged, skill
+from limbeck.training.skill import judged, rows_of_others, skill
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 Logits = npt.NDArray[np.float32]
@@ -80,8 +80,12 @@ def dev_facts(logits: Logits, rows: Rows) -> dict[str, Any]:
     """The facts of teacher.json about dev, from labelled dev rows and the teacher's logits of them."""
     if not len(rows):
         return dict(NOT_JUDGED)
-    accuracy = judged(logits, rows.labels)["dev_accuracy"]
-    return {"dev_accuracy": accuracy, "dev_skill": skill(logits, rows.labels), "dev_rows": len(rows)}
+    return {
+        "dev_accuracy": judged(logits, rows.labels)["dev_accuracy"],
+        "dev_skill": skill(logits, rows.labels),
+        "dev_rows": len(rows),
+        "dev_others": rows_of_others(rows.labels),
+    }
 
 
 def labelled(rows: Rows) -> Rows:

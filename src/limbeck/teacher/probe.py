@@ -13,11 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
 from limbeck.progress import Reporter
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.head import final_layer
 from limbeck.training.device import training_device
+from limbeck.training.epochs import rank
 from limbeck.training.skill import judged
 
 INVERSE_PENALTIES = (1.0, 10.0, 100.0)  # C of a logistic regression, the strongest penalty first; dev chooses
@@ -34,14 +36,14 @@ class LinearFit:
 
 
 def fit_head(
-    encoder: Encoder, train: Rows, *, dev: Rows, loss: Callable[[Tensor, Tensor], Tensor], reporter: Reporter
+    encoder: Encoder, train: Rows, *, corpus: Corpus, loss: Callable[[Tensor, Tensor], Tensor], reporter: Reporter
 ) -> dict[str, Any]:
     """Put the fitted weights into the encoder's head; returns the entry of "epoch 0" without its numbers on dev.
 
     The penalty is the one that is best on dev.
     """
     encoder.model.to(training_device())
-    layer = final_layer(encoder.model)
+    layer, dev = final_layer(encoder.model), corpus.splits["dev"]
     dev = dev if dev.is_labelled.all() else dev.select(np.flatnonzero(dev.is_labelled))
     with reporter.bar("fitting the head on the frozen encoder", total=len(train) + len(dev), unit="rows") as bar:
         read = [
@@ -51,11 +53,11 @@ def fit_head(
     labels = torch.from_numpy(train.labels.copy()).to(encoder.device)
     best, best_rank, start = None, (-math.inf, -math.inf), None
     for inverse_penalty in INVERSE_PENALTIES:
-        start = fit_linear(features, labels, loss=loss, classes=layer.out_features, c=inverse_penalty, start=start)
-        found = judged((held_out @ start.weight.T + start.bias).cpu().numpy(), dev.labels)
-        rank = found["dev_score"], -found["dev_loss"]
-        if rank > best_rank:
-            best, best_rank = start, rank
+        start = fit_linear(features, labels, loss=loss, classes=len(corpus.labels), c=inverse_penalty, start=start)
+        logits = (held_out @ start.weight.T + start.bias).cpu().numpy()
+        found = rank(judged(logits, dev.labels, by_macro_f1=corpus.is_uneven))
+        if found > best_rank:
+            best, best_rank = start, found
     assert best is not None, "there is at least one penalty"
     with torch.no_grad():
         layer.weight.copy_(best.weight)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,18 +20,21 @@ from limbeck.progress import Bar, Reporter
 from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
+from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress, rank
 from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # at least; times the seconds that saving takes, if that is more than one
-STEPS_BETWEEN_READINGS = 16
-MOST_POINTS = 512  # of the curve of every term; beyond that, every second point is dropped
 
 Places = npt.NDArray[np.int64]  # row positions
 Batches = Callable[[int], list[Places]]  # epoch → row positions of each batch
 # The weighted terms, whose sum is minimised. The number is the progress: 0 at the first step, 1 at the end.
 Losses = Callable[[nn.Module, Any, float], dict[str, Tensor]]  # for Places, or for Slots if steps are captured
-Validate = Callable[[nn.Module], dict[str, float]]  # "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too
+# "dev_loss"; to keep the best: "dev_accuracy" or "dev_score" too; "dev_macro_f1" if that is the score
+Validate = Callable[[nn.Module], dict[str, float]]
+
+
+Found = TypeVar("Found")
 
 
 class TrainingDiverged(LimbeckError):
@@ -65,46 +68,6 @@ class Hyperparameters(Protocol):
     def clip_norm(self) -> float: ...
 
 
-@dataclass
-class Progress:
-    """The state of a training: everything except tensors that a checkpoint must hold."""
-
-    epoch: int = 0
-    step: int = 0  # next step within the epoch
-    sums: dict[str, float] = field(default_factory=dict)  # loss terms summed over the epoch's rows so far
-    rows: int = 0
-    history: list[dict[str, Any]] = field(default_factory=list)
-    best_epoch: int = -1
-    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
-    terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
-    start: dict[str, float] | None = None  # validation before the first step, if the start may be kept
-
-    @property
-    def best(self) -> dict[str, Any] | None:
-        """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
-        return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
-
-    def add_step(self, step: int, terms: dict[str, float]) -> None:
-        """Add a step to the curves. The points depend only on steps, not on when losses are read."""
-        self.terms.append(terms)
-        if len(self.terms) >= STEPS_BETWEEN_READINGS:
-            self.add_point(step)
-
-    def add_point(self, step: int) -> None:
-        """Add a point to the curve of every term, if there was a step since the last point."""
-        if not self.terms:
-            return
-        means = {name: sum(terms[name] for terms in self.terms) / len(self.terms) for name in self.terms[0]}
-        self.points.append({"step": step, **means})
-        self.terms = []
-        if len(self.points) > MOST_POINTS:
-            self.points = self.points[::2]
-
-    def has_patience_left(self, patience: int | None) -> bool:
-        """Whether to continue: fewer than `patience` epochs have passed since the best one."""
-        return patience is None or self.best is None or self.epoch - 1 - self.best_epoch < patience
-
-
 def train(
     model: nn.Module,
     settings: Hyperparameters,
@@ -124,12 +87,13 @@ def train(
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
 
-    With `may_keep_start` those it started with, if no epoch was better.
-    Better means a higher dev score or, if equal, a lower dev loss. With `average`, the decay of a running mean of the
-    weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved to `work_folder` from time to
-    time; if it holds a checkpoint, the training continues from there and ends with the same weights as without the
-    interruption. In a group of processes (limbeck.training.processes) each trains on its share of every batch; the
-    first one evaluates and writes.
+    With `may_keep_start` it has those it started with if no epoch was better.
+    A loss that is no longer finite, or an epoch that collapses, ends it early with what it has; without a whole epoch,
+    TrainingDiverged is raised. Better means a higher dev score or, if equal, a lower dev loss. With `average`, the
+    decay of a running mean of the weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved
+    to `work_folder` from time to time; if it holds a checkpoint, the training continues from there and ends with the
+    same weights as without the interruption. In a group of processes (limbeck.training.processes) each trains on its
+    share of every batch; the first one evaluates and writes.
 
     `widths` means that the losses read only the rows of a batch and these widths: if one process trains on a GPU
     without accumulation, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
@@ -154,14 +118,14 @@ def train(
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
     _judge_start(progress, accelerator, validate if may_keep_start else None, model=plain, work_folder=work_folder)
-    first = batches(0)
+    first, is_finite = batches(0), True
     rows = sum(len(batch) for batch in first)
     if capturer:
         capturer.expect(first, epochs=settings.epochs)
     active = capturer.active() if capturer else nullcontext()
     with active, reporter.bar(what, total=rows * settings.epochs, unit="rows") as bar:
         bar.advance(rows * progress.epoch + progress.rows)  # already done by an earlier, stopped run
-        while progress.epoch < settings.epochs and progress.has_patience_left(settings.patience):
+        while is_finite and _from_first_process(accelerator, lambda: _goes_on(progress, settings, keep=keep)):
             model.train()
             try:
                 plan = _steps(batches(progress.epoch), settings.accumulation_steps)
@@ -178,17 +142,42 @@ def train(
                         is_writing=accelerator.is_main_process,
                     )
             except FloatingPointError:
-                epoch, rate = progress.epoch + 1, settings.learning_rate
-                raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
+                if progress.best is None or accelerator.num_processes > 1:  # others of a group would wait forever
+                    epoch, rate = progress.epoch + 1, settings.learning_rate
+                    raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
+                is_finite = False
+                continue
             save()
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
-    if progress.epoch < settings.epochs:
-        reporter.note(f"  {what}: stopped after epoch {progress.epoch}, the best was epoch {progress.best_epoch + 1}")
+    _note_early_end(progress, settings, reporter, what=what, is_finite=is_finite)
     accelerator.wait_for_everyone()
     load_best(work_folder, plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
     return progress
+
+
+def _goes_on(progress: Progress, settings: Hyperparameters, *, keep: Literal["best", "last"]) -> bool:
+    """Whether there is another epoch to run."""
+    has_collapsed = keep == "best" and progress.has_collapsed
+    return progress.epoch < settings.epochs and progress.has_patience_left(settings.patience) and not has_collapsed
+
+
+def _note_early_end(
+    progress: Progress, settings: Hyperparameters, reporter: Reporter, *, what: str, is_finite: bool
+) -> None:
+    """If there were epochs left: patience was spent, or the training diverged, which is a warning."""
+    if progress.epoch == settings.epochs:
+        return
+    done, kept = progress.epoch, f"epoch {progress.best_epoch + 1}" if progress.best_epoch >= 0 else "the start"
+    if is_finite and not progress.has_collapsed:
+        reporter.note(f"  {what}: stopped after epoch {done}, the best was {kept}")
+        return
+    why = (
+        f"the loss rose sharply in epoch {done}" if is_finite else f"the loss was no longer finite in epoch {done + 1}"
+    )
+    advice = f"a learning rate lower than {settings.learning_rate:g} may do better"
+    reporter.note(f"  warning: {what}: ended early, because {why}; {kept} is kept; {advice}", style="warning")
 
 
 def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]:
@@ -196,13 +185,13 @@ def _steps(batches: list[Places], accumulation_steps: int) -> list[list[Places]]
     return [batches[start : start + accumulation_steps] for start in range(0, len(batches), accumulation_steps)]
 
 
-def _from_first_process(accelerator: Accelerator, validate: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """The validation of the first process; the others wait for it and use it, so that all decide the same."""
-    found: list[Any] = [validate() if accelerator.is_main_process else None]
+def _from_first_process(accelerator: Accelerator, find: Callable[[], Found]) -> Found:
+    """What the first process finds; the others wait for it and use it, so that all decide the same."""
+    found: list[Any] = [find() if accelerator.is_main_process else None]
     if accelerator.num_processes > 1:
         broadcast_object_list(found)
-    validation: dict[str, float] = found[0]
-    return validation
+    first: Found = found[0]
+    return first
 
 
 def _judge_start(
@@ -389,12 +378,12 @@ def _finite(loss: float) -> float:
     return loss
 
 
-def rank(validation: dict[str, Any]) -> tuple[float, float]:
-    """Better is larger: a higher score on dev; at the same score, a lower loss."""
-    return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
-
-
 def _note(progress: Progress) -> str:
     loss = sum(progress.sums.values()) / max(progress.rows, 1)
-    last = "".join(f", dev {entry['dev_accuracy']:.1%}" for entry in progress.history[-1:] if "dev_accuracy" in entry)
+    last = "".join(f", dev {_dev(entry)}" for entry in progress.history[-1:] if "dev_accuracy" in entry)
     return f"epoch {progress.epoch + 1}, loss {loss:.3f}{last}"
+
+
+def _dev(entry: dict[str, Any]) -> str:
+    """What the epochs are chosen by."""
+    return f"macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else f"{entry['dev_accuracy']:.1%}"

@@ -1,5 +1,8 @@
 """How well logits fit labels, with one label per row or several: accuracy, selection score, skill above chance."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -17,18 +20,23 @@ def predicted(logits: Logits, *, multi_label: bool) -> Labels:
     return np.asarray(logits >= 0 if multi_label else logits.argmax(axis=-1), dtype=np.int64)
 
 
-def judged(logits: Logits, labels: Labels) -> dict[str, float]:
+def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict[str, float]:
     """The metrics on dev: those that select the best epoch, and those that are reported.
 
     `dev_accuracy` is the share of rows that are right in every label. `dev_score`, which selects the epoch, is the same
-    with one label per row; with several it is macro F1, because few rows are right in every one of many labels.
+    with one label per row. With several it is macro F1, because few rows are right in every one of many labels; also
+    with uneven classes (`by_macro_f1`), where answering the frequent one every time is accurate. Then it is
+    `dev_macro_f1` too.
     """
     multi_label = labels.ndim == 2
     answers = predicted(logits, multi_label=multi_label)
     right = (answers == labels).all(axis=1) if multi_label else answers == labels
     accuracy = float(right.mean())
-    score = _macro_f1(labels, answers) if multi_label else accuracy
-    return {"dev_accuracy": accuracy, "dev_score": score, "dev_loss": _loss(logits, labels)}
+    found = {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": _loss(logits, labels)}
+    if multi_label or by_macro_f1:
+        score = _macro_f1(labels, answers) if multi_label else _macro_f1_of_one(labels, answers)
+        found |= {"dev_score": score, "dev_macro_f1": score}
+    return found
 
 
 def skill(logits: Logits, labels: Labels) -> float | None:
@@ -51,12 +59,52 @@ def skill(logits: Logits, labels: Labels) -> float | None:
     return max(float(np.mean(kappas)), _kappa(labels.reshape(-1), answers.reshape(-1)))
 
 
+MIN_ROWS = 60  # dev rows: with fewer, a kappa of 0 may be bad luck
+MIN_OTHERS = 5  # dev rows that are not of the class it always answers, or labels of which it finds none
+ONE_CLASS = 0.98  # share of rows with the same answer that counts as all
+HOPELESS = 0.2  # the skill may be larger than measured, by two standard errors, but not as large as this
+
+
+def guessing(logits: Logits, labels: Labels, *, names: Sequence[str]) -> str:
+    """Why these answers are hardly better than guessing, in words; empty if they are better, or there are too few rows
+    to say so.
+
+    One label a row: a kappa near 0, with the same answer for nearly every row, or too near for it to be chance.
+    The standard error of a kappa of 0 is sqrt(e / (n · (1 - e))) for n rows, with e the agreement expected by chance.
+    Several labels: not a single label is found.
+    """
+    if len(labels) < MIN_ROWS or (found := skill(logits, labels)) is None or found >= NEAR_CHANCE:
+        return ""
+    answers = predicted(logits, multi_label=labels.ndim == 2)
+    if labels.ndim == 2:
+        is_blind = not (answers & labels).any() and labels.sum() >= MIN_OTHERS
+        return f"it finds none of the {labels.sum():,} labels of the dev rows" if is_blind else ""
+    counts = np.bincount(answers)
+    most = int(counts.argmax())
+    if counts[most] >= ONE_CLASS * len(labels) and (labels != most).sum() >= MIN_OTHERS:
+        return f"it answers '{names[most]}' for {counts[most]:,} of {len(labels):,} dev rows"
+    expected = (float((answers == labels).mean()) - found) / (1 - found)
+    error = math.sqrt(max(expected, 0.0) / (len(labels) * max(1 - expected, 1e-9)))
+    return f"Cohen's kappa on dev is {found:.2f} (guessing: 0)" if found + 2 * error < HOPELESS else ""
+
+
+def rows_of_others(labels: Labels) -> int | None:
+    """The rows that are not of the most frequent class; None where a row may have several labels."""
+    return None if labels.ndim == 2 or not len(labels) else int(len(labels) - np.bincount(labels).max())
+
+
 def _macro_f1(labels: Labels, answers: Labels) -> float:
     """Computed here, because scikit-learn reads a matrix of one column as two classes. A class that appears neither in
     labels nor in answers counts 0."""
     true_positives = ((labels == 1) & (answers == 1)).sum(axis=0)
     positives = labels.sum(axis=0) + answers.sum(axis=0)
     return float(np.mean(2 * true_positives / np.maximum(positives, 1)))
+
+
+def _macro_f1_of_one(labels: Labels, answers: Labels) -> float:
+    """The mean over the classes that appear in the labels."""
+    numbers = np.unique(labels)
+    return _macro_f1((labels[:, None] == numbers).astype(np.int64), (answers[:, None] == numbers).astype(np.int64))
 
 
 def _kappa(labels: Labels, answers: Labels) -> float:

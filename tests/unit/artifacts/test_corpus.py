@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
@@ -66,3 +68,26 @@ def test_class_names_and_language_are_part_of_what_training_goes_by(tmp_path: Pa
         fingerprints.add(Corpus(folder).training_fingerprint)
 
     assert len(fingerprints) == 4
+
+
+@pytest.mark.parametrize(
+    ("train", "dev", "is_uneven"),
+    [
+        ([0] * 99 + [1] * 9, [0, 1], True),  # less than a tenth
+        ([0] * 90 + [1] * 9, [0, 1], False),
+        ([0] * 99 + [1] * 4, [0, 1], False),  # four rows may be stray labels
+        ([0] * 99 + [1] * 9, [0, 0], False),  # dev cannot judge it
+        ([0] * 99 + [1] * 9, [0, 1, -1], True),  # rows without a label are ignored
+    ],
+)
+def test_uneven_classes_of_some_size_are_noticed(
+    tmp_path: Path, train: list[int], dev: list[int], is_uneven: bool
+) -> None:
+    splits = {
+        name: Rows.of(ids=[f"{name}:{n}" for n in range(len(labels))], texts=["a"] * len(labels), labels=labels)
+        for name, labels in {"train": train, "dev": dev}.items()
+    }
+    with written_atomically(tmp_path / "corpus", kind="corpus", key=Key(section={}, inputs={})) as scratch:
+        save_corpus(scratch, splits=splits, facts=FACTS)
+
+    assert Corpus(tmp_path / "corpus").is_uneven is is_uneven

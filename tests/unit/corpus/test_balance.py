@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from limbeck.corpus.balance import balance_lines, rarest_and_most_frequent
+from limbeck.artifacts.corpus import rarest_and_most_frequent
+from limbeck.corpus.balance import balance_lines
 
 
 def facts(train: dict[str, int], *, rows: int, **others: Any) -> dict[str, Any]:

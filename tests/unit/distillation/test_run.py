@@ -89,7 +89,8 @@ def test_the_best_epoch_by_dev_is_the_one_that_is_saved(run_training: Train, mon
     script = iter([(0.5, 0.9), (0.8, 0.6), (0.8, 0.4), (0.8, 0.5), (0.7, 0.1)])  # accuracy and loss on dev
     weights: list[torch.Tensor] = []
 
-    def judge(model: Any, _dev: Any) -> dict[str, float]:
+    def judge(model: Any, _dev: Any, *, by_macro_f1: bool) -> dict[str, float]:
+        assert not by_macro_f1
         weights.append(model.classifier.weight.detach().clone())
         accuracy, loss = next(script)
         return {"dev_accuracy": accuracy, "dev_score": accuracy, "dev_loss": loss}

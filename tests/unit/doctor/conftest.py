@@ -51,13 +51,13 @@ def make_corpus_of(tmp_path: Path) -> Callable[..., Corpus]:
 def make_student_of(tmp_path: Path) -> Callable[..., StudentFolder]:
     """make_student_of([{"epoch": 1, …}, …], parameters=100): a trained student with this history."""
 
-    def make(history: list[dict[str, Any]], *, parameters: int = 100, seed: int = 0) -> StudentFolder:
+    def make(history: list[dict[str, Any]], *, parameters: int = 100, seed: int = 0, **more: Any) -> StudentFolder:
         folder = tmp_path / f"student-{seed}"
         folder.mkdir()
         facts = StudentFacts(
             name="bilstm", kind="bilstm", role="student", seed=seed, labels=["bad", "good"], language="en", pair=False,
             max_length=32, parameters=parameters, parameters_without_embeddings=50, best_epoch=len(history),
-            dev_accuracy=0.5,
+            dev_accuracy=0.5, **more,
         )  # fmt: skip
         save_student_facts(folder, facts, history=history)
         return StudentFolder(folder)

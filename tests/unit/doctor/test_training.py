@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
-from limbeck.doctor.training import epochs, is_rising, last_training
+from limbeck.doctor.training import epochs, guessing, last_training
+from limbeck.training.epochs import is_rising
 
 Row = tuple[str, str]
 Make = Callable[..., Any]
@@ -96,3 +97,55 @@ def test_a_student_as_teacher_was_trained_elsewhere(
     corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
 
     assert epochs(make_known(corpus=corpus, teacher=make_teacher_of(history_of(0.5, 0.7), kind="student"))) == []
+
+
+def test_a_teacher_with_a_fitted_head_counts_epochs_without_it_and_tells_its_loss(
+    make_corpus_of: Make, make_known: Make, make_teacher_of: Make, hundred: list[Row]
+) -> None:
+    corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
+    history = [
+        {"epoch": number, "loss": 0.5 - 0.1 * number, **epoch} for number, epoch in enumerate(history_of(0.4, 0.5, 0.7))
+    ]
+    for number, epoch in enumerate(history):
+        epoch["epoch"] = number
+
+    (finding,) = epochs(make_known(corpus=corpus, teacher=make_teacher_of(history)))
+
+    expected = "the last of 2 epochs is the best: 70.0% on dev, before it 50.0%; its loss fell from 0.4 to 0.3"
+    assert finding.evidence == expected
+
+
+def test_each_member_of_an_ensemble_is_looked_at(
+    make_corpus_of: Make, make_known: Make, make_teacher_of: Make, hundred: list[Row], tmp_path: Path
+) -> None:
+    corpus = make_corpus_of(train=hundred[:50], dev=hundred[50:])
+    ensemble = make_teacher_of([], kind="ensemble", members={"tiny-0": "a", "tiny-1": "b"})
+    for name, history in {"tiny-0": history_of(0.5, 0.7), "tiny-1": history_of(0.7, 0.7)}.items():
+        folder = tmp_path / "teachers" / name
+        folder.mkdir(parents=True)
+        save_teacher_facts(folder, FACTS)
+        (folder / "history.json").write_text(json.dumps(history), encoding="utf-8")
+
+    (finding,) = epochs(make_known(corpus=corpus, teacher=ensemble))
+
+    assert finding.what == "the teacher tiny-0 was still improving when training ended"
+
+
+def test_a_student_that_guesses_is_an_error_and_one_that_another_rate_helped_a_note(
+    make_known: Make, make_student_of: Make
+) -> None:
+    tried = [
+        {"learning_rate": 0.1, "dev_accuracy": 0.5, "problem": "it answers 'no' for 80 of 80 dev rows"},
+        {"learning_rate": 0.1 / 3, "dev_accuracy": 0.8, "problem": ""},
+    ]
+    fine = make_student_of(history_of(0.9), seed=0)
+    weak = make_student_of(history_of(0.5), seed=1, near_chance=tried[0]["problem"])
+    helped = make_student_of(history_of(0.8), seed=2, attempts=tried)
+
+    (error,) = guessing(make_known(students=[fine, weak]))
+    (note,) = guessing(make_known(students=[helped]))
+
+    assert (error.level, note.level) == ("error", "note")
+    assert error.what == "the student was, in 1 of 2 seeds, hardly better on dev than guessing"
+    assert "0.1 (50.0% on dev), 0.033 (80.0% on dev)" in note.evidence
+    assert guessing(make_known(students=[fine])) == []

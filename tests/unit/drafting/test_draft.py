@@ -455,6 +455,20 @@ def test_uneven_classes_get_weights_behind_a_comment_sign(english: Inspection) -
     assert "class_weights" not in draft_recipe(english.path, english, data_path="data.tsv")
 
 
+@pytest.mark.parametrize(
+    ("labels", "weights"),
+    [
+        ({"0": 961, "1": 39}, {"1": 5.0}),  # less than one in twenty: √(961 / 39), about
+        ({"0": 950, "1": 50}, "none"),
+        ({"0": 481, "1": 480, "2": 39}, "none"),  # of three classes: behind a comment sign
+    ],
+)
+def test_two_classes_that_are_very_uneven_get_weights(
+    english: Inspection, labels: dict[str, int], weights: object
+) -> None:
+    assert drafted(replace(english, labels=labels)).corpus.class_weights == weights
+
+
 def test_an_export_of_labels_gets_the_names_of_its_classes(tmp_path: Path) -> None:
     rows = (f"some text {n}\ttrain\t{n / 40}\t{n / 50}" for n in range(40))
 

@@ -11,10 +11,10 @@ from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import Member, ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.export.blend import MOST_MEMBERS, chosen_blend, export_blend, subsets
-from limbeck.export.run import fitted_temperature, negative_log_likelihood
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import load
+from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
 MakeModel = Callable[..., ModelFolder]
 KEY = Key(section={}, inputs={})

@@ -14,7 +14,7 @@ from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.artifacts.report import Report
+from limbeck.artifacts.report import Report, read_right_rows
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
@@ -122,7 +122,7 @@ def make_labels(folder: Path, *, known: Sequence[str] | None = None) -> TeacherL
     return TeacherLabels(folder)
 
 
-def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFolder:
+def make_student(folder: Path, *, name: str, role: str, seed: int, **more: Any) -> StudentFolder:
     facts = StudentFacts(
         name=name,
         kind="bilstm",
@@ -136,6 +136,7 @@ def make_student(folder: Path, *, name: str, role: str, seed: int) -> StudentFol
         parameters_without_embeddings=0,
         best_epoch=1,
         dev_accuracy=0.8,
+        **more,
     )
     history = [{"epoch": 1, "loss": 0.5, "dev_accuracy": 0.8, "dev_loss": 0.4, "losses": {"logit_mse": 0.5}}]
     with written_atomically(folder, kind="student", key=KEY) as scratch:
@@ -259,6 +260,33 @@ def test_the_copy_that_ships_is_reported_by_its_file(made: Report) -> None:
     assert student["seeds"] == [0, 1]
     assert student["shipped_seed"] == 1
     assert student["shipped_accuracy"] == pytest.approx(5 / 6)
+
+
+def test_the_rows_that_the_shipped_copies_have_right_are_stored(made: Report) -> None:
+    stored = read_right_rows(made.folder)
+
+    assert stored is not None
+    models = {entry["name"]: entry for entry in made.data["models"]}
+    assert stored.of_model.keys() == models.keys()
+    for name, bits in stored.of_model.items():
+        accuracy = models[name].get("shipped_accuracy") or models[name]["accuracy"]
+        assert bits.bit_count() / 6 == pytest.approx(accuracy)
+
+
+def test_what_training_showed_is_remarked_on(
+    tmp_path: Path, make_report: Callable[..., Report], make_model: Callable[..., ModelFolder]
+) -> None:
+    weak = make_student(tmp_path / "weak", name="bilstm", role="student", seed=0, near_chance="one class")
+    model = make_model("bilstm", weight=2.0)
+    candidate = Candidate("bilstm", "student", {0: model}, shipped=model, students={0: weak})
+
+    teacher = make_teacher(tmp_path / "teacher", still_learning=True)
+    found = make_report(draws=False, candidates=[candidate], teacher=teacher).data["models"]
+
+    assert [entry.get("remarks") for entry in found] == [
+        [evaluation.STILL_LEARNING],
+        ["hardly better on dev than guessing, seed 0: one class"],
+    ]
 
 
 def test_lines_tell_how_near_to_the_teacher_and_how_far_beyond_chance_they_are(made: Report) -> None:
@@ -446,7 +474,8 @@ def test_nothing_in_the_report_tells_where_it_was_made(make_report: Callable[...
 
 def test_the_artifact_is_whole_and_can_be_reused(made: Report) -> None:
     assert why_redo(made.folder, kind="report", key=KEY) is None
-    assert sorted(path.name for path in made.folder.iterdir()) == ["manifest.json", "report.html", "report.json"]
+    files = ["manifest.json", "report.html", "report.json", "right_rows.json"]
+    assert sorted(path.name for path in made.folder.iterdir()) == files
     assert json.loads((made.folder / "report.json").read_text(encoding="utf-8")) == made.data
 
 

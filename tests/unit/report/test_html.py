@@ -203,7 +203,7 @@ def test_a_long_text_opens_on_demand_and_loses_nothing(report: dict[str, Any]) -
 
 def test_many_classes_are_folded_away_and_their_mistakes_reported(report: dict[str, Any]) -> None:
     labels = [f"class{number}" for number in range(40)]
-    report["corpus"]["labels"] = labels
+    report["corpus"] |= {"labels": labels, "class_weights": [0.5 + number for number in range(40)]}
     for line in report["models"]:
         line["per_class"] = [
             {"label": label, "precision": 0.5, "recall": 0.5, "f1": 0.5, "support": 9} for label in labels
@@ -215,6 +215,10 @@ def test_many_classes_are_folded_away_and_their_mistakes_reported(report: dict[s
     html = page(report)
 
     assert "<summary>All 40 classes</summary>" in html
+    assert "the 12 classes with the lowest F1 … and 28 more" in html
+    assert "class11 … and 28 more" in html  # the names
+    assert "11.5, … and 28 more" in html  # the weights
+    assert html.count("<td>class39</td>") <= 1  # in the folded table
     assert "class1 predicted as class0: 2 rows" in html
     assert "plot-confusion" not in html
 

@@ -109,3 +109,22 @@ def test_a_pair_is_tried_with_both_texts(rival_report: dict[str, Any]) -> None:
 
     assert tried.command == """printf '%s\\t%s\\n' 'it'"'"'s one' another | limbeck predict m"""
     assert tried.rows == '[("it\'s one", "another")]'
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (100, []),
+        (99, ["only 99 test rows to judge by: differences below 6 points mean nothing"]),
+        (15, ["only 15 test rows to judge by: differences below 40 points mean nothing"]),
+        (5, ["only 5 test rows to judge by: no difference between two models means anything"]),
+    ],
+)
+def test_few_judged_rows_are_admitted(full_report: dict[str, Any], rows: int, said: list[str]) -> None:
+    assert sentences.few_rows({**full_report, "judged_rows": rows, "judged_split": "test"}) == said
+
+
+def test_what_training_found_is_told_of_each_model(full_report: dict[str, Any]) -> None:
+    full_report["models"][2]["remarks"] = ["hardly better on dev than guessing, seed 0: one class"]
+
+    assert sentences.remarks(full_report) == ["bilstm: hardly better on dev than guessing, seed 0: one class"]

@@ -87,3 +87,14 @@ def test_classes_that_look_swapped_are_not_blamed_on_pairs() -> None:
         refuse_guessing(swapped, near_chance="stop", reporter=SilentReporter(), has_read_together=True)
 
     assert "apart" not in str(raised.value)
+
+
+def test_hardly_any_dev_row_of_another_class_is_no_reason_to_stop() -> None:
+    reporter, uneven = Listening(), replace(GUESSING, dev_accuracy=0.99, dev_skill=0.0, dev_rows=400)
+
+    refuse_guessing(replace(uneven, dev_others=4), near_chance="stop", reporter=reporter)
+
+    (note,) = reporter.notes
+    assert "cannot be said: only 4 of 400 dev rows are not of the most frequent class" in note
+    with pytest.raises(TeacherNearChance, match='class_weights = "balanced"'):
+        refuse_guessing(replace(uneven, dev_others=5), near_chance="stop", reporter=reporter)

@@ -186,13 +186,18 @@ def test_an_error_inside_it_is_told_by_its_first_line(own: Any, prepare: Callabl
         prepare(custom())
 
     assert "second line" not in str(raised.value)
+    line = next(at for at, text in enumerate(MODULE.splitlines(), start=1) if "TimeoutError" in text)
+    assert f"own_teachers.py, line {line}, in answer)" in str(raised.value)
     assert isinstance(raised.value.__cause__, TimeoutError)
     assert "run the same command again" in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("not_a_function", "int, which is not a function"), ("failing", "FileNotFoundError: no model.joblib here")],
+    [
+        ("not_a_function", "int, which is not a function"),
+        ("failing", r"FileNotFoundError: no model.joblib here \(.*own_teachers.py, line \d+, in failing\)"),
+    ],
 )
 def test_one_that_cannot_be_built_is_refused(name: str, reason: str, prepare: Callable[..., TeacherFolder]) -> None:
     with pytest.raises(CustomTeacherUnusable, match=reason):

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from limbeck.progress import SilentReporter
+from limbeck.progress import SilentReporter, Style
 from limbeck.training import loop
 from limbeck.training.batches import length_batches
-from limbeck.training.checkpoints import save_checkpoint
-from limbeck.training.loop import Progress, TrainingDiverged, train
+from limbeck.training.checkpoints import CHECKPOINT, progress_of, save_checkpoint
+from limbeck.training.epochs import MOST_POINTS, STEPS_BETWEEN_READINGS, Progress
+from limbeck.training.loop import TrainingDiverged, train
 from limbeck.training.tracks import NO_TRACKS, Tracks
 
 SETTINGS = SimpleNamespace(
@@ -29,6 +30,17 @@ SETTINGS = SimpleNamespace(
 )
 INPUTS = torch.randn(96, 6, generator=torch.Generator().manual_seed(1))
 LABELS = (INPUTS[:, 0] > 0).long()
+
+
+class RecordingReporter(SilentReporter):
+    """Keeps its notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str, *, style: Style = "") -> None:
+        del style
+        self.notes.append(text)
 
 
 class Killed(Exception):
@@ -175,6 +187,80 @@ def test_a_loss_that_is_nan_stops_the_training_with_a_clear_error(
 
     assert raised.value.model == "training"
     assert not list((tmp_path / "work").iterdir())  # nothing that a next run would go on from
+
+
+def _learn_losses(
+    work: Path, losses: list[float], scores: list[float], *, reporter: Any = None
+) -> tuple[Progress, Any]:
+    """A training with these losses and dev scores, one of each an epoch; the weight says which epoch it is from."""
+    work.mkdir(exist_ok=True)
+    model = nn.Linear(1, 1)
+
+    def loss_of(model: Any, rows: npt.NDArray[np.int64], done: float) -> dict[str, Tensor]:
+        del rows
+        return {"hard_labels": losses[round(done * len(losses))] + 0 * model.weight.sum()}
+
+    def validate(model: Any) -> dict[str, float]:
+        score = next(of_epochs)
+        with torch.no_grad():
+            model.bias.fill_(score)
+        return {"dev_accuracy": score, "dev_loss": 1.0}
+
+    done = len(progress_of(work)["history"]) if (work / CHECKPOINT).is_file() else 0
+    of_epochs = iter(scores[done:])
+    settings = SimpleNamespace(**{**vars(SETTINGS), "epochs": len(losses)})
+    progress = train(
+        model,
+        settings,
+        arithmetic="fp32",
+        batches=lambda _: [np.arange(4)],
+        losses=loss_of,
+        validate=validate,
+        work_folder=work,
+        reporter=reporter or SilentReporter(),
+        what="training",
+    )
+    return progress, model
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("losses", "scores", "epochs", "best", "said"),
+    [
+        ([0.5, 0.2, NAN, 0.1], [0.6, 0.8, 0.9, 0.9], 2, 1, "no longer finite in epoch 3"),
+        ([0.5, 0.2, 0.9, 0.9, 0.9], [0.6, 0.8, 0.5, 0.5, 0.5], 3, 1, "rose sharply in epoch 3"),
+    ],
+)
+def test_a_training_that_diverges_late_ends_with_its_best_epoch(
+    tmp_path: Path, losses: list[float], scores: list[float], epochs: int, best: int, said: str
+) -> None:
+    reporter = RecordingReporter()
+
+    progress, model = _learn_losses(tmp_path / "work", losses, scores, reporter=reporter)
+    again, _ = _learn_losses(tmp_path / "work", losses, scores)
+
+    assert len(progress.history) == epochs
+    assert float(model.bias.detach()) == pytest.approx(scores[best])
+    assert any(said in note and "epoch 2 is kept" in note for note in reporter.notes)
+    assert again.history == progress.history
+
+
+@pytest.mark.parametrize(
+    ("losses", "scores"),
+    [
+        ([0.5, 0.01, 0.04, 0.04], [0.6, 0.9, 0.7, 0.7]),  # noise near zero: still far below the first epoch
+        ([0.5, 0.2, 0.9, 0.9], [0.6, 0.8, 0.78, 0.79]),  # the weights of its terms are scheduled: dev goes on
+        ([0.5, 0.4, 0.6, 0.5], [0.6, 0.8, 0.5, 0.9]),  # one bad epoch
+    ],
+)
+def test_a_loss_that_rises_is_not_a_collapse_by_itself(
+    tmp_path: Path, losses: list[float], scores: list[float]
+) -> None:
+    progress, _ = _learn_losses(tmp_path / "work", losses, scores)
+
+    assert len(progress.history) == 4
 
 
 def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -412,11 +498,11 @@ def test_points_do_not_depend_on_when_losses_are_read(tmp_path: Path, monkeypatc
 def test_there_are_never_too_many_points() -> None:
     progress, counts = Progress(), []
 
-    for step in range(loop.MOST_POINTS * loop.STEPS_BETWEEN_READINGS * 3):
+    for step in range(MOST_POINTS * STEPS_BETWEEN_READINGS * 3):
         progress.add_step(step, {"logit_mse": float(step)})
         counts.append(len(progress.points))
 
-    assert max(counts) == loop.MOST_POINTS
+    assert max(counts) == MOST_POINTS
     steps = [point["step"] for point in progress.points]
     assert steps == sorted(steps)
     assert steps[0] < 100  # thinned out, not cut off

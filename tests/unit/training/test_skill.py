@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from limbeck.training.skill import NEAR_CHANCE, judged, predicted, skill
+from limbeck.training.skill import NEAR_CHANCE, guessing, judged, predicted, skill
 
 
 def logits_for(classes: list[int], *, count: int = 2) -> np.ndarray:
@@ -79,3 +79,46 @@ def test_rare_classes_that_are_never_predicted_do_not_make_a_good_teacher_a_gues
 def test_rows_with_the_same_labels_have_no_skill() -> None:
     assert skill(logits_for([1, 1, 1]), np.array([1, 1, 1])) is None
     assert skill(np.full((4, 2), 3.0, dtype=np.float32), np.ones((4, 2), dtype=np.int64)) is None
+
+
+def test_uneven_classes_are_scored_by_macro_f1_over_the_classes_of_dev() -> None:
+    labels = np.array([0] * 8 + [1] * 2)
+    always = judged(logits_for([0] * 10, count=3), labels, by_macro_f1=True)
+    better = judged(logits_for([0] * 7 + [1] * 3, count=3), labels, by_macro_f1=True)
+
+    assert always["dev_accuracy"] == 0.8
+    assert always["dev_score"] == always["dev_macro_f1"] == pytest.approx((2 * 8 / 18 + 0) / 2)  # no third class
+    assert better["dev_score"] == pytest.approx((2 * 7 / 15 + 2 * 2 / 5) / 2)
+
+
+NAMES = ["no", "yes"]
+
+
+def test_one_answer_for_every_row_is_guessing_however_accurate() -> None:
+    labels = np.array([0] * 390 + [1] * 10)
+    nearly = [0] * 390 + [1] + [0] * 9
+
+    assert guessing(logits_for([0] * 400), labels, names=NAMES) == "it answers 'no' for 400 of 400 dev rows"
+    assert guessing(logits_for(nearly), labels, names=NAMES) == ""  # one right answer of ten is a kappa of 0.18
+    assert guessing(logits_for([0] * 400), np.array([0] * 396 + [1] * 4), names=NAMES) == ""  # 4 rows may be bad luck
+    assert guessing(logits_for([0] * 400), np.zeros(400, dtype=np.int64), names=NAMES) == ""  # nothing to tell apart
+
+
+def test_answers_that_have_nothing_to_do_with_the_labels_are_guessing_if_there_are_enough_of_them() -> None:
+    labels, answers = np.tile([0, 1], 150), np.tile([0, 0, 1, 1], 75)
+
+    assert guessing(logits_for(answers.tolist()), labels, names=NAMES) == "Cohen's kappa on dev is 0.00 (guessing: 0)"
+    assert guessing(logits_for(answers[:80].tolist()), labels[:80], names=NAMES) == ""
+    assert guessing(logits_for([0] * 50), labels[:50], names=NAMES) == ""
+
+
+def test_several_labels_of_which_none_is_found_are_guessing() -> None:
+    labels = np.zeros((100, 2), dtype=np.int64)
+    labels[:20, 0] = 1
+    blind = np.full((100, 2), -5, dtype=np.float32)
+    finds_one = blind.copy()
+    finds_one[0, 0] = 5
+
+    assert guessing(blind, labels, names=NAMES) == "it finds none of the 20 labels of the dev rows"
+    assert guessing(finds_one, labels, names=NAMES) == ""
+    assert guessing(blind, np.where(np.arange(100)[:, None] < 2, labels, 0), names=NAMES) == ""

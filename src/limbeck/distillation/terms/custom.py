@@ -9,7 +9,7 @@ from torch import Tensor
 
 from limbeck.distillation.terms.term import Batch, Shapes, Term
 from limbeck.errors import StudentError
-from limbeck.recipe.calls import CallUnusable, resolve_call
+from limbeck.recipe.calls import CallUnusable, reported, resolve_call
 from limbeck.recipe.losses import AnyLoss, Custom
 
 
@@ -44,7 +44,7 @@ class CustomTerm(Term):
         try:
             value = self._function(**values, **self._loss.options)
         except Exception as error:
-            raise CustomLossUnusable(call=self._loss.call, reason=f"{type(error).__name__}: {error}") from error
+            raise CustomLossUnusable(call=self._loss.call, reason=reported(error)) from error
         if not isinstance(value, Tensor) or value.ndim:
             shape = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
             raise CustomLossUnusable(call=self._loss.call, reason=f"it returned {shape}, not one number as a tensor")

@@ -43,14 +43,14 @@ def class_records(report: Mapping[str, Any]) -> Grid:
     return grid_of("classes", title="Class by class", fields=[model, *OF_A_CLASS], entries=entries)
 
 
-def hardest(grid: Grid, *, most: int) -> Grid:
+def hardest(grid: Grid, *, most: int, rest: str = "; all of them: --table classes") -> Grid:
     """The table with at most `most` classes, those with the lowest F1, and a note about the others."""
     classes = [line for line in grid.lines if line.role != "mean"]
     if len(classes) <= most:
         return grid
     kept = sorted(classes, key=_f1)[:most]
     lines = [line for line in grid.lines if line in kept or line.role == "mean"]
-    note = f"the {most} classes of {len(classes):,} with the lowest F1; all of them: --table classes"
+    note = f"the {most} classes with the lowest F1 … and {len(classes) - most:,} more{rest}"
     return replace(grid, lines=tuple(lines), caption=note)
 
 

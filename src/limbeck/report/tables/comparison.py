@@ -1,11 +1,13 @@
 """Several runs in one table, and the relative change of every student against every other."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from limbeck.errors import some
 from limbeck.report import wording
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
@@ -34,16 +36,63 @@ def models_grid(runs: Sequence[ComparedRun]) -> Grid:
 
 
 def students_grid(runs: Sequence[ComparedRun]) -> Grid:
-    """The students, each with the name of its run, or of run and model if a run has several."""
+    """The students, each with the name of its run, or of run and model if a run has several; with McNemar's p for those
+    that were judged on the same rows."""
     entries: list[dict[str, Any]] = []
     for run in runs:
         students = [entry for entry in run.report["models"] if entry["role"] == "student"]
         main = wording.main_model(run.report)
         chosen = students or ([main] if main else [])
         entries += [
-            {**entry, "name": run.name if len(chosen) == 1 else f"{run.name}/{entry['name']}"} for entry in chosen
+            {
+                **entry,
+                "name": run.name if len(chosen) == 1 else f"{run.name}/{entry['name']}",
+                "rows": run.right_rows.digest if run.right_rows else None,
+                "right": run.right_rows.of_model.get(entry["name"]) if run.right_rows else None,
+            }
+            for entry in chosen
         ]
-    return matrix_grid(entries, measure=wording.measure(runs[0].report))
+    is_tested = any(
+        p_between(entry, other) is not None for entry in entries for other in entries if entry["name"] != other["name"]
+    )
+    return matrix_grid(
+        entries,
+        measure=wording.measure(runs[0].report),
+        p_of=p_between if is_tested else None,
+        notes=_untested(runs),
+    )
+
+
+def p_between(entry: Entry, other: Entry) -> float | None:
+    """McNemar's exact test of two shipped copies; None if they were not judged on the same rows.
+
+        p = min(1, 2 · Σ_{i ≤ min(one, other)}  C(n, i) / 2ⁿ),   n = one + other
+
+    where `one` and `other` are the numbers of rows that only one of the two has right.
+    """
+    right, others = entry["right"], other["right"]
+    if right is None or others is None or entry["rows"] != other["rows"]:
+        return None
+    one, two = (right & ~others).bit_count(), (others & ~right).bit_count()
+    return _two_sided(min(one, two), one + two)
+
+
+def _two_sided(fewer: int, tosses: int) -> float:
+    """With logarithms, for any number of rows."""
+    places = range(fewer + 1)
+    log_ways = [math.lgamma(tosses + 1) - math.lgamma(heads + 1) - math.lgamma(tosses - heads + 1) for heads in places]
+    return min(1.0, 2 * math.fsum(math.exp(ways - tosses * math.log(2)) for ways in log_ways))
+
+
+def _untested(runs: Sequence[ComparedRun]) -> list[str]:
+    """Why some pairs of students have no p."""
+    if without := [run.name for run in runs if run.right_rows is None]:
+        return [
+            f"No p for {some(without)}: which rows it has right is not stored beside its report; run the recipe again."
+        ]
+    if len({run.right_rows.digest for run in runs if run.right_rows}) > 1:
+        return ["There is no p between runs that were not judged on the same rows."]
+    return []
 
 
 def print_comparison(runs: Sequence[ComparedRun], console: Console) -> None:

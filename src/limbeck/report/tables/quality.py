@@ -22,7 +22,7 @@ def quality_grid(report: Mapping[str, Any], *, with_cost: bool = False) -> Grid:
         fields=fields,
         entries=report["models"],
         caption=_caption(report),
-        notes=sentences.differences(report),
+        notes=[*sentences.differences(report), *sentences.remarks(report)],
     )
 
 

@@ -46,13 +46,15 @@ def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str
     grids = report_grids(report, which)
     if form in (Format.CSV, Format.JSON):
         grids = [class_records(report) if grid.name == "classes" else grid for grid in grids]
+    elif which == Which.ALL:
+        grids = [hardest(grid, most=FEW_CLASSES) if grid.name == "classes" else grid for grid in grids]
     return written(grids, form)
 
 
 def print_report(report: Mapping[str, Any], console: Console, which: Which = Which.ALL) -> None:
     """Print the tables, warnings, and the verdict. On narrow consoles columns are dropped, not broken."""
     for grid in report_grids(report, which):
-        shown = hardest(grid, most=FEW_CLASSES) if which == Which.ALL else grid
+        shown = hardest(grid, most=FEW_CLASSES) if which == Which.ALL and grid.name == "classes" else grid
         print_grid(shown, console, numbered=grid.name == "relative")
         console.print()
     for warning in findings.warnings(report):
@@ -62,7 +64,7 @@ def print_report(report: Mapping[str, Any], console: Console, which: Which = Whi
 
 
 def _print_words(report: Mapping[str, Any], console: Console) -> None:
-    for note in findings.notes(report):
+    for note in [*findings.notes(report), *sentences.few_rows(report)]:
         console.print(Text("note: ", style="cyan") + Text(note, style="default"))
     cascade = sentences.cascade(report)
     if cascade:

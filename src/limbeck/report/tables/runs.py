@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.artifacts.manifest import read_manifest
-from limbeck.artifacts.report import open_report
+from limbeck.artifacts.report import RightRows, open_report, read_right_rows
 from limbeck.artifacts.run_folder import report_of
 from limbeck.errors import ArtifactError, ArtifactMissing
 from limbeck.report import findings
@@ -35,7 +35,8 @@ class ComparedRun:
     name: str  # unique among the runs
     path: Path
     report: Mapping[str, Any]
-    rows_digest: str | None  # of the judged rows; None if the corpus of the run is gone
+    rows_digest: str | None  # of the file of the judged rows; None if the corpus of the run is gone
+    right_rows: RightRows | None = None  # which rows its models have right; None if that was not stored
 
     @property
     def judged_on(self) -> str:
@@ -59,15 +60,16 @@ def read_runs(paths: Sequence[Path]) -> list[ComparedRun]:
     if len(places) < 2:
         raise NothingToCompare(runs=places)
     reports = [_report_at(path) for path in places]
-    names = [str(report["run"]) for report in reports]
+    names = [str(report["run"]) for report, _ in reports]
     return [
         ComparedRun(
             name=name if names.count(name) == 1 else str(path),
             path=path,
             report=report,
             rows_digest=_rows_digest(path, split=report["judged_split"]),
+            right_rows=read_right_rows(folder),
         )
-        for name, path, report in zip(names, places, reports, strict=True)
+        for name, path, (report, folder) in zip(names, places, reports, strict=True)
     ]
 
 
@@ -80,6 +82,8 @@ def obstacles(runs: Sequence[ComparedRun]) -> list[str]:
 def _other_rows(runs: Sequence[ComparedRun]) -> list[str]:
     warning = "the runs were judged on different rows, so their numbers are not comparable"
     classes = {tuple(run.report["corpus"]["labels"]) for run in runs}
+    if all(run.right_rows for run in runs) and len(classes) == 1:
+        return _other_texts(runs, warning)
     if len({run.judged_on for run in runs}) > 1 or len(classes) > 1:
         known = all(run.rows_digest for run in runs)
         if known and len(classes) == 1 and len({run.rows_digest for run in runs}) == 1:
@@ -87,6 +91,15 @@ def _other_rows(runs: Sequence[ComparedRun]) -> list[str]:
         return [f"{warning}: {_each(runs, 'judged_on')}"]
     digests = {run.rows_digest for run in runs if run.rows_digest}
     return [f"{warning}: all have {runs[0].judged_on}, but not the same ones"] if len(digests) > 1 else []
+
+
+def _other_texts(runs: Sequence[ComparedRun], warning: str) -> list[str]:
+    """By the texts and labels of the rows, whatever their files are called."""
+    if len({run.right_rows.digest for run in runs if run.right_rows}) == 1:
+        return []
+    if len({run.judged_on for run in runs}) == 1:
+        return [f"{warning}: all have {runs[0].judged_on}, but not the same ones"]
+    return [f"{warning}: {_each(runs, 'judged_on')}"]
 
 
 def _other_machines(runs: Sequence[ComparedRun]) -> list[str]:
@@ -103,12 +116,13 @@ def _each(runs: Sequence[ComparedRun], attribute: str) -> str:
     return "; ".join(f"{', '.join(names)}: {words}" for words, names in groups.items())
 
 
-def _report_at(path: Path) -> Mapping[str, Any]:
+def _report_at(path: Path) -> tuple[Mapping[str, Any], Path]:
+    """The report, and the folder it is in."""
     if path.is_file():
-        return _from_file(path)
-    if (path / "report.json").is_file() and not (path / "run.json").is_file():
-        return open_report(path).data
-    return report_of(path).data
+        return _from_file(path), path.parent
+    is_report = (path / "report.json").is_file() and not (path / "run.json").is_file()
+    report = open_report(path) if is_report else report_of(path)
+    return report.data, report.folder
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:

@@ -41,4 +41,4 @@ def test_the_hardest_classes_are_kept_in_their_order(full_report: dict[str, Any]
     cut = hardest(classes_grid(full_report), most=1)
 
     assert [line.cells[0] for line in cut.lines] == ["positive", "mean of classes", "weighted by rows"]
-    assert "1 classes of 2" in cut.caption
+    assert "the lowest F1 … and 1 more" in cut.caption

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from limbeck.report.tables.comparison import models_grid, print_comparison, students_grid, written_comparison
+from limbeck.artifacts.report import RightRows
+from limbeck.report.tables.comparison import (
+    models_grid,
+    p_between,
+    print_comparison,
+    students_grid,
+    written_comparison,
+)
 from limbeck.report.tables.formats import Format
 from limbeck.report.tables.runs import ComparedRun
 
@@ -86,3 +93,45 @@ def test_the_forms_for_programs_hold_both_tables(runs: list[ComparedRun]) -> Non
 
     assert list(tables) == ["comparison", "relative"]
     assert tables["comparison"][6]["gain_low"] == -0.01
+
+
+def with_right(run: ComparedRun, right: list[bool], *, digest: str = "the same") -> ComparedRun:
+    return replace(run, right_rows=RightRows(digest, {"bilstm": int("".join(map(str, map(int, right))), 2)}))
+
+
+def test_students_judged_on_the_same_rows_are_tested_row_by_row(runs: list[ComparedRun]) -> None:
+    large = with_right(runs[0], [True] * 9 + [False])
+    small = with_right(runs[1], [True] * 3 + [False] * 6 + [True])  # 6 rows to 1: 2 · (1 + 7) / 128
+
+    grid = students_grid([large, small])
+
+    assert [line.cells for line in grid.lines] == [("large", "·", "+5.2 (0.12)"), ("small", "−5.0 (0.12)", "·")]
+    assert grid.lines[0].values["p vs small"] == pytest.approx(0.125)
+    assert grid.lines[0].values["p vs large"] is None
+    assert "McNemar's exact test" in grid.explained
+    assert grid.notes == ()
+    assert "(0.12)" in printed([large, small], width=100)
+
+
+def test_students_judged_on_other_rows_or_without_stored_answers_are_not_tested(runs: list[ComparedRun]) -> None:
+    large, small = with_right(runs[0], [True, False]), with_right(runs[1], [True, True], digest="others")
+
+    other_rows, not_stored = students_grid([large, small]), students_grid([large, runs[1]])
+
+    assert [line.cells for line in other_rows.lines] == [line.cells for line in students_grid(runs).lines]
+    assert other_rows.notes == ("There is no p between runs that were not judged on the same rows.",)
+    assert not_stored.notes[0].startswith("No p for small: ")
+    assert "There is no p between runs" in printed([large, small], width=100)
+
+
+def test_p_is_exact_for_few_rows_and_for_very_many() -> None:
+    def p(one: int, other: int) -> float | None:
+        return p_between({"rows": "", "right": (1 << one) - 1}, {"rows": "", "right": ((1 << other) - 1) << one})
+
+    assert p(0, 0) == p(4, 4) == 1.0
+    assert p(5, 0) == pytest.approx(2 / 32)
+    assert p(6, 0) == pytest.approx(2 / 64)
+    assert p(8, 2) == pytest.approx(2 * (1 + 10 + 45) / 1024)
+    assert p(50_500, 49_500) == pytest.approx(
+        0.00158, rel=0.02
+    )  # as the normal distribution: 1000 / sqrt(100000) = 3.16

@@ -156,8 +156,11 @@ def test_many_classes_are_cut_to_the_hardest_unless_they_are_asked_for(full_repo
     asked_for = printed(full_report, width=100, which=Which.CLASSES)
 
     assert [line.split()[0] for line in among_others if line.startswith("class0")] == [f"class0{n}" for n in range(10)]
-    assert any("12 classes of 40 with the lowest F1" in line for line in among_others)
+    assert any("the 12 classes with the lowest F1 … and 28 more" in line for line in among_others)
     assert sum(line.startswith("class") for line in asked_for) == 40 + 1  # and the heading
+    assert written_report(full_report, Which.ALL, Format.MARKDOWN).count("| class") == 12 + 1
+    assert written_report(full_report, Which.CLASSES, Format.MARKDOWN).count("| class") == 40 + 1
+    assert written_report(full_report, Which.ALL, Format.JSON).count('"class39"') == 4  # of every model, for programs
 
 
 def test_csv_has_plain_numbers(full_report: dict[str, Any]) -> None:

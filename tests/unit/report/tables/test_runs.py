@@ -9,7 +9,7 @@ import pytest
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.report import save_report
+from limbeck.artifacts.report import save_report, save_right_rows
 from limbeck.errors import ArtifactDamaged, ArtifactMissing
 from limbeck.report.tables.runs import NothingToCompare, obstacles, read_runs
 
@@ -129,3 +129,17 @@ def test_leaked_rows_of_any_run_are_warned_about(make_run: MakeRun, report: dict
     (warning,) = obstacles(read_runs([make_run("a"), make_run("b", corpus={**report["corpus"], "overlap": leaky})]))
 
     assert warning.startswith("b: 11 of 801 test rows appear in train")
+
+
+def test_stored_answers_decide_whether_rows_are_the_same(make_run: MakeRun, report: dict[str, Any]) -> None:
+    def store(run: Path, labels: list[int]) -> Path:
+        names = [[str(label)] for label in labels]
+        save_right_rows(run / "report", {"bilstm": [True, False]}, keys=[b"a", b"b"], labels=names)
+        return run / "report" / "report.json"
+
+    renamed = {**report["corpus"], "name": "renamed"}
+    one, same, other = (store(make_run(name, corpus=renamed if name == "same" else report["corpus"], rows=name), labels)
+                        for name, labels in {"one": [0, 1], "same": [0, 1], "other": [1, 1]}.items())  # fmt: skip
+
+    assert obstacles(read_runs([one, same])) == []
+    assert "not the same ones" in obstacles(read_runs([one, other]))[0]

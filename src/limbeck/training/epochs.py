@@ -1,0 +1,104 @@
+"""The epochs of a training so far: their losses and dev scores, which one is best, and whether to go on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+STEPS_BETWEEN_READINGS = 16
+MOST_POINTS = 512  # of the curve of every term; beyond that, every second point is dropped
+RISE, FALL = 3.0, 0.1  # an epoch has collapsed if its loss is so many times the lowest, and dev this far below the best
+
+
+@dataclass
+class Progress:
+    """The state of a training: everything except tensors that a checkpoint must hold."""
+
+    epoch: int = 0
+    step: int = 0  # next step within the epoch
+    sums: dict[str, float] = field(default_factory=dict)  # loss terms summed over the epoch's rows so far
+    rows: int = 0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_epoch: int = -1
+    points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
+    terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
+    start: dict[str, float] | None = None  # validation before the first step, if the start may be kept
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
+        return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
+
+    def add_step(self, step: int, terms: dict[str, float]) -> None:
+        """Add a step to the curves. The points depend only on steps, not on when losses are read."""
+        self.terms.append(terms)
+        if len(self.terms) >= STEPS_BETWEEN_READINGS:
+            self.add_point(step)
+
+    def add_point(self, step: int) -> None:
+        """Add a point to the curve of every term, if there was a step since the last point."""
+        if not self.terms:
+            return
+        means = {name: sum(terms[name] for terms in self.terms) / len(self.terms) for name in self.terms[0]}
+        self.points.append({"step": step, **means})
+        self.terms = []
+        if len(self.points) > MOST_POINTS:
+            self.points = self.points[::2]
+
+    def has_patience_left(self, patience: int | None) -> bool:
+        """Whether to continue: fewer than `patience` epochs have passed since the best one."""
+        return patience is None or self.best is None or self.epoch - 1 - self.best_epoch < patience
+
+    @property
+    def has_collapsed(self) -> bool:
+        """Whether the last epoch undid the training: the loss is back at that of the first epoch or above it, and
+        several times the lowest, and dev has fallen far. Loss alone does not say so: its weights may be scheduled."""
+        if len(self.history) < 2 or "dev_accuracy" not in self.history[-1]:
+            return False
+        *before, last = self.history
+        losses = [epoch["loss"] for epoch in before]
+        fall = rank(self.best or last)[0] - rank(last)[0]
+        return bool(last["loss"] >= max(losses[0], RISE * min(losses)) and fall >= FALL)
+
+
+def rank(validation: dict[str, Any]) -> tuple[float, float]:
+    """Better is larger: a higher score on dev; at the same score, a lower loss."""
+    return validation.get("dev_score", validation["dev_accuracy"]), -validation["dev_loss"]
+
+
+def on_dev(entry: dict[str, Any], *, after: str = "") -> str:
+    """Accuracy on dev in words; with macro F1 if epochs are chosen by that."""
+    chosen_by = f", macro F1 {entry['dev_macro_f1']:.1%}" if "dev_macro_f1" in entry else ""
+    return f"{entry['dev_accuracy']:.1%} on dev{after}{chosen_by}"
+
+
+MIN_RISE = 0.005  # of the score on dev, from the best epoch before to the last one
+MIN_ROWS = 2  # such a rise must be more than this many rows
+
+
+def is_rising(history: Sequence[Mapping[str, Any]], *, rows: int) -> bool:
+    """Whether the last epoch is better on dev than the best before it, by more than half a point and two rows."""
+    scores = [score_of(epoch) for epoch in history]
+    if len(scores) < 2:
+        return False
+    rise = scores[-1] - max(scores[:-1])
+    return rise > MIN_RISE and round(rise * rows) > MIN_ROWS
+
+
+def score_of(epoch: Mapping[str, Any]) -> float:
+    """What epochs are chosen by."""
+    score: float = epoch.get("dev_score", epoch["dev_accuracy"])
+    return score
+
+
+def rise_in_words(history: Sequence[Mapping[str, Any]]) -> str:
+    """For a history that is rising: dev before and after the last epoch, and the loss if that was still falling too.
+    A head that was fitted before the first epoch is not counted as one."""
+    scores = [score_of(epoch) for epoch in history]
+    trained = [epoch for epoch in history if epoch.get("epoch") != 0]
+    losses = [epoch["loss"] for epoch in trained[-2:] if "loss" in epoch]
+    falling = (
+        f"; its loss fell from {losses[0]:.3g} to {losses[1]:.3g}" if len(losses) == 2 and losses[1] < losses[0] else ""
+    )
+    measure = "macro F1 on dev" if "dev_macro_f1" in history[-1] else "on dev"
+    last = f"the last of {len(trained)} epochs is the best: {scores[-1]:.1%} {measure}"
+    return f"{last}, before it {max(scores[:-1]):.1%}{falling}"

@@ -1,5 +1,6 @@
 """Sections are typed, frozen and documented, and their defaults belong to nobody else."""
 
+from contextlib import nullcontext
 from typing import Any, get_args
 
 import pytest
@@ -9,7 +10,7 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, Transformer
+from limbeck.recipe.student import BiLstm, NgramVocabulary, Transformer
 from limbeck.recipe.teacher import EncoderTeacher
 
 

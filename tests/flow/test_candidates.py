@@ -79,7 +79,7 @@ def report_of(folder: Path) -> dict[str, dict[str, Any]]:
 def test_every_student_and_the_blend_are_in_the_report(several: Path) -> None:
     found = report_of(several)
 
-    assert [*found] == ["bilstm-alone", "bilstm", "bag", "bilstm-int8", "bag-int8", "blend-int8"]
+    assert [*found] == ["tfidf", "bilstm-alone", "bilstm", "bag", "bilstm-int8", "bag-int8", "blend-int8"]
     assert {name for name, entry in found.items() if entry.get("gain_over_baseline")} == {"bilstm", "bilstm-int8"}
     blend, members = found["blend-int8"], [found["bilstm-int8"], found["bag-int8"]]
     assert blend["kind"] == "blend"
@@ -145,7 +145,7 @@ def test_without_a_blend_there_is_none(recipe: Path, several: Path) -> None:
     go(recipe, out, BAG, "export.blend=false", until=Stage.EXPORT)
 
     assert sorted(path.name for path in (out / "models").iterdir()) == [
-        *("bag", "bag-int8", "bilstm", "bilstm-alone", "bilstm-int8")
+        *("bag", "bag-int8", "best", "bilstm", "bilstm-alone", "bilstm-int8")
     ]
 
 

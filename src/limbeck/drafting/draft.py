@@ -318,7 +318,7 @@ def _student(found: Inspection, *, gpu: bool) -> list[str]:
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
         *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS]),
-        *(_setting("tune_vectors" + pairs, gpu=gpu) if gpu or general_words else []),
+        *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and not found.scores) or general_words else []),
         *(_setting("embedding_size", gpu=gpu) if general_words else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",

@@ -39,7 +39,7 @@ class Trial:
     origin: str  # "recipe", "defaults" or "sampled"
     overrides: list[str] = field(default_factory=list)  # that make it, for `limbeck run --set`
     kind: str = ""
-    dev_score: float = 0.0  # accuracy, or macro F1
+    dev_score: float = -inf  # accuracy, or macro F1
     dev_measure: str = "accuracy"
     us: float = inf
     mb: float = inf
@@ -50,12 +50,12 @@ class Trial:
 
     def as_json(self) -> dict[str, Any]:
         """All that is known about it; numbers that were not measured are null."""
-        return {key: None if value == inf else value for key, value in asdict(self).items()}
+        return {key: None if value in (inf, -inf) else value for key, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> "Trial":
         """The same, read again."""
-        return cls(**{key: inf if value is None else value for key, value in found.items()})
+        return cls(**{key: value for key, value in found.items() if value is not None})
 
 
 def fits(trial: Trial, limits: Limits) -> bool:

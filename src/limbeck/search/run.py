@@ -19,10 +19,9 @@ from limbeck.recipe.stages import Stage
 from limbeck.search import show
 from limbeck.search.choice import Limits, Trial, chosen, fits, front, nearest
 from limbeck.search.space import Space
-from limbeck.search.study import Study, refuse_without_optuna
-from limbeck.search.trial import timed_rows, tried
+from limbeck.search.study import DEFAULTS, RECIPE, Proposal, Study, refuse_without_optuna
+from limbeck.search.trial import FOLDER, timed_rows, tried
 
-FOLDER = "search"  # inside the run
 TRIALS = 40
 MOST_FAILURES = 10  # one after the other: the next one would fail as well
 
@@ -49,6 +48,7 @@ class Search:
     limits: Limits
     trials: list[Trial]
     changes: tuple[str, ...] = ()
+    out: Path | None = None  # the run folder, if one was given
 
     @property
     def chosen(self) -> Trial | None:
@@ -74,7 +74,7 @@ class Search:
     @property
     def command(self) -> str | None:
         """The command that makes the chosen student as a run."""
-        return show.command(self.recipe, self.chosen, changes=self.changes) if self.chosen else None
+        return show.command(self.recipe, self.chosen, changes=self.changes, out=self.out) if self.chosen else None
 
 
 def search(
@@ -101,20 +101,13 @@ def search(
     ends = time.monotonic() + 60 * minutes if minutes is not None else None
     with open_run(folder, reporter=SilentReporter(), facts={}):
         study = Study(folder, space=_space(main), limits=limits, labels=main / "labels", seed=seed)
-        found = Search(recipe, folder, limits, study.trials, tuple(changes))
+        found = Search(recipe, folder, limits, study.trials, tuple(changes), out)
         rows, started = timed_rows(Corpus(main / "corpus")), time.monotonic()
         begun = len(found.trials)
         while not _is_over(found.trials, most=most, ends=ends):
             proposal = study.propose()
-            reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal.origin, proposal.overrides))
-            trial = tried(
-                proposal.overrides,
-                main=main,
-                folder=folder / proposal.folder,
-                origin=proposal.origin,
-                rows=rows,
-                reporter=SilentReporter(),
-            )
+            reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal))
+            trial = tried(proposal, main=main, rows=rows, reporter=SilentReporter())
             study.keep(proposal, trial)
             found.trials.append(trial)
             _write(found)
@@ -137,10 +130,10 @@ def _is_over(trials: Sequence[Trial], *, most: int | None, ends: float | None) -
     return (most is not None and len(trials) >= most) or (ends is not None and time.monotonic() >= ends)
 
 
-def _announced(origin: str, overrides: Sequence[str]) -> str:
-    """What is tried: the student's table says most."""
-    what = {"recipe": "the recipe's own student", "defaults": "a kind's defaults"}.get(origin, "")
-    return what or " ".join(overrides)
+def _announced(proposal: Proposal) -> str:
+    """What is tried."""
+    what = {RECIPE: f"the recipe's own {proposal.kind}", DEFAULTS: f"a {proposal.kind} with its defaults"}
+    return what.get(proposal.origin) or " ".join(proposal.overrides)
 
 
 def _progress(found: Search, trial: Trial, *, begun: int, most: int | None, seconds: float) -> str:

@@ -1,6 +1,7 @@
 """A search for people: the table of the front, the picture, the card of the chosen model, and the command for it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from limbeck.errors import in_shell
@@ -102,10 +103,10 @@ def _name(trial: Trial) -> str:
     return f"{trial.kind}, {three_figures(trial.mb)} MB"
 
 
-def command(recipe: str, trial: Trial, *, changes: Sequence[str] = ()) -> str:
+def command(recipe: str, trial: Trial, *, changes: Sequence[str] = (), out: Path | None = None) -> str:
     """The command that makes the student of a trial as a run, with its report."""
     changed = "".join(f" --set {in_shell(one)}" for one in (*changes, *trial.overrides))
-    return f"limbeck run {in_shell(recipe)}{changed}"
+    return f"limbeck run {in_shell(recipe)}{f' --out {in_shell(out)}' if out else ''}{changed}"
 
 
 def numbers(trial: Trial) -> str:

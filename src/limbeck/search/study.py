@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import optuna
 
 JOURNAL = "journal.log"
-FOUND, ORIGIN, FOLDER, ATTEMPT, UNCHANGED = "found", "origin", "folder", "attempt", "unchanged"  # of a trial on disk
+FOUND, ORIGIN, FOLDER, ATTEMPT = "found", "origin", "folder", "attempt"  # of a trial in the journal
+PLANNED, UNCHANGED = "planned", "unchanged"
 RECIPE, DEFAULTS, SAMPLED = "recipe", "defaults", "sampled"  # origins
 ATTEMPTS = 2  # of a trial that was stopped: a third would be stopped as well
 SPACE_VERSION = 1  # raise it when settings of the search change: an older study cannot go on
@@ -35,6 +36,7 @@ class Proposal:
     asked: "optuna.Trial"
     origin: str
     folder: str
+    kind: str
     overrides: list[str]
 
 
@@ -75,7 +77,8 @@ class Study:
         folder = asked.user_attrs.get(FOLDER) or self._new_folder()
         asked.set_user_attr(ORIGIN, origin)
         asked.set_user_attr(FOLDER, folder)
-        return Proposal(asked, origin, folder, overrides)
+        kind = self.space.recipe.student.kind if settings is None else str(settings["kind"])
+        return Proposal(asked, origin, folder, kind, overrides)
 
     def keep(self, proposal: Proposal, trial: Trial) -> None:
         """Write down what was found about a proposed student."""
@@ -127,17 +130,16 @@ class Study:
 
     def _plan(self) -> None:
         """Enqueue the recipe's own student and every kind's defaults, if they are not in the study yet."""
-        if self._study.get_trials(deepcopy=False):
-            return
-        own, planned = self._student(self.space.own()), []
+        known = {trial.user_attrs.get(PLANNED) for trial in self._study.get_trials(deepcopy=False)}
+        own, planned = self._student(self.space.own()), {}
         for kind in self.space.kinds:
             settings = self.space.defaults(kind)
             is_own = own == self._student(self.space.overrides(settings))
-            planned.append((settings, RECIPE if is_own else DEFAULTS))
-        if not any(origin == RECIPE for _, origin in planned):
-            self._study.enqueue_trial({}, user_attrs={ORIGIN: RECIPE, UNCHANGED: True})
-        for settings, origin in sorted(planned, key=lambda one: one[1] != RECIPE):
-            self._study.enqueue_trial(settings, user_attrs={ORIGIN: origin})
+            planned[RECIPE if is_own else kind] = settings
+        for name in dict.fromkeys([RECIPE, *planned]):
+            if name not in known:
+                origin = {ORIGIN: RECIPE if name == RECIPE else DEFAULTS, UNCHANGED: name not in planned}
+                self._study.enqueue_trial(planned.get(name, {}), user_attrs={PLANNED: name, **origin})
 
     def _student(self, overrides: Sequence[str]) -> tuple[Any, Any]:
         changed = self.space.changed(overrides)

@@ -18,9 +18,11 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.runtime.row import Row
 from limbeck.search.choice import Trial
+from limbeck.search.study import Proposal
 from limbeck.timing.protocol import Case, CasePlan, Subject, time_models
 from limbeck.timing.texts import MOST_ROWS, mixed
 
+FOLDER = "search"  # inside the run
 SHARED = ("corpus", "transfer", "augmented", "pretrained", "teacher", "teachers", "labels", "chosen")
 KEPT = {"models", "recipe.toml", "run.json", LOCK}  # of a trial: the rest is as large as a run
 ROUNDS, SECONDS, SETTLING_SECONDS = 8, 1.0, 0.02  # of timing a model
@@ -28,17 +30,15 @@ SHOWN = ("hidden_size", "filters", "dense_size", "embedding_size", "vector_rank"
 NOT_ITS_FAULT = (DependencyMissing, DiskFull, PathUnusable)  # errors that every trial would have
 
 
-def tried(
-    overrides: Sequence[str], *, main: Path, folder: Path, origin: str, rows: Sequence[Row], reporter: Reporter
-) -> Trial:
-    """Train, export and time the student that these overrides of the main run's recipe make.
+def tried(proposal: Proposal, *, main: Path, rows: Sequence[Row], reporter: Reporter) -> Trial:
+    """Train, export and time the student that the overrides of the main run's recipe make.
 
     A student that cannot be made is a failed trial with the reason. Errors that have nothing to do with the student,
     such as a full disk, are raised.
     """
-    started = time.monotonic()
+    started, folder = time.monotonic(), main / FOLDER / proposal.folder
     try:
-        found = _measured(overrides, main=main, folder=folder, rows=rows, reporter=reporter)
+        found = _measured(proposal.overrides, main=main, folder=folder, rows=rows, reporter=reporter)
         facts: dict[str, Any] = {"state": "finished", **found}
     except NOT_ITS_FAULT:
         raise
@@ -46,7 +46,14 @@ def tried(
         facts = {"state": "failed", "reason": str(error)}
     _drop_what_is_large(folder)
     seconds = round(time.monotonic() - started, 1)
-    return Trial(folder=folder.name, origin=origin, overrides=list(overrides), seconds=seconds, **facts)
+    return Trial(
+        folder=proposal.folder,
+        origin=proposal.origin,
+        kind=proposal.kind,
+        overrides=proposal.overrides,
+        seconds=seconds,
+        **facts,
+    )
 
 
 def _measured(
@@ -62,7 +69,6 @@ def _measured(
     place = f"models/{student.name}{'-int8' if precision == 'int8' else ''}"
     model = ModelFolder(folder / place)
     return {
-        "kind": student.kind,
         "dev_score": student.chosen_by,
         "dev_measure": student.dev_measure or "accuracy",
         "us": microseconds(model, rows),

@@ -1,0 +1,95 @@
+"""Which trial is chosen, and what is on the front."""
+
+from pathlib import Path
+
+from limbeck.search import show
+from limbeck.search.choice import Limits, Trial, chosen, fits, front, nearest
+
+
+def trial(name: str, score: float, us: float, mb: float = 1.0) -> Trial:
+    return Trial(folder=name, state="finished", origin="sampled", kind="bag", dev_score=score, us=us, mb=mb)
+
+
+FAILED = Trial(folder="failed", state="failed", origin="sampled", reason="no")
+
+
+def test_the_best_score_within_the_limits_is_chosen() -> None:
+    trials = [trial("slow", 0.95, 200), trial("large", 0.94, 20, 9), trial("good", 0.9, 90, 5), FAILED]
+
+    best = chosen(trials, Limits(max_us=100, max_mb=5))
+
+    assert best is not None
+    assert best.folder == "good"
+    assert fits(best, Limits(max_us=90, max_mb=5))  # a limit may be reached
+    assert chosen(trials, Limits()) == trials[0]
+
+
+def test_of_equal_scores_the_faster_one_is_chosen_and_then_the_smaller_one() -> None:
+    trials = [trial("slower", 0.9, 50), trial("faster", 0.9, 40, 2), trial("smaller", 0.9, 40, 1)]
+
+    best = chosen(trials, Limits(max_us=100))
+
+    assert best is not None
+    assert best.folder == "smaller"
+
+
+def test_without_a_trial_within_the_limits_the_nearest_is_named() -> None:
+    trials = [trial("a", 0.95, 200, 1), trial("b", 0.9, 130, 6), trial("c", 0.8, 110, 20), FAILED]
+    limits = Limits(max_us=100, max_mb=5)
+
+    near = nearest(trials, limits)
+
+    assert chosen(trials, limits) is None
+    assert near is not None
+    assert near.folder == "b"
+    assert nearest([FAILED], limits) is None
+
+
+def test_the_front_has_no_trial_that_another_beats() -> None:
+    trials = [trial("b", 0.9, 40), trial("worse", 0.85, 50), trial("a", 0.8, 10), trial("tie", 0.9, 60), FAILED]
+
+    assert [one.folder for one in front(trials)] == ["a", "b"]
+
+
+def test_a_trial_survives_the_journal() -> None:
+    for one in (trial("a", 0.9, 1.5), FAILED):
+        assert Trial.from_json(one.as_json()) == one
+    assert FAILED.as_json()["us"] is None
+
+
+def test_the_command_can_be_pasted_into_a_shell() -> None:
+    one = Trial(
+        folder="a",
+        state="finished",
+        origin="sampled",
+        overrides=['student={kind = "bag"}', "candidates=[]"],
+        kind="bag",
+    )
+
+    written = show.command("my recipe.toml", one, changes=["corpus.max_rows=9"], out=Path("runs/x"))
+
+    assert written == (
+        "limbeck run 'my recipe.toml' --out runs/x --set corpus.max_rows=9 --set 'student={kind = \"bag\"}' "
+        "--set 'candidates=[]'"
+    )
+
+
+def test_the_table_marks_the_chosen_one_and_those_above_the_limits() -> None:
+    trials, limits = [trial("trial-0001", 0.8, 10), trial("trial-0002", 0.9, 400)], Limits(max_us=100)
+
+    grid = show.front_grid(trials, chosen=trials[0], limits=limits)
+
+    headings = [field.heading for field in grid.fields]
+    cells = [dict(zip(headings, line.cells, strict=True)) for line in grid.lines]
+    assert [(row[""], row["trial"], row["within"]) for row in cells] == [("▸", "0001", "yes"), ("", "0002", "no")]
+
+
+def test_the_picture_has_every_finished_trial_and_the_limit() -> None:
+    trials = [trial("trial-0001", 0.8, 10), trial("trial-0002", 0.9, 400), FAILED]
+
+    drawn = show.picture(trials, chosen=trials[0], limits=Limits(max_us=100, max_mb=0.5))
+
+    assert 'id="search-limit"' in drawn
+    assert 'id="search-front"' in drawn
+    assert "weighted mean of word vectors" in drawn
+    assert show.picture([FAILED], chosen=None, limits=Limits()).startswith("<svg")

@@ -5,7 +5,16 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import app, fail, reported, starting
+from limbeck.cli.app import (
+    DevOption,
+    EncodingOption,
+    TestOption,
+    TransferOption,
+    app,
+    fail,
+    reported,
+    starting,
+)
 from limbeck.errors import in_shell
 from limbeck.progress import plain_console
 
@@ -32,16 +41,18 @@ def search(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Students to try, with those of earlier calls. Default: 40, or as many as fit."),
+        typer.Option(min=1, help="Students to try, with those of earlier calls. Default: 40; with --minutes no limit."),
     ] = None,
-    minutes: Annotated[
-        float | None, typer.Option(min=0, help="Begin no new trial after this time.", show_default=False)
-    ] = None,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Begin no new trial after this time.")] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe first.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder. Default: runs/NAME.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random numbers of the search.")] = 0,
+    test: TestOption = None,
+    dev: DevOption = None,
+    transfer: TransferOption = None,
+    encoding: EncodingOption = None,
 ) -> None:
     """Find the most accurate student within limits of latency and size, by training many of them on the labels of one
     run. Run it again and it goes on. Exits with status 1 if no student is within the limits."""
@@ -52,7 +63,19 @@ def search(
         from limbeck.search.run import search as find
 
     limits = Limits(max_us=max_us, max_mb=max_mb)
-    found = find(recipe, limits=limits, trials=trials, minutes=minutes, changes=changes or [], out=out, seed=seed)
+    found = find(
+        recipe,
+        limits=limits,
+        trials=trials,
+        minutes=minutes,
+        seed=seed,
+        changes=changes or [],
+        out=out,
+        transfer=transfer or [],
+        test=test,
+        dev=dev,
+        encoding=encoding,
+    )
     console = plain_console(soft_wrap=True)
     print_grid(show.front_grid(found.front, chosen=found.chosen, limits=limits), plain_console())
     console.print(f"All {len(found.trials)} trials: {found.folder / 'search.json'}, {found.folder / 'front.html'}")

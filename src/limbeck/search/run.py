@@ -87,31 +87,37 @@ def search(
     changes: Sequence[str] = (),
     out: Path | None = None,
     reporter: Reporter | None = None,
+    transfer: Sequence[Path] = (),
+    test: Path | None = None,
+    dev: Path | None = None,
+    encoding: str | None = None,
 ) -> Search:
     """Find the most accurate student of a recipe within the limits; the same call goes on with an earlier search.
 
     `trials` is their number with those of earlier calls, `minutes` a time for this call, after which no new trial
-    begins; whichever is reached first ends the search.
+    begins; whichever is reached first ends the search. The last four are for a file of rows in place of a recipe, as
+    for `limbeck run`.
     """
     reporter = reporter or TerminalReporter()
     refuse_without_optuna()
-    main = run(recipe, overrides=changes, out=out, until=Stage.LABELING, reporter=reporter).folder
+    main = run(
+        recipe,
+        overrides=changes,
+        out=out,
+        until=Stage.LABELING,
+        reporter=reporter,
+        transfer=transfer,
+        test=test,
+        dev=dev,
+        encoding=encoding,
+    ).folder
     folder = main / FOLDER
     most = trials if trials is not None else None if minutes is not None else TRIALS
     ends = time.monotonic() + 60 * minutes if minutes is not None else None
     with open_run(folder, reporter=SilentReporter(), facts={}):
-        study = Study(folder, space=_space(main), limits=limits, labels=main / "labels", seed=seed)
+        study = Study(folder, space=Space(load_recipe(main).recipe), limits=limits, labels=main / "labels", seed=seed)
         found = Search(recipe, folder, limits, study.trials, tuple(changes), out)
-        rows, started = timed_rows(Corpus(main / "corpus")), time.monotonic()
-        begun = len(found.trials)
-        while not _is_over(found.trials, most=most, ends=ends):
-            proposal = study.propose()
-            reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal))
-            trial = tried(proposal, main=main, rows=rows, reporter=SilentReporter())
-            study.keep(proposal, trial)
-            found.trials.append(trial)
-            _write(found)
-            reporter.note(_progress(found, trial, begun=begun, most=most, seconds=time.monotonic() - started))
+        _try_students(found, study, most=most, ends=ends, reporter=reporter)
         if not any(trial.state == "finished" for trial in found.trials):
             raise SearchFailed(trials=found.trials)
         _write(found)
@@ -119,8 +125,18 @@ def search(
     return found
 
 
-def _space(main: Path) -> Space:
-    return Space(load_recipe(main).recipe)
+def _try_students(found: Search, study: Study, *, most: int | None, ends: float | None, reporter: Reporter) -> None:
+    """One student after the other, until there are enough or the time is over; files are written after each."""
+    main = found.folder.parent
+    rows, begun, started = timed_rows(Corpus(main / "corpus")), len(found.trials), time.monotonic()
+    while not _is_over(found.trials, most=most, ends=ends):
+        proposal = study.propose()
+        reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal))
+        trial = tried(proposal, main=main, rows=rows, reporter=SilentReporter())
+        study.keep(proposal, trial)
+        found.trials.append(trial)
+        _write(found)
+        reporter.note(_progress(found, trial, begun=begun, most=most, seconds=time.monotonic() - started))
 
 
 def _is_over(trials: Sequence[Trial], *, most: int | None, ends: float | None) -> bool:

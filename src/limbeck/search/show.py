@@ -71,7 +71,8 @@ def picture(trials: Sequence[Trial], *, chosen: Trial | None, limits: Limits) ->
                 if trial.kind == kind:
                     is_large = limits.max_mb is not None and trial.mb > limits.max_mb
                     axes.scatter(
-                        *([value] for value in point),
+                        [point[0]],
+                        [point[1]],
                         s=CHOSEN_AREA if trial == chosen else AREA,
                         marker="*" if trial == chosen else "o",
                         facecolors="none" if is_large else colour,

@@ -66,8 +66,7 @@ class OneOf:
 
     def ask(self, trial: "Asked") -> Value:
         """The value that the study wants to try."""
-        value: Value = trial.suggest_categorical(self.key, self.values)
-        return value
+        return self.values[self.values.index(trial.suggest_categorical(self.key, self.values))]
 
 
 Setting = Whole | Real | OneOf

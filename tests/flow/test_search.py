@@ -17,7 +17,8 @@ from limbeck.recipe.stages import Stage
 from limbeck.search import Search, search
 from limbeck.search import run as search_run
 from limbeck.search import trial as search_trial
-from limbeck.search.choice import Limits
+from limbeck.search.choice import CostLimits
+from limbeck.search.trial import microseconds
 
 QUICK = ["teacher.epochs=8", "distillation.epochs=2", "teacher.near_chance='warn'"]
 TIMES = {"bilstm": 40.0, "textcnn": 20.0, "bag": 8.0, "ngrams": 9.0}
@@ -62,7 +63,7 @@ def go(recipe: Path, *, trials: int, notes: Notes | None = None, **limits: float
     """Search, with the run folder beside the data."""
     return search(
         str(recipe),
-        limits=Limits(**limits),
+        limits=CostLimits(**limits),
         trials=trials,
         changes=QUICK,
         out=recipe.parent / "run",
@@ -116,6 +117,15 @@ def test_the_chosen_model_is_within_the_limits_and_has_a_card(found: Search) -> 
     data = json.loads((found.folder / "search.json").read_text(encoding="utf-8"))
     assert (data["chosen"], len(data["trials"])) == (best.folder, 5)
     assert 'id="search-limit"' in (found.folder / "front.svg").read_text(encoding="utf-8")
+
+
+def test_a_model_is_timed_on_one_thread_in_microseconds(found: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_trial, "ROUNDS", 2)
+    monkeypatch.setattr(search_trial, "SECONDS", 0.1)
+
+    us = microseconds(ModelFolder(found.model), ["a gorgeous film", "this dreadful evening was long"])
+
+    assert 0.5 < us < 5_000  # a slow engine on a busy machine needs milliseconds, and nothing needs less
 
 
 def test_the_overrides_make_the_same_model_as_a_run(recipe: Path, found: Search) -> None:

@@ -59,10 +59,10 @@ def search(
     with starting():
         from limbeck.report.tables.terminal import print_grid
         from limbeck.search import show
-        from limbeck.search.choice import Limits
+        from limbeck.search.choice import CostLimits
         from limbeck.search.run import search as find
 
-    limits = Limits(max_us=max_us, max_mb=max_mb)
+    limits = CostLimits(max_us=max_us, max_mb=max_mb)
     found = find(
         recipe,
         limits=limits,

@@ -9,7 +9,7 @@ State = Literal["finished", "failed"]
 
 
 @dataclass(frozen=True)
-class Limits:
+class CostLimits:
     """What a model may cost; None: no limit."""
 
     max_us: float | None = None  # for one text on one thread, median
@@ -58,18 +58,18 @@ class Trial:
         return cls(**{key: value for key, value in found.items() if value is not None})
 
 
-def fits(trial: Trial, limits: Limits) -> bool:
+def fits(trial: Trial, limits: CostLimits) -> bool:
     """Whether a trial is finished and within the limits."""
     return trial.state == "finished" and all(share <= 0 for share in limits.excess(us=trial.us, mb=trial.mb).values())
 
 
-def chosen(trials: Sequence[Trial], limits: Limits) -> Trial | None:
+def chosen(trials: Sequence[Trial], limits: CostLimits) -> Trial | None:
     """The best dev score within the limits; of equal ones the fastest, then the smallest."""
     within = [trial for trial in trials if fits(trial, limits)]
     return max(within, key=lambda trial: (trial.dev_score, -trial.us, -trial.mb), default=None)
 
 
-def nearest(trials: Sequence[Trial], limits: Limits) -> Trial | None:
+def nearest(trials: Sequence[Trial], limits: CostLimits) -> Trial | None:
     """The trial that exceeds the limits by the smallest share; None if none is finished."""
     finished = [trial for trial in trials if trial.state == "finished"]
 

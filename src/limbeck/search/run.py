@@ -17,7 +17,7 @@ from limbeck.progress import Reporter, SilentReporter, TerminalReporter
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.stages import Stage
 from limbeck.search import show
-from limbeck.search.choice import Limits, Trial, chosen, fits, front, nearest
+from limbeck.search.choice import CostLimits, Trial, chosen, fits, front, nearest
 from limbeck.search.space import Space
 from limbeck.search.study import DEFAULTS, RECIPE, Proposal, Study, refuse_without_optuna
 from limbeck.search.trial import FOLDER, timed_rows, tried
@@ -45,7 +45,7 @@ class Search:
 
     recipe: str
     folder: Path  # runs/NAME/search
-    limits: Limits
+    limits: CostLimits
     trials: list[Trial]
     changes: tuple[str, ...] = ()
     out: Path | None = None  # the run folder, if one was given
@@ -63,7 +63,7 @@ class Search:
     @property
     def front(self) -> list[Trial]:
         """The fastest trials for their accuracy; the chosen one is always among them."""
-        small = [trial for trial in self.trials if fits(trial, Limits(max_mb=self.limits.max_mb))]
+        small = [trial for trial in self.trials if fits(trial, CostLimits(max_mb=self.limits.max_mb))]
         return front(small or self.trials)
 
     @property
@@ -80,7 +80,7 @@ class Search:
 def search(
     recipe: str,
     *,
-    limits: Limits,
+    limits: CostLimits,
     trials: int | None = None,
     minutes: float | None = None,
     seed: int = 0,

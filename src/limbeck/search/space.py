@@ -26,7 +26,7 @@ OWN = "recipe"  # the objective that the recipe has itself
 WITH_LABELS, WITHOUT_LABELS = "with labels", "logits only"
 SHARED = ("word_vectors", "max_length")  # keys of the recipe's student that students of other kinds get too
 SHARED_WORDS = ("kind", "lowercase", "segmenter")  # and those of its vocabulary
-FULL_RANK = 0  # stands for a vector_rank that is not given
+FULL_RANK = 0  # means a vector_rank that is not given
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.errors import DependencyMissing
-from limbeck.search.choice import Limits, Trial
+from limbeck.search.choice import CostLimits, Trial
 from limbeck.search.space import Space
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Proposal:
 class Study:
     """The trials of a recipe's search, those of earlier calls included."""
 
-    def __init__(self, folder: Path, *, space: Space, limits: Limits, labels: Path, seed: int) -> None:
+    def __init__(self, folder: Path, *, space: Space, limits: CostLimits, labels: Path, seed: int) -> None:
         self.folder, self.space, self.limits = folder, space, limits
         self._optuna = _optuna()
         self._states = self._optuna.trial.TrialState

@@ -124,7 +124,7 @@ def main_settings(recipe: Recipe) -> dict[str, Any]:
     losses = recipe.distillation.every_loss
     return {
         **found,
-        "max_size": student.vocabulary.max_size,
+        "tokens": student.vocabulary.max_size,
         "learning_rate": found.get("learning_rate", recipe.distillation.learning_rate),
         "losses": " + ".join(loss.kind for loss in losses),
     }

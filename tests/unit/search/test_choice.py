@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from limbeck.search import show
-from limbeck.search.choice import Limits, Trial, chosen, fits, front, nearest
+from limbeck.search.choice import CostLimits, Trial, chosen, fits, front, nearest
 
 
 def trial(name: str, score: float, us: float, mb: float = 1.0) -> Trial:
@@ -16,18 +16,18 @@ FAILED = Trial(folder="failed", state="failed", origin="sampled", reason="no")
 def test_the_best_score_within_the_limits_is_chosen() -> None:
     trials = [trial("slow", 0.95, 200), trial("large", 0.94, 20, 9), trial("good", 0.9, 90, 5), FAILED]
 
-    best = chosen(trials, Limits(max_us=100, max_mb=5))
+    best = chosen(trials, CostLimits(max_us=100, max_mb=5))
 
     assert best is not None
     assert best.folder == "good"
-    assert fits(best, Limits(max_us=90, max_mb=5))  # a limit may be reached
-    assert chosen(trials, Limits()) == trials[0]
+    assert fits(best, CostLimits(max_us=90, max_mb=5))  # a limit may be reached
+    assert chosen(trials, CostLimits()) == trials[0]
 
 
 def test_of_equal_scores_the_faster_one_is_chosen_and_then_the_smaller_one() -> None:
     trials = [trial("slower", 0.9, 50), trial("faster", 0.9, 40, 2), trial("smaller", 0.9, 40, 1)]
 
-    best = chosen(trials, Limits(max_us=100))
+    best = chosen(trials, CostLimits(max_us=100))
 
     assert best is not None
     assert best.folder == "smaller"
@@ -35,7 +35,7 @@ def test_of_equal_scores_the_faster_one_is_chosen_and_then_the_smaller_one() -> 
 
 def test_without_a_trial_within_the_limits_the_nearest_is_named() -> None:
     trials = [trial("a", 0.95, 200, 1), trial("b", 0.9, 130, 6), trial("c", 0.8, 110, 20), FAILED]
-    limits = Limits(max_us=100, max_mb=5)
+    limits = CostLimits(max_us=100, max_mb=5)
 
     near = nearest(trials, limits)
 
@@ -66,7 +66,8 @@ def test_the_command_can_be_pasted_into_a_shell() -> None:
         kind="bag",
     )
 
-    written = show.command("my recipe.toml", one, changes=["corpus.max_rows=9"], out=Path("runs/x"))
+    changes = ["corpus.max_rows=9", "student.hidden_size=8"]  # the second one is void: the table is replaced
+    written = show.command("my recipe.toml", one, changes=changes, out=Path("runs/x"))
 
     assert written == (
         "limbeck run 'my recipe.toml' --out runs/x --set corpus.max_rows=9 --set 'student={kind = \"bag\"}' "
@@ -75,7 +76,7 @@ def test_the_command_can_be_pasted_into_a_shell() -> None:
 
 
 def test_the_table_marks_the_chosen_one_and_those_above_the_limits() -> None:
-    trials, limits = [trial("trial-0001", 0.8, 10), trial("trial-0002", 0.9, 400)], Limits(max_us=100)
+    trials, limits = [trial("trial-0001", 0.8, 10), trial("trial-0002", 0.9, 400)], CostLimits(max_us=100)
 
     grid = show.front_grid(trials, chosen=trials[0], limits=limits)
 
@@ -87,9 +88,9 @@ def test_the_table_marks_the_chosen_one_and_those_above_the_limits() -> None:
 def test_the_picture_has_every_finished_trial_and_the_limit() -> None:
     trials = [trial("trial-0001", 0.8, 10), trial("trial-0002", 0.9, 400), FAILED]
 
-    drawn = show.picture(trials, chosen=trials[0], limits=Limits(max_us=100, max_mb=0.5))
+    drawn = show.picture(trials, chosen=trials[0], limits=CostLimits(max_us=100, max_mb=0.5))
 
     assert 'id="search-limit"' in drawn
     assert 'id="search-front"' in drawn
-    assert "weighted mean of word vectors" in drawn
-    assert show.picture([FAILED], chosen=None, limits=Limits()).startswith("<svg")
+    assert ">bag, 1.00 MB<" in drawn
+    assert show.picture([FAILED], chosen=None, limits=CostLimits()).startswith("<svg")

@@ -9,7 +9,7 @@ from limbeck.artifacts.manifest import Key, write_manifest
 from limbeck.errors import DependencyMissing
 from limbeck.recipe.recipe import Recipe
 from limbeck.search import study as study_module
-from limbeck.search.choice import Limits, Trial
+from limbeck.search.choice import CostLimits, Trial
 from limbeck.search.space import Space
 from limbeck.search.study import Proposal, Study, refuse_without_optuna
 
@@ -22,9 +22,9 @@ def labels(tmp_path: Path) -> Path:
     return folder
 
 
-def opened(labels: Path, *, limits: Limits | None = None, **student: Any) -> Study:
+def opened(labels: Path, *, limits: CostLimits | None = None, **student: Any) -> Study:
     recipe = Recipe.model_validate({"corpus": {"train": "x.csv"}, "student": student})
-    return Study(labels.parent, space=Space(recipe), limits=limits or Limits(max_us=100), labels=labels, seed=0)
+    return Study(labels.parent, space=Space(recipe), limits=limits or CostLimits(max_us=100), labels=labels, seed=0)
 
 
 def finish(study: Study, *, score: float = 0.5, us: float = 50.0) -> Proposal:
@@ -101,7 +101,7 @@ def test_other_limits_take_over_what_is_known_and_judge_it_anew(labels: Path) ->
     first = opened(labels)
     finish(first, us=90.0)
 
-    second = opened(labels, limits=Limits(max_us=45))
+    second = opened(labels, limits=CostLimits(max_us=45))
 
     assert second.trials == first.trials
     assert second._study.trials[0].constraints == {"us": 1.0}

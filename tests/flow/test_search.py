@@ -172,10 +172,10 @@ def test_a_stopped_trial_is_tried_once_more_and_then_given_up(recipe: Path, monk
     monkeypatch.setattr(search_run, "tried", stop)
     for _ in range(3):  # the defaults of two kinds, which have failed with other limits; then the first one again
         with pytest.raises(KeyboardInterrupt):
-            go(recipe, trials=9, max_us=31.0)
+            go(recipe, trials=9, max_us=31.0, max_mb=5.0)
     monkeypatch.undo()
 
-    last = go(recipe, trials=1, max_us=31.0)
+    last = go(recipe, trials=1, max_us=31.0, max_mb=5.0)
 
     failed = [trial for trial in last.trials if trial.state == "failed"]
     assert [trial.reason for trial in failed] == ["it was stopped 2 times"]

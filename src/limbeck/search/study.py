@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from limbeck.artifacts.manifest import fingerprint_of, read_manifest
 from limbeck.errors import DependencyMissing
 from limbeck.search.choice import CostLimits, Trial
-from limbeck.search.space import Space
+from limbeck.search.space import Settings, Space
 
 if TYPE_CHECKING:
     import optuna
@@ -129,17 +129,35 @@ class Study:
                 self._study.enqueue_trial(trial.params, user_attrs={**trial.user_attrs, ATTEMPT: attempt + 1})
 
     def _plan(self) -> None:
-        """Enqueue the recipe's own student and every kind's defaults, if they are not in the study yet."""
-        known = {trial.user_attrs.get(PLANNED) for trial in self._study.get_trials(deepcopy=False)}
-        own, planned = self._student(self.space.own()), {}
-        for kind in self.space.kinds:
-            settings = self.space.defaults(kind)
-            is_own = own == self._student(self.space.overrides(settings))
-            planned[RECIPE if is_own else kind] = settings
-        for name in dict.fromkeys([RECIPE, *planned]):
-            if name not in known:
-                origin = {ORIGIN: RECIPE if name == RECIPE else DEFAULTS, UNCHANGED: name not in planned}
-                self._study.enqueue_trial(planned.get(name, {}), user_attrs={PLANNED: name, **origin})
+        """Enqueue the recipe's own student and every kind's defaults, if they are not in the study yet.
+
+        With another limit of size they are other students: those that were taken over do not count.
+        """
+        max_mb, planned = self.limits.max_mb, self._planned()
+        for name, settings in planned.items():
+            overrides = self.space.overrides(settings, max_mb=max_mb) if settings else self.space.own(max_mb=max_mb)
+            if not self._has(name, overrides):
+                facts = {ORIGIN: RECIPE if name == RECIPE else DEFAULTS, UNCHANGED: not settings}
+                self._study.enqueue_trial(settings, user_attrs={PLANNED: name, **facts})
+
+    def _planned(self) -> dict[str, Settings]:
+        """The settings of what is tried first: by kind, and the recipe's own student, which may have settings that the
+        space does not know. It is not tried twice if it has its kind's defaults."""
+        own = self._student(self.space.own())
+        defaults = {kind: self.space.defaults(kind) for kind in self.space.kinds}
+        same = [kind for kind, settings in defaults.items() if self._student(self.space.overrides(settings)) == own]
+        return {
+            RECIPE: defaults[same[0]] if same else {},
+            **{kind: settings for kind, settings in defaults.items() if kind not in same},
+        }
+
+    def _has(self, name: str, overrides: list[str]) -> bool:
+        """Whether a planned student is in the study, and was made in the way that it would be made now."""
+        found = [trial.user_attrs for trial in self._study.get_trials(deepcopy=False)]
+        return any(
+            facts.get(PLANNED) == name and (FOUND not in facts or facts[FOUND]["overrides"] == overrides)
+            for facts in found
+        )
 
     def _student(self, overrides: Sequence[str]) -> tuple[Any, Any]:
         changed = self.space.changed(overrides)

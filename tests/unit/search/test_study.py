@@ -108,6 +108,19 @@ def test_other_limits_take_over_what_is_known_and_judge_it_anew(labels: Path) ->
     assert first._study.trials[0].constraints["us"] == pytest.approx(-0.1)
 
 
+def test_with_another_limit_of_size_the_planned_students_are_tried_again(labels: Path) -> None:
+    first = opened(labels, limits=CostLimits(max_mb=5))
+    for _ in range(5):
+        finish(first)
+
+    faster = opened(labels, limits=CostLimits(max_us=9, max_mb=5))
+    smaller = opened(labels, limits=CostLimits(max_mb=2))
+
+    assert [faster.propose().origin for _ in range(2)] == ["sampled", "sampled"]
+    assert [smaller.propose().kind for _ in range(4)] == ["bilstm", "textcnn", "bag", "ngrams"]
+    assert len(smaller.trials) == 5
+
+
 def test_another_recipe_or_other_labels_begin_anew(labels: Path) -> None:
     finish(opened(labels))
 

@@ -46,7 +46,7 @@ INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted 
     "students": "vocabulary, teacher, *training rows*, which features a loss reads, the files of custom losses",
     "baseline": "vocabulary, the rows of train and dev; of a transformer the checkpoint that the teacher started from",
     "exports": "student, the rows of train and dev",
-    "report": "labels, teacher, corpus, transfer, augmented, every export",
+    "report": "labels, teacher, corpus, transfer, augmented, rival, every export",
 }
 PLACES: dict[ArtifactName, str] = {  # where an artifact is in the run folder, if not under its name
     "pretrained": "`pretrained/…`",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    epilog="Examples: `limbeck predict runs/sst2/models/bilstm-int8 reviews.csv > labelled.csv` · "
+    epilog="Examples: `limbeck predict runs/sst2/models/best reviews.csv > labelled.csv` · "
     '`echo "a gorgeous film" | limbeck predict MODEL -`'
 )
 @reported

@@ -48,8 +48,8 @@ def show_report(run_folder: Path, which: Which = Which.ALL) -> None:
     models = sorted(path for path in (run_folder / "models").glob("*") if path.suffix == "")
     console.print(Text.assemble("\nReport: ", (str(found.html), "bold")), soft_wrap=True)
     for model in models:
-        which = f"  (a copy of {found.data['best']})" if model.name == "best" and found.data.get("best") else ""
-        console.print(Text.assemble("Model:  ", (str(model), "bold"), which), soft_wrap=True)
+        copied = f"  (a copy of {found.data['best']})" if model.name == "best" and found.data.get("best") else ""
+        console.print(Text.assemble("Model:  ", (str(model), "bold"), copied), soft_wrap=True)
     others = [model for model in models if not model.name.endswith("-alone")]
     shipped = next((model for model in models if model.name == "best"), others[-1] if others else None)
     if shipped:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @app.command(
-    epilog="Examples: `limbeck serve runs/sst2/models/bilstm-int8` · `limbeck serve MODEL --host 0.0.0.0 --threads 4`; "
+    epilog="Examples: `limbeck serve runs/sst2/models/best` · `limbeck serve MODEL --host 0.0.0.0 --threads 4`; "
     "then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
 )
 @reported

@@ -23,7 +23,7 @@ class RowsMostlyEmpty(DataError):
         self.rows, self.first = rows, first
         super().__init__(
             f"most rows of '{path}' have no {what}: {dropped}, of {rows:,} rows",
-            found=f"the first such row is number {first:,}",
+            found=f"the first of them is row {first:,}",
             advice=f"Check that `{what}` names the right column, and that the file is read as it was written "
             "(header, quoting, delimiter); or remove those rows.",
         )

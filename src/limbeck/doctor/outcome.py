@@ -50,7 +50,7 @@ def rival(known: Known) -> list[Finding]:
     """A best model that is not better than TF-IDF with a linear classifier."""
     report = known.report
     simple, name = model_of(report, "rival"), report.get("best")
-    best = next((model for model in report["models"] if model["name"] == name), {})
+    best: dict[str, Any] = next((model for model in report["models"] if model["name"] == name), {})
     gained = best.get("gain_over_rival")
     if not simple or not gained:
         raise NotThere("the report has no line tfidf (evaluation.rival)")

@@ -74,7 +74,8 @@ class StudentReading:
         if isinstance(self.tokenizer, FramedTokenizer):
             return StudentReader(self.tokenizer, most).read(rows.texts, rows.pairs).lengths
         columns = [rows.texts] if rows.pairs is None else [rows.texts, rows.pairs]
-        return np.max([self.tokenizer.lengths(column, max_length=most) for column in columns], axis=0).astype(np.int64)
+        lengths: Lengths = np.max([self.tokenizer.lengths(column, max_length=most) for column in columns], axis=0)
+        return lengths.astype(np.int64)
 
     def unknown_share(self, rows: Rows) -> float:
         """The share of running tokens that are unknown; special tokens are included in both counts."""

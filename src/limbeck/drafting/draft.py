@@ -80,6 +80,11 @@ MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+SECOND_STUDENT = [
+    "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
+    "[[candidates]]",
+    'kind = "ngrams"  # hashed n-grams of words and characters: typos, names, parts of words',
+]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
 RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
@@ -304,6 +309,8 @@ def _student(found: Inspection, *, gpu: bool) -> list[str]:
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",
         *(MANY_WORDS if many_words else []),
+        "",
+        *SECOND_STUDENT,
     ]
 
 

@@ -12,7 +12,7 @@ from limbeck.errors import DataError, PathUnusable
 NAME = re.compile(r"[\w-]+")
 
 
-class Frame(Protocol):
+class DataFrame(Protocol):
     """A table in memory, such as a DataFrame of pandas or polars, or a table of pyarrow."""
 
     @property
@@ -30,7 +30,7 @@ class FrameUnreadable(DataError):
         )
 
 
-def keep_frame(frame: Frame, *, name: str, folder: Path) -> Path:
+def keep_frame(frame: DataFrame, *, name: str, folder: Path) -> Path:
     """Write the table to NAME.parquet in this folder; the path. The same table gives the same file."""
     if not NAME.fullmatch(name):
         advice = "Give a name of letters, digits, - and _: it names the recipe and the run."

@@ -142,7 +142,8 @@ def find_encoding(path: Path) -> str:
     if wide := _without_mark(head):
         return wide
     try:
-        _lines(path, "utf-8")
+        for _ in islice(text_lines(path, encoding="utf-8"), MOST_ROWS):
+            pass
     except BytesUndecodable as fault:
         for encoding, is_likely in (
             ("gb18030", _is_chinese),

@@ -140,7 +140,7 @@ class Rival:
         terms = {name: _terms(one) for name, one in zip(CUTS, self.vectorizers, strict=True)}
         (folder / VOCABULARY).write_text(json.dumps(terms, ensure_ascii=True), encoding="utf-8")
         np.save(folder / RARITY, np.concatenate([one.idf_ for one in self.vectorizers]))
-        np.save(folder / WEIGHTS, self.weights)
+        np.save(folder / WEIGHTS, self.weights.astype(np.float32))  # with many classes, most of its bytes
         np.save(folder / BIAS, self.bias)
 
 
@@ -156,7 +156,8 @@ def load_rival(folder: Path, *, is_single: bool) -> Rival:
         one = _vectorizer(name, vocabulary={term: place for place, term in enumerate(terms[name])})
         one.idf_, rarity = rarity[: len(terms[name])], rarity[len(terms[name]) :]
         vectorizers.append(one)
-    return Rival(tuple(vectorizers), np.load(folder / WEIGHTS), np.load(folder / BIAS), is_single)
+    weights = np.load(folder / WEIGHTS).astype(np.float64)  # as the features: else every call would convert them
+    return Rival(tuple(vectorizers), weights, np.load(folder / BIAS), is_single)
 
 
 def open_rival(folder: Path) -> Callable[[Sequence[Row]], list[object]]:

@@ -17,7 +17,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
-from limbeck.drafting.frames import Frame, keep_frame
+from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
@@ -44,7 +44,7 @@ RUNS = Path("runs")
 
 
 def run(
-    recipe: str | Path | Frame,
+    recipe: str | Path | DataFrame,
     *,
     name: str = "frame",
     overrides: Sequence[str] = (),
@@ -52,8 +52,8 @@ def run(
     until: Stage | None = None,
     reporter: Reporter | None = None,
     transfer: Sequence[str | Path] = (),
-    test: str | Path | Frame | None = None,
-    dev: str | Path | Frame | None = None,
+    test: str | Path | DataFrame | None = None,
+    dev: str | Path | DataFrame | None = None,
     encoding: str | None = None,
     minutes: float | None = None,
 ) -> Run:
@@ -100,7 +100,7 @@ def run(
     return Run(folder)
 
 
-def _as_file(rows: str | Path | Frame, *, name: str, folder: Path) -> Path:
+def _as_file(rows: str | Path | DataFrame, *, name: str, folder: Path) -> Path:
     return Path(rows) if isinstance(rows, str | Path) else keep_frame(rows, name=name, folder=folder)
 
 

@@ -172,6 +172,12 @@ class NgramVocabulary(Section):
     """Maximum number of buckets. There are fewer if train and transfer text have fewer n-grams, if the exported model
     would be larger than about 8 MB in int8, or if the student would be larger than its teacher."""
 
+    @model_validator(mode="after")
+    def _parts_are_possible(self) -> Self:
+        if 0 < self.longest < self.shortest:
+            raise ValueError(f"longest must be at least shortest: {self.longest} is less than {self.shortest}")
+        return self
+
 
 class Ngrams(Section):
     """Hashed n-grams of words and characters, a vector for each, their weighted sum, the classes: a linear model, as
@@ -184,7 +190,7 @@ class Ngrams(Section):
     training starts from; kept if no epoch is better on dev. Pairs of texts always start at random."""
     embedding_size: int | None = Field(default=None, ge=1)
     """Width of the vectors. Default: the number of classes, at most 64; for pairs 64."""
-    dense_size: Annotated[int, SHAPE] = Field(default=0, ge=0)
+    dense_size: int = Field(default=0, ge=0)
     """Width of a ReLU layer before the classes; 0: without this layer, a linear model."""
     dropout: Annotated[float, NETWORK] = Field(default=0.2, ge=0, lt=1)
     """Share of a text's n-grams that a training step leaves out."""

@@ -265,7 +265,7 @@ def kept_above_chance(accuracy: float, teacher: float, report: Mapping[str, Any]
     found = (report.get("chance") or {}).get("accuracy")
     if found is None or teacher <= found:
         return None
-    return max(0.0, (accuracy - found) / (teacher - found))
+    return max(0.0, float((accuracy - found) / (teacher - found)))
 
 
 def _cost(model: Entry, report: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from limbeck.errors import NothingToPredict
 from limbeck.runtime.entries import Chunk, Entry
 from limbeck.runtime.probabilities import best_labels, label_sets
-from limbeck.tables.formats import ENDINGS, NOT_READ, KnownFormat, ending_of
+from limbeck.tables.formats import ENDINGS, NOT_READ, SHEETS, KnownFormat, ending_of
 from limbeck.tables.opening import LONE_SURROGATE
 from limbeck.tables.parquet import ParquetSink, cell_text, json_value, pyarrow
 
@@ -27,7 +27,7 @@ OTHER_OUTPUT = "Name the output .csv, .tsv, .jsonl or .parquet; text may be pack
 def output_format(path: Path) -> OutputFormat:
     """The format that the ending of a file to write names; .txt, and an ending that names none, is as the input."""
     ending = ending_of(path)
-    if ending in NOT_READ:
+    if ending in (*NOT_READ, *SHEETS):
         raise NothingToPredict(reason=f"'{path}': predict does not write {ending} files", advice=OTHER_OUTPUT)
     format = ENDINGS.get(ending, "lines")
     if format == "parquet" and path.suffix.lower() == ".gz":

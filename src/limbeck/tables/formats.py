@@ -81,7 +81,8 @@ class TableForm:
     def say(self, key: str, value: str) -> str:
         """A setting as the user would write it: as an option, or as a line of the recipe."""
         if not self.by_options:
-            return f"say {key} = {value} in the recipe"
+            written = value if value in ("true", "false") else f'"{value}"'
+            return f"say {key} = {written} in the recipe"
         switches = {"true": f"add --{key}", "false": f"add --no-{key}"}
         return switches.get(value, f"add --{key} {value}")
 

@@ -19,6 +19,7 @@ ONE_FILE_OF_EACH = {
     "students/bilstm/0": "model.safetensors",
     "models/bilstm": "model.json",
     "exports/bilstm-int8/0": "model.onnx",
+    "rival": "weights.npy",
     "report": "report.json",
 }
 

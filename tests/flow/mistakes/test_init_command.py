@@ -25,7 +25,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("x.csv", b"", ("'x.csv' has no rows",)),
         ("x.csv", b"text,label\n", ("'x.csv' has no rows", "below its header")),
         ("x.csv", b"text,label\nfine,good\nnice,good\ngreat,good\n", ("all 3", "'good'", "two classes")),
-        ("x.csv", b"text,label\nfine,good\ncaf\xe9,bad\n", ("'x.csv', row 3", "not valid utf-8", "e9")),
+        ("x.csv", b"text,label\nfine,good\n\x01\xe9\xe9\xe9,bad\n", ("'x.csv', row 3", "not valid utf-8", "e9")),
         ("x.csv", b"title,body\nx,fine\n", ("which column of 'x.csv' is the label", "title: x", "--label COLUMN")),
         ("x.jsonl", b"not json\n", ("'x.jsonl', row 1", "not valid JSON", "one JSON object")),
         ("x.parquet", b"PAR1 no more", ("cannot read 'x.parquet' as parquet",)),

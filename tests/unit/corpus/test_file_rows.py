@@ -116,7 +116,7 @@ def test_a_file_that_is_mostly_empty_is_refused_with_the_column_to_check(tmp_pat
     path = tmp_path / "rows.csv"
     path.write_text("text,label\nsoup,hot\nlamp,\nroom,\n")
 
-    with pytest.raises(RowsMostlyEmpty, match=r"(?s)2 without label, of 3 rows.*number 3.*`label`"):
+    with pytest.raises(RowsMostlyEmpty, match=r"(?s)2 without label, of 3 rows.*row 3.*`label`"):
         read(path)
 
 

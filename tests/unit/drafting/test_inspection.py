@@ -206,7 +206,7 @@ def test_a_label_that_is_sometimes_blank_is_found_and_those_rows_do_not_count(
 def test_a_label_that_is_mostly_blank_is_refused_with_its_first_row(tmp_path: Path) -> None:
     labels = ["" if number > 9 else label for number, label in enumerate(ZEROS_AND_ONES)]
 
-    with pytest.raises(RowsMostlyEmpty, match=r"(?s)90 without label, of 100 rows.*number 12"):
+    with pytest.raises(RowsMostlyEmpty, match=r"(?s)90 without label, of 100 rows.*row 12"):
         look(tmp_path / "a.tsv", [["said", "mood"], *columns(TEXTS, labels)], text="said", label="mood")
 
 

@@ -80,7 +80,7 @@ BASELINE = ["students/bilstm-alone/0"]
 STUDENT = ["students/bilstm/0"]
 EXPORTS = [f"{place}/{name}" for name in ("bilstm-alone", "bilstm", "bilstm-int8") for place in ("exports", "models")]
 BEHIND_STUDENTS = sorted(f"{step}/0" if step.startswith("exports") else step for step in EXPORTS)
-EVERYTHING = sorted([*READING, *TEACHING, *BASELINE, *STUDENT, *BEHIND_STUDENTS, "report"])
+EVERYTHING = sorted([*READING, *TEACHING, *BASELINE, *STUDENT, *BEHIND_STUDENTS, "rival", "report"])
 
 
 class Steps(SilentReporter):
@@ -228,7 +228,7 @@ def test_the_teachers_learning_rate_redoes_everything_that_the_teacher_has_a_par
     steps = project.run("teacher.learning_rate=3e-3")
 
     alone = [*BASELINE, "exports/bilstm-alone/0", "models/bilstm-alone"]  # its word vectors are from a file here
-    assert sorted(steps.reused) == sorted([*READING, *alone])
+    assert sorted(steps.reused) == sorted([*READING, *alone, "rival"])
     assert "learning_rate: 0.001 → 0.003" in steps.reasons["teacher"]
 
 
@@ -288,7 +288,7 @@ def test_one_more_training_row_redoes_everything(project: Project) -> None:
 
 def test_a_test_file_that_comes_later_trains_nothing_again(project: Project) -> None:
     """It is labelled and judged; teacher, vocabulary, students and files stay."""
-    assert project.made("corpus.test='data/test.csv'") == ["chosen", "corpus", "labels", "report", "transfer"]
+    assert project.made("corpus.test='data/test.csv'") == ["chosen", "corpus", "labels", "report", "rival", "transfer"]
 
 
 def test_other_transfer_text_trains_the_student_again_but_not_the_teacher(project: Project) -> None:

@@ -201,7 +201,7 @@ def keys_of(recipe: Recipe) -> dict[str, Any]:
         (WORDS, "student.word_vectors", "random", "students baseline"),
         (WORDS, "student.pooling", "last", "students baseline"),
         (WORDS, "student.pooling", "attention", "vocabulary students baseline"),
-        (WORDS, "student.max_size_mb", 5.0, "vocabulary"),
+        (WORDS, "student.max_size_mb", 5.0, "vocabulary report"),
         (TRANSFORMER, "student.layers", 2, "students baseline"),
         (LIMITED, "student.layers", 2, "vocabulary students baseline"),
         (LIMITED, "student.dropout", 0.0, "students baseline"),

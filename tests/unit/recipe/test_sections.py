@@ -1,5 +1,6 @@
 """Sections are typed, frozen and documented, and their defaults belong to nobody else."""
 
+from contextlib import nullcontext
 from typing import Any, get_args
 
 import pytest
@@ -9,7 +10,7 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, Transformer
+from limbeck.recipe.student import BiLstm, NgramVocabulary, Transformer
 from limbeck.recipe.teacher import EncoderTeacher
 
 
@@ -125,3 +126,9 @@ def test_a_wrong_length_of_the_teacher_is_reported_of_the_teacher_alone(wrong: o
         Recipe.model_validate(tables)
 
     assert {problem["loc"][0] for problem in caught.value.errors()} == {"teacher"}
+
+
+@pytest.mark.parametrize(("shortest", "longest", "is_refused"), [(3, 2, True), (3, 3, False), (3, 0, False)])
+def test_parts_of_words_have_a_possible_length(shortest: int, longest: int, is_refused: bool) -> None:
+    with pytest.raises(ValidationError, match="longest must be") if is_refused else nullcontext():
+        NgramVocabulary(shortest=shortest, longest=longest)

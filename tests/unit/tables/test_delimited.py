@@ -70,7 +70,7 @@ def test_a_line_that_declares_the_separator_is_no_row_but_counts_as_a_line(path:
 
 
 def test_commas_in_a_file_of_one_column_are_said_to_need_another_format(path: Path) -> None:
-    with pytest.raises(RowMalformed, match=r"(?s)row 2: 2 cells instead of 1.*one text, say format = lines"):
+    with pytest.raises(RowMalformed, match=r"(?s)row 2: 2 cells instead of 1.*one text, say format = \"lines\""):
         rows_of(path, "text\nwell, fine\nbad\n")
 
 

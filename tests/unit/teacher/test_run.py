@@ -125,6 +125,8 @@ def test_the_facts_are_those_of_the_model(prepare: Prepare, tiny_teacher_folder:
         "dev_accuracy": history[0]["dev_accuracy"],
         "dev_skill": history[0]["dev_skill"],
         "dev_rows": 50,
+        "dev_others": 25,
+        "still_learning": False,
     }
     assert teacher.hidden_size == 32
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -15,7 +16,7 @@ from limbeck.text.student_tokenizer import UNK_ID, StudentTokenizer
 MANY = 1 << 30  # so many buckets that no two n-grams of a test share one
 
 
-def ids_of(text: str, *, max_length: int = 99, **settings: int) -> list[int]:
+def ids_of(text: str, *, max_length: int = 99, **settings: Any) -> list[int]:
     (row,) = NgramIds(NgramSettings(**{"buckets": MANY, **settings})).read([text], max_length=max_length)
     return row
 

@@ -212,3 +212,15 @@ def test_tables_can_be_printed_where_only_the_base_install_is() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_loss_is_red(rival_report: dict[str, Any]) -> None:
+    rival_report["models"][4]["gain_over_rival"] = {"accuracy": -0.034, "ci95": [-0.05, -0.018]}
+    shown = {}
+    for name, given in (("loss", rival_report), ("gain", {**rival_report, "best": "bilstm"})):
+        console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=300)
+        print_report(given, console)
+        shown[name] = console.file.getvalue()  # type: ignore[attr-defined]
+
+    assert "\x1b[1;31mtfidf, ten lines of scikit-learn, beats bilstm-int8" in shown["loss"]
+    assert "\x1b[1;31m" not in shown["gain"]

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 import limbeck
 from limbeck.artifacts.manifest import read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.cli import app
 from limbeck.errors import StudentError
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
@@ -162,6 +164,45 @@ def test_the_same_command_goes_on_and_other_limits_take_the_trials_over(recipe: 
     assert stricter.chosen is None
     assert stricter.nearest is not None
     assert stricter.nearest.kind == "bag"
+
+
+def test_the_command_prints_the_front_and_says_with_its_status_whether_something_was_found(
+    recipe: Path, found: Search
+) -> None:
+    count = len(found.trials)
+    common = ["search", str(recipe), "--out", str(recipe.parent / "run"), "--trials", str(count), "--max-mb", "5"]
+    changes = [part for change in QUICK for part in ("--set", change)]
+
+    fine = CliRunner().invoke(app, [*common, *changes, "--max-us", "30"])
+    too_strict = CliRunner().invoke(app, [*common, *changes, "--max-us", "1", "--trials", "3"])
+
+    assert fine.exit_code == 0, fine.output
+    assert "▸" in fine.stdout
+    assert found.command is not None
+    assert found.command in fine.stdout.replace("\n", "")
+    assert too_strict.exit_code == 1, too_strict.output
+    assert "no student is within 1 µs and 5 MB" in too_strict.stderr
+    assert "The nearest: bag in trial-" in too_strict.stderr
+
+
+@pytest.mark.usefixtures("found")
+def test_ten_failures_in_a_row_end_the_search(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StudentError("no space for words")
+
+    monkeypatch.setattr(search_trial, "run", refuse)
+
+    with pytest.raises(search_run.SearchFailed, match="none of 10 trials") as caught:
+        search(
+            str(recipe),
+            limits=CostLimits(),
+            minutes=10,
+            changes=[*QUICK, "distillation.epochs=1"],
+            out=recipe.parent / "run",
+            reporter=Notes(),
+        )
+
+    assert "no space for words" in str(caught.value)
 
 
 @pytest.mark.usefixtures("found")

@@ -129,7 +129,7 @@ def _try_students(found: Search, study: Study, *, most: int | None, ends: float 
     """One student after the other, until there are enough or the time is over; files are written after each."""
     main = found.folder.parent
     rows, begun, started = timed_rows(Corpus(main / "corpus")), len(found.trials), time.monotonic()
-    while not _is_over(found.trials, most=most, ends=ends):
+    while not _is_over(found.trials, begun=begun, most=most, ends=ends):
         proposal = study.propose()
         reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal))
         trial = tried(proposal, main=main, rows=rows, reporter=SilentReporter())
@@ -139,8 +139,9 @@ def _try_students(found: Search, study: Study, *, most: int | None, ends: float 
         reporter.note(_progress(found, trial, begun=begun, most=most, seconds=time.monotonic() - started))
 
 
-def _is_over(trials: Sequence[Trial], *, most: int | None, ends: float | None) -> bool:
-    last = trials[-MOST_FAILURES:]
+def _is_over(trials: Sequence[Trial], *, begun: int, most: int | None, ends: float | None) -> bool:
+    """Enough trials, no time left, or too many failures; those of earlier calls do not count as failures."""
+    last = trials[begun:][-MOST_FAILURES:]
     if len(last) == MOST_FAILURES and all(trial.state == "failed" for trial in last):
         return True
     return (most is not None and len(trials) >= most) or (ends is not None and time.monotonic() >= ends)

@@ -45,7 +45,8 @@ class Trial:
     mb: float = inf
     model: str = ""  # its exported model, inside `folder`
     settings: dict[str, Any] = field(default_factory=dict)  # the main ones, for the table
-    reason: str = ""
+    reason: str = ""  # why it failed
+    near_chance: str = ""  # why it hardly does better on dev than guessing; empty if it does
     seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:

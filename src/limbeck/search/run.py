@@ -149,7 +149,7 @@ def _is_over(trials: Sequence[Trial], *, begun: int, most: int | None, ends: flo
 
 def _announced(proposal: Proposal) -> str:
     """What is tried."""
-    what = {RECIPE: f"the recipe's own {proposal.kind}", DEFAULTS: f"a {proposal.kind} with its defaults"}
+    what = {RECIPE: f"the recipe's own {proposal.kind}", DEFAULTS: f"{proposal.kind} with its defaults"}
     return what.get(proposal.origin) or " ".join(proposal.overrides)
 
 

@@ -121,7 +121,8 @@ def command(recipe: str, trial: Trial, *, changes: Sequence[str] = (), out: Path
 def numbers(trial: Trial) -> str:
     """Score, time and size of a trial in words."""
     score = f"dev {trial.dev_measure} {percent(trial.dev_score, digits=2)} %"
-    return f"{score}, {three_figures(trial.us)} µs, {three_figures(trial.mb)} MB"
+    guesses = " (hardly better than guessing)" if trial.near_chance else ""
+    return f"{score}{guesses}, {three_figures(trial.us)} µs, {three_figures(trial.mb)} MB"
 
 
 def card(trial: Trial, *, limits: CostLimits, count: int, again: str) -> str:

@@ -70,6 +70,7 @@ def _measured(
     model = ModelFolder(folder / place)
     return {
         "dev_score": student.chosen_by,
+        "near_chance": student.near_chance,
         "dev_measure": student.dev_measure or "accuracy",
         "us": microseconds(model, rows),
         "mb": model.size_mb(),

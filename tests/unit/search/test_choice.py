@@ -1,5 +1,6 @@
 """Which trial is chosen, and what is on the front."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from limbeck.search import show
@@ -73,6 +74,12 @@ def test_the_command_can_be_pasted_into_a_shell() -> None:
         "limbeck run 'my recipe.toml' --out runs/x --set corpus.max_rows=9 --set 'student={kind = \"bag\"}' "
         "--set 'candidates=[]'"
     )
+
+
+def test_a_student_that_only_guesses_is_said_to() -> None:
+    one = replace(trial("a", 0.5, 10), near_chance="it has one answer for all rows")
+
+    assert show.numbers(one) == "dev accuracy 50.00 % (hardly better than guessing), 10.0 µs, 1.00 MB"
 
 
 def test_the_table_marks_the_chosen_one_and_those_above_the_limits() -> None:

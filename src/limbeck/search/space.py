@@ -25,7 +25,6 @@ Settings = dict[str, Value]  # by the names of the search
 OWN = "recipe"  # the objective that the recipe has itself
 WITH_LABELS, WITHOUT_LABELS = "with labels", "logits only"
 SHARED = ("word_vectors", "max_length")  # keys of the recipe's student that students of other kinds get too
-SHARED_WORDS = ("kind", "lowercase", "segmenter")  # and those of its vocabulary
 FULL_RANK = 0  # means a vector_rank that is not given
 
 
@@ -176,8 +175,7 @@ class Space:
         section = resolved(STUDENT_KINDS[kind].section)
         found = {key: given[key] for key in SHARED if key in given and key in section.model_fields}
         if isinstance(main, WordStudent) and issubclass(section, WordStudent):
-            words = {key: value for key, value in given.get("vocabulary", {}).items() if key in SHARED_WORDS}
-            found.update({"vocabulary": words} if words else {})
+            found.update({"vocabulary": given["vocabulary"]} if "vocabulary" in given else {})
         return {"kind": kind, **found}
 
     def student(self, settings: Mapping[str, Value], *, max_mb: float | None = None) -> dict[str, Any]:

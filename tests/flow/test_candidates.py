@@ -65,6 +65,7 @@ def several(recipe: Path, plain: Path) -> Path:
         "exports/bag/0",
         "exports/bag-int8/0",
         "exports/blend-int8/0",
+        "rival",
         "report",
     ]
     return out

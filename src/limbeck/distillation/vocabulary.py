@@ -25,9 +25,9 @@ from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
-from limbeck.recipe.student import WordStudent, source_kind
+from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
 from limbeck.text.forms import FormStep
-from limbeck.text.piece_tokenizer import count_pieces
+from limbeck.text.piece_tokenizer import count_pieces, whole_words
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import OfSize, count_words
 
@@ -169,12 +169,19 @@ def _count(
                 lowercase=vocabulary.lowercase,
                 form=form,
                 segmenter=vocabulary.segmenter,
+                also=_words_of_teacher(vocabulary, encoder),
             )
         case "pieces":
             assert encoder is not None  # otherwise the recipe is refused
             return count_pieces(encoder.tokenizer_json(), texts, min_count=vocabulary.min_count, form=form)
         case _:
             assert_never(vocabulary.kind)
+
+
+def _words_of_teacher(vocabulary: Vocabulary, encoder: TeacherFolder | None) -> list[str]:
+    if encoder is None or not vocabulary.teacher_words:
+        return []
+    return whole_words(encoder.tokenizer_json())[: vocabulary.teacher_words]
 
 
 def _vectors(

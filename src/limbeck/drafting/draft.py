@@ -44,8 +44,12 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
     ),
     "tune_vectors of pairs": (None, None),
     "tune_vectors": (
+        (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
+        (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
+    ),
+    "embedding_size": (
+        (200, "300 is a little more accurate, larger and slower"),
         None,
-        (False, "the teacher's vectors are frozen, as in the recipes of docs/results.md"),
     ),
     "epochs": (
         (6, ""),
@@ -80,11 +84,17 @@ MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+GENERAL_WORDS = [
+    "",
+    "[student.vocabulary]",
+    "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
+]
 SECOND_STUDENT = [
     "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
     "[[candidates]]",
     'kind = "ngrams"  # hashed n-grams of words and characters: typos, names, parts of words',
 ]
+SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
 RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
@@ -301,14 +311,18 @@ def _hub_is_shut() -> bool:
 def _student(found: Inspection, *, gpu: bool) -> list[str]:
     many_words = gpu and _is_as_headlines(found)
     pairs = " of pairs" if found.pair is not None else ""
+    is_english = found.language == "en" and not found.other_language
+    general_words = is_english and found.pair is None and not found.scores
     return [
         "[student]",
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
-        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS, *_setting("tune_vectors" + pairs, gpu=gpu)]),
+        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS]),
+        *(_setting("tune_vectors" + pairs, gpu=gpu) if gpu or general_words else []),
+        *(_setting("embedding_size", gpu=gpu) if general_words else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {_max_length(found)}",
-        *(MANY_WORDS if many_words else []),
+        *(MANY_WORDS if many_words else GENERAL_WORDS if general_words else []),
         "",
         *SECOND_STUDENT,
     ]
@@ -329,6 +343,7 @@ def _distillation(found: Inspection, *, gpu: bool, rows: int, read: int) -> list
         "",
         "[[distillation.losses]]",
         *(PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
+        *([] if gpu else SHORT_TIMING),
     ]
 
 

@@ -33,6 +33,10 @@ class Vocabulary(Section):
     its teacher."""
     min_count: int = Field(default=2, ge=1)
     """Least number of times that a token must occur in the training and transfer text."""
+    teacher_words: int = Field(default=0, ge=0)
+    """Number of words that are added although the training text lacks them: the first ones that the teacher's tokenizer
+    has as whole words, the frequent ones (words only, not for Chinese). Their vectors come from the teacher. With few
+    rows this helps with words that appear only in use, most if `tune_vectors` is false."""
     lowercase: bool = True
     """Convert upper case to lower case (words only; pieces follow the teacher)."""
     segmenter: Literal["longest_match", "jieba"] = "longest_match"

@@ -16,6 +16,7 @@ from limbeck.text.plain_ids import TEXTS_AT_ONCE
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, StudentTokenizer
 
+BLANKS = ("Ġ", "▁")  # at the start of a piece: byte-level BPE, SentencePiece
 MASK_TOKEN: Json = {
     "id": MASK_ID,
     "content": MASK,
@@ -66,6 +67,19 @@ def count_pieces(
         return _assembled(state, model, pieces)
 
     return of_size
+
+
+def whole_words(tokenizer_json: str) -> list[str]:
+    """The words that a tokenizer has as one piece, in the order of its vocabulary, which is mostly by frequency.
+
+    A piece is a word if it consists of letters and starts one: without "##" (WordPiece), or after the sign that a
+    tokenizer writes for a blank (byte-level BPE, SentencePiece).
+    """
+    ids = Tokenizer.from_str(tokenizer_json).get_vocab(with_added_tokens=False)
+    pieces = sorted(ids, key=ids.__getitem__)
+    sign = next((sign for sign in BLANKS if any(piece.startswith(sign) for piece in pieces)), "")
+    found = (piece.removeprefix(sign) for piece in pieces if piece.startswith(sign))
+    return [word for word in found if len(word) > 1 and word.isalpha()]
 
 
 def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:

@@ -69,18 +69,25 @@ def count_words(
     lowercase: bool,
     form: Sequence[FormStep] = (),
     segmenter: Segmenter = "longest_match",
+    also: Sequence[str] = (),
 ) -> OfSize:
-    """Count once, and get the tokenizer of any size up to `max_size`, the same as from `build_word_tokenizer`."""
+    """Count once, and get the tokenizer of any size up to `max_size`, the same as from `build_word_tokenizer`.
+
+    The words `also` come after the counted ones, as far as the size allows; in Chinese they are not used.
+    """
     read = (readable(text, most_characters=MOST_CHARACTERS) for text in texts)
     first = [as_normalizer(form)] if form else []
     last: list[Normalizer] = [Lowercase()] if lowercase else []
     if language == "zh":
         normalizer = Normalizers([*first, NFKC(), *last])
         return _chinese(read, normalizer, min_count=min_count, segmenter=segmenter)
-    return _english(read, Normalizers([*first, NFC(), *QUOTES, *last]), max_size=max_size, min_count=min_count)
+    normalizer = Normalizers([*first, NFC(), *QUOTES, *last])
+    return _english(read, normalizer, max_size=max_size, min_count=min_count, also=also)
 
 
-def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int) -> OfSize:
+def _english(
+    texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min_count: int, also: Sequence[str]
+) -> OfSize:
     tokenizer = Tokenizer(WordLevel({UNK: 0}, unk_token=UNK))
     tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = Split(Regex(ENGLISH_TOKEN), behavior="removed", invert=True)
@@ -90,7 +97,8 @@ def _english(texts: Iterator[str], normalizer: Normalizer, *, max_size: int, min
     trainer = WordLevelTrainer(vocab_size=word_count, min_frequency=min_count, show_progress=False, special_tokens=[])
     tokenizer.train_from_iterator(texts, trainer)
     ids = tokenizer.get_vocab()
-    words = [*SPECIAL_TOKENS, *sorted(ids, key=ids.__getitem__)]
+    added = (word for word in map(normalizer.normalize_str, also) if word not in ids)
+    words = list(dict.fromkeys([*SPECIAL_TOKENS, *sorted(ids, key=ids.__getitem__), *added]))
 
     def of_size(size: int) -> StudentTokenizer:
         kept = words[: max(size, len(SPECIAL_TOKENS))]

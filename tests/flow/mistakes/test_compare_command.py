@@ -31,7 +31,7 @@ def test_numbers_alone_go_to_stdout(two_runs: list[Path], limbeck: Command) -> N
     answer = limbeck("compare", *two_runs, "--format", "csv")
 
     first = answer.out.partition("\n\n")[0]
-    assert len(list(csv.DictReader(io.StringIO(first)))) == 2 * 4
+    assert len(list(csv.DictReader(io.StringIO(first)))) == 2 * 5  # teacher, rival, baseline, student, int8
     assert answer.err == ""
 
 

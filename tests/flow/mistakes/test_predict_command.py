@@ -55,7 +55,7 @@ def test_a_folder_that_is_not_there_is_no_model(rows: Path, limbeck: Command) ->
 def test_a_run_is_no_model_but_its_models_are_named(toy: Any, rows: Path, limbeck: Command) -> None:
     answer = limbeck("predict", toy.run, rows)
 
-    assert answer.refused_with(f"'{toy.run}' is not a model", str(toy.run / "models" / "bilstm-int8"))
+    assert answer.refused_with(f"'{toy.run}' is not a model", str(toy.run / "models" / "best"))
 
 
 def test_another_artifact_is_called_by_its_name(toy: Any, rows: Path, limbeck: Command) -> None:

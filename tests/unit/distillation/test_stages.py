@@ -142,7 +142,7 @@ def test_a_stage_on_features_alone_is_left_with_its_last_epoch_and_any_other_wit
     scores = iter([0.9, 0.1, 0.2, 0.8, 0.3])  # the first stage is best at its beginning, the second in its middle
     weights: list[dict[str, torch.Tensor]] = []
 
-    def judge(model: Any, _dev: Any) -> dict[str, float]:
+    def judge(model: Any, _dev: Any, **_how: Any) -> dict[str, float]:
         weights.append({name: weight.detach().clone() for name, weight in model.state_dict().items()})
         score = next(scores)
         return {"dev_accuracy": score, "dev_score": score, "dev_loss": 1.0}

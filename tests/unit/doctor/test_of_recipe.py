@@ -14,6 +14,8 @@ from limbeck.progress import SilentReporter
 ToyRows = tuple[tuple[str, str], ...]
 Look = Callable[..., Examination]
 LATER = {
+    "rival",
+    "teacher-below",
     "copies",
     "drowned-losses",
     "student-chance",

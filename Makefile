@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml constraints.txt setup.py $(wildcard src/limbeck/runtime
 		echo "Name another one: make setup PYTHON=python3.11" >&2; exit 1; }
 	@rm -f $@
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,zh,serve,demo,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[train,zh,serve,search,demo,dev]'
 	@touch $@
 
 test: setup  ## format check, lint, types, tests: all that CI runs

@@ -40,10 +40,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serving": {"recipe", "artifacts", "text", "runtime"},
     "pipeline": {"recipe", "artifacts", "text", "training", "timing", "report", "drafting", *STAGES},
     "doctor": {"recipe", "artifacts", "text", "training", "pipeline", *STAGES},
+    "search": {"recipe", "artifacts", "pipeline", "runtime", "timing", "report"},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("teacher", "augmentation"),
+        *("search", "teacher", "augmentation"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
@@ -61,7 +62,7 @@ TORCH_FREE = {
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
     *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
-    *("tensorboard", "tensorflow"),
+    *("optuna", "tensorboard", "tensorflow"),
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "cli"}

@@ -19,6 +19,7 @@ from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
 LOCK = ".lock"
+SEARCHED = "search"  # folder under models/: the model that `limbeck search` has chosen
 
 
 class RunBusy(ArtifactError):

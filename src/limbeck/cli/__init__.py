@@ -5,6 +5,7 @@
 from limbeck.cli import demo
 from limbeck.cli import init
 from limbeck.cli import run
+from limbeck.cli import search
 from limbeck.cli import doctor
 from limbeck.cli import report
 from limbeck.cli import compare
@@ -36,6 +37,7 @@ __all__ = [
     "recipes",
     "report",
     "run",
+    "search",
     "serve",
     "transfer",
 ]

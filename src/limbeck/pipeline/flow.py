@@ -10,7 +10,7 @@ from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
-from limbeck.artifacts.run_folder import Run, RunFolder, open_run
+from limbeck.artifacts.run_folder import SEARCHED, Run, RunFolder, open_run
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -180,7 +180,8 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Sequence[Students], ru
             )
     if recipe.has_blend:
         candidates.append(_blend(recipe, corpus, candidates, run))
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *_current_best(candidates, run)])
+    current = [*_current_best(candidates, run), *_current_search(run)]
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
     return candidates
 
 
@@ -282,11 +283,21 @@ def _current_best(candidates: Sequence[Candidate], run: RunFolder) -> list[str]:
     return [BEST] if found in shipped else []
 
 
+def _current_search(run: RunFolder) -> list[str]:
+    """The name of the folder of the model that a search has chosen, if the labels are still those of the search."""
+    try:
+        found = read_manifest(run.folder / "models" / SEARCHED, kind="model").key.inputs.get("labels")
+        return [SEARCHED] if found == read_manifest(run.folder / "labels", kind="labels").fingerprint else []
+    except ArtifactError:
+        return []
+
+
 def _ship_best(report: Report, candidates: Sequence[Candidate], run: RunFolder) -> list[ModelFolder]:
     """Copy the model that the report names as the best to models/best."""
     named = [candidate for candidate in candidates if candidate.name == report.data.get("best")]
     copies = [_ship(candidate.shipped, f"models/{BEST}", run) for candidate in named]
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *([BEST] if copies else [])])
+    current = [*([BEST] if copies else []), *_current_search(run)]
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
     return copies
 
 

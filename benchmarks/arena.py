@@ -23,7 +23,9 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -239,16 +241,23 @@ def model2vec(train: Rows) -> Trained | None:
     """Static vectors distilled from the draft's own encoder, and model2vec's classifier on top."""
     if find_spec("model2vec") is None:
         return None
-    from model2vec.distill import distill
     from model2vec.train import StaticModelForClassification
 
     started = time.perf_counter()
-    static = distill(model_name=encoder_folder())
+    static = deepcopy(static_vectors())
     model = StaticModelForClassification.from_static_model(model=static)
     model.fit([text for text, _ in train], [label for _, label in train])
     seconds = time.perf_counter() - started
     size = static.embedding.nbytes / 1e6
     return Trained(lambda texts: model.predict(list(texts)), size, seconds)
+
+
+@cache
+def static_vectors() -> Any:
+    """The same for every set: it depends on the encoder alone."""
+    from model2vec.distill import distill
+
+    return distill(model_name=encoder_folder())
 
 
 def frozen(train: Rows) -> Trained:

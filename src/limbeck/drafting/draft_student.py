@@ -1,0 +1,163 @@
+"""The parts of a drafted recipe about the students and their training."""
+
+from limbeck.drafting.draft_transfer import PIECES_PER_WORD, line, words_of
+from limbeck.drafting.inspection import Inspection
+
+# What a draft says, and why: without a GPU, as minutes on a laptop allow, and with one, as what won in
+# docs/results.md, for documents as in the recipe imdb-text. None: nothing is said, and the recipe's default holds.
+Setting = tuple[object, str]
+SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
+    "hidden_size": (
+        (150, "300 is a little more accurate and slower"),
+        (300, "150 is smaller and quicker, and a little less accurate"),
+    ),
+    "hidden_size of documents": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the built-in recipe imdb-text"),
+    ),
+    "hidden_size of pairs": (
+        (150, "300 is a little more accurate and slower"),
+        (150, "as in the recipes for English pairs of docs/results.md"),
+    ),
+    "tune_vectors of pairs": (None, None),
+    "tune_vectors": (
+        (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
+        (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
+    ),
+    "embedding_size": (
+        (200, "300 is a little more accurate, larger and slower"),
+        None,
+    ),
+    "epochs": (
+        (6, ""),
+        (12, "the best one by dev is kept; on a GPU they cost minutes"),
+    ),
+    "epochs of pairs": (
+        (6, ""),
+        (8, "the best one by dev is kept"),
+    ),
+    "epochs of documents": (
+        (6, ""),
+        (6, "the best one by dev is kept"),
+    ),
+    "batch_size": (
+        None,
+        (256, "512 is quicker where there are many rows"),
+    ),
+    "batch_size of pairs": (None, None),
+    "batch_size of many rows": (
+        None,
+        (512, "there are many rows; with few of them, 256 makes more steps"),
+    ),
+    "seeds": (
+        ([0], "[0, 1, 2] trains three students, and the report shows mean and spread"),
+        ([0, 1, 2], "three students: the report shows mean and spread, and the best by dev is shipped"),
+    ),
+}
+MANY_ROWS = 50_000  # of train and unlabelled text together
+MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and names too", "min_count = 1"]
+GENERAL_WORDS = [
+    "",
+    "[student.vocabulary]",
+    "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
+]
+SECOND_STUDENT = [
+    "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
+    "[[candidates]]",
+    'kind = "ngrams"  # hashed n-grams of words and characters: typos, names, parts of words',
+]
+SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
+TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
+RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
+LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
+PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
+SOME_ROWS = 10_000
+HEADLINE = 40  # characters of the median text
+SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
+# Without a GPU: a few minutes of two cores, on which the training of a Bi-LSTM reads about 60,000 words a second.
+STUDENT_WORDS = 9_000_000
+# Few rows are read more often, in smaller batches; training stops when dev no longer rises.
+STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
+
+
+def student_lines(found: Inspection, *, gpu: bool) -> list[str]:
+    """The sections of the students."""
+    many_words = gpu and _is_as_headlines(found)
+    pairs = " of pairs" if found.pair is not None else ""
+    is_english = found.language == "en" and not found.other_language
+    general_words = is_english and found.pair is None and not found.scores
+    return [
+        "[student]",
+        'kind = "bilstm"',
+        *_setting("hidden_size" + _of(found), gpu=gpu),
+        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS]),
+        *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and not found.scores) or general_words else []),
+        *(_setting("embedding_size", gpu=gpu) if general_words else []),
+        *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
+        f"max_length = {max_length_of(found)}",
+        *(MANY_WORDS if many_words else GENERAL_WORDS if general_words else []),
+        "",
+        *SECOND_STUDENT,
+    ]
+
+
+def _is_as_headlines(found: Inspection) -> bool:
+    """Chinese, and as short as the headlines of TNEWS, which tnews-15-words is about. Reviews have fewer names."""
+    return found.language == "zh" and found.pair is None and found.median_words <= HEADLINE
+
+
+def distillation_lines(found: Inspection, *, gpu: bool, rows: int, read: int) -> list[str]:
+    """The section of their training.
+
+    `rows` are those of train and of the unlabelled text; with the copies of `read` they are all that it reads.
+    """
+    return [
+        "[distillation]",
+        *_steps(found, gpu=gpu, rows=rows, read=read),
+        *_setting("seeds", gpu=gpu),
+        "baseline = true  # also train the same student alone, so that the gain is visible",
+        "",
+        "[[distillation.losses]]",
+        *(PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
+        *([] if gpu else SHORT_TIMING),
+    ]
+
+
+def _learns_probabilities(found: Inspection, *, rows: int) -> bool:
+    """With many rows in two classes, logits were better (SST-2); else probabilities, and logits may even collapse."""
+    if found.pair is not None or found.multi_label:
+        return False
+    return len(found.labels) > 2 or rows < SOME_ROWS
+
+
+def _steps(found: Inspection, *, gpu: bool, rows: int, read: int) -> list[str]:
+    if not gpu or (found.pair is None and not found.is_mostly_long and rows < SOME_ROWS):
+        fewest, most = STUDENT_EPOCHS
+        epochs = max(fewest, min(most, STUDENT_WORDS // (read * words_of(found))))
+        enough = (size for size in BATCH_SIZES if read * epochs // size <= ENOUGH_STEPS)
+        return [
+            line("epochs", epochs, "at most"),
+            line("patience", 4, "epochs without a better one by dev"),
+            line("batch_size", next(enough, BATCH_SIZES[-1]), "smaller ones make more steps of few rows"),
+        ]
+    batch = "batch_size" if rows < MANY_ROWS or found.is_long else "batch_size of many rows"
+    if found.pair is not None:
+        batch = "batch_size of pairs"
+    return [*_setting("epochs" + _of(found), gpu=gpu), *_setting(batch, gpu=gpu)]
+
+
+def _of(found: Inspection) -> str:
+    if found.pair is not None:
+        return " of pairs"
+    return " of documents" if found.is_mostly_long else ""
+
+
+def _setting(name: str, *, gpu: bool) -> list[str]:
+    chosen = SETTINGS[name][gpu]
+    return [] if chosen is None else [line(name.partition(" ")[0], *chosen)]
+
+
+def max_length_of(found: Inspection) -> int:
+    """Tokens for the 95th percentile, up to the next multiple of 16."""
+    tokens = found.long_words * PIECES_PER_WORD[found.language] + 4
+    return int(min(LONGEST_INPUT, max(SHORTEST_INPUT, -(-tokens // 16) * 16)))

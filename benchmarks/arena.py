@@ -296,7 +296,11 @@ def setfit(train: Rows) -> Trained | None:
     if len(train) > 1000 or find_spec("setfit") is None or find_spec("sentence_transformers") is None:
         return None
     from datasets import Dataset
-    from setfit import SetFitModel, Trainer, TrainingArguments
+
+    try:
+        from setfit import SetFitModel, Trainer, TrainingArguments
+    except ImportError:  # it needs packages that it does not name
+        return None
 
     names = sorted({label for _, label in train})
     numbers = [names.index(label) for _, label in train]

@@ -21,6 +21,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.student import BiLstm
 from limbeck.teacher.encoder import Encoder
 from limbeck.teacher.loading import open_teacher
+from limbeck.text.piece_tokenizer import whole_words
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 KEY = Key(section={}, inputs={})
@@ -268,3 +269,24 @@ def test_a_teacher_that_is_a_file_has_no_vectors_and_sets_no_limit(build: Build,
     assert vocabulary.vectors() is None
     assert vocabulary.facts["width"] == 8
     assert vocabulary.facts["budget"] == 30_000
+
+
+def test_common_words_of_the_teacher_follow_those_of_the_text(build: Build, teacher: TeacherFolder) -> None:
+    plain, more = build(), build(vocabulary={"teacher_words": 5})
+    own, words = (StudentTokenizer.load(found.tokenizer).vocabulary for found in (plain, more))
+    known = whole_words(teacher.tokenizer_json())[:5]
+
+    assert words[: len(own)] == own
+    assert words[len(own) :] == [word for word in dict.fromkeys(map(str.lower, known)) if word not in own]
+    vectors = more.vectors()
+    assert vectors is not None
+    assert len(vectors) == len(words)
+    assert np.abs(vectors[len(own) :]).sum(axis=1).all()
+
+
+def test_the_limit_holds_for_common_words_too(build: Build) -> None:
+    own = StudentTokenizer.load(build().tokenizer).vocabulary
+
+    limited = build(vocabulary={"teacher_words": 1_000, "max_size": len(own) + 1})
+
+    assert len(StudentTokenizer.load(limited.tokenizer).vocabulary) <= len(own) + 1

@@ -9,7 +9,7 @@ from tokenizers.processors import TemplateProcessing
 from tokenizers.trainers import BpeTrainer
 
 from limbeck.errors import StudentError
-from limbeck.text.piece_tokenizer import TokenizerUnsupported, count_pieces, cut_down_pieces
+from limbeck.text.piece_tokenizer import TokenizerUnsupported, count_pieces, cut_down_pieces, whole_words
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 TEXTS = [
@@ -199,3 +199,14 @@ def test_one_count_gives_a_tokenizer_of_every_size(teacher: Tokenizer) -> None:
 
     for size in (400, 12, 30, 400):  # in any order, and again
         assert of_size(size).to_json() == cut_down_pieces(teacher.to_str(), TEXTS, max_size=size, min_count=1).to_json()
+
+
+def test_whole_words_of_a_word_piece_tokenizer() -> None:
+    found = whole_words(word_piece().to_str())
+
+    assert found == ["the", "play", "film", "low", "laugh", "new"]  # no continuations, letters, marks or special tokens
+
+
+def test_whole_words_start_with_the_sign_for_a_blank() -> None:
+    assert whole_words(unigram().to_str()) == ["the", "film", "play", "low", "laugh", "never", "used"]
+    assert "the" in whole_words(byte_pair().to_str())

@@ -16,6 +16,7 @@ from limbeck.artifacts.manifest import fingerprint_of
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.distillation.speed import rate_of_student
 from limbeck.errors import LimbeckError
+from limbeck.pipeline.keys import ExtraText
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
@@ -85,6 +86,7 @@ class Amounts:
             self,
             teacher_epochs=epochs,
             teacher_rows=max(2, min(self.teacher_rows, int(steps / epochs))),
+            transfer=min(self.transfer, round(self.transfer * scale)),
             copies=min(max(MOST_COPIES, self.copies), round(self.copies * scale)),
             student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
         )
@@ -108,18 +110,20 @@ def _smaller_and_smaller(asked: Amounts, smallest: Amounts) -> Iterator[Amounts]
     yield from (smallest.with_rows(max(2, smallest.train // divisor)) for divisor in (2, 4, 8, 16, 32, 64))
 
 
-def planned_overrides(recipe: Recipe, corpus: Corpus, run: RunFolder, *, minutes: float) -> list[str]:
+def planned_overrides(
+    recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, minutes: float
+) -> list[str]:
     """The keys of the recipe that differ in the plan, as `--set` takes them. A run that goes on keeps its plan."""
-    basis = fingerprint_of(json.dumps([minutes, recipe.model_dump(mode="json"), corpus.fingerprint]))
+    basis = fingerprint_of(json.dumps([minutes, recipe.model_dump(mode="json"), corpus.fingerprint, sorted(gathered)]))
     kept = run.folder / PLAN
     if kept.is_file() and (found := json.loads(kept.read_text(encoding="utf-8"))).get("basis") == basis:
         overrides: list[str] = found["overrides"]
         run.reporter.note(f"  {found['words']}")
         return overrides
-    asked = amounts_of(recipe, corpus)
+    asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
     rates = measured_rates(recipe, corpus)
     chosen = plan(asked, rates, seconds=60 * minutes * SHARE)
-    overrides = _as_overrides(chosen, recipe, corpus)
+    overrides = _as_overrides(chosen, recipe, corpus, transfer=asked.transfer)
     words = _in_words(chosen, rates, minutes=minutes)
     run.reporter.note(f"  {words}")
     facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
@@ -127,7 +131,7 @@ def planned_overrides(recipe: Recipe, corpus: Corpus, run: RunFolder, *, minutes
     return overrides
 
 
-def amounts_of(recipe: Recipe, corpus: Corpus) -> Amounts:
+def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     """What the recipe asks for as it is. Raises NothingToPlan."""
     teacher, student = recipe.teacher, recipe.student
     if not isinstance(teacher, EncoderTeacher) or teacher.train == "none":
@@ -139,23 +143,24 @@ def amounts_of(recipe: Recipe, corpus: Corpus) -> Amounts:
     return Amounts(
         train=train,
         others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
-        transfer=0,
+        transfer=transfer,
         teacher_epochs=teacher.epochs * len(teacher.seeds or [0]),
         teacher_rows=min(teacher.max_rows or train, train),
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
-        students=seeds,
+        students=seeds * len(recipe.for_each_student()),
         baselines=seeds if recipe.distillation.baseline else 0,
     )
 
 
-def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus) -> list[str]:
+def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: int) -> list[str]:
     train = len(corpus.splits["train"])
     keys = {
         "teacher.epochs": chosen.teacher_epochs,
         "distillation.epochs": chosen.student_epochs,
         **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
         **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
+        **({"transfer.pool": max(1, chosen.transfer)} if chosen.transfer < transfer else {}),
         **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
     }
     return [f"{key}={value}" for key, value in keys.items()]
@@ -164,11 +169,12 @@ def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus) -> list[str]:
 def _in_words(chosen: Amounts, rates: Rates, *, minutes: float) -> str:
     takes = chosen.seconds(rates) / 60
     fits = "" if takes <= minutes else "; no smaller plan is possible"
+    texts = f", {chosen.transfer:,} other texts" if chosen.transfer else ""
     return (
-        f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {chosen.train:,} training rows; "
+        f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {chosen.train:,} training rows{texts}; "
         f"teacher: {chosen.teacher_epochs} × {chosen.teacher_rows:,} rows at {rates.fine_tuning:,.0f}/s; "
         f"{chosen.copies} copies of each row, labelled at {rates.labelling:,.0f}/s; "
-        f"student: up to {chosen.student_epochs} epochs at {rates.student:,.0f}/s"
+        f"students: up to {chosen.student_epochs} epochs at {rates.student:,.0f}/s"
     )
 
 

@@ -93,7 +93,8 @@ def run(
     with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
         if minutes is not None:
             corpus = _corpus(loaded.recipe, loaded.name, run)
-            planned = planned_overrides(loaded.recipe, corpus, run, minutes=minutes)
+            texts_found = transfer_of(loaded.recipe, corpus, run)
+            planned = planned_overrides(loaded.recipe, corpus, texts_found, run, minutes=minutes)
             loaded = load_recipe(recipe, overrides=[*overrides, *planned])
         run.write("recipe.toml", to_toml(loaded.recipe))
         _flow(loaded.recipe, name=loaded.name, until=until, run=run)

@@ -29,7 +29,7 @@ python benchmarks/arena.py --write-page
 ```
 
 `limbeck` is the model under `models/best`, as the draft chose it by dev, without any setting changed. `tfidf` is TF-IDF
-of words (1–2) and characters (2–5) with a linear SVC; fastText has word pairs and character n-grams, 25 epochs;
+of words (1–2) and characters (2–5) with a linear SVC; fastText has word pairs and character n-grams;
 model2vec is distilled from the draft's own encoder, with its own classifier; "frozen encoder" is that encoder with
 logistic regression, and not in the speed class of the others. Times are for one text, one thread.
 """

@@ -137,6 +137,12 @@ def main_model(report: Mapping[str, Any]) -> Entry | None:
     return None
 
 
+def marked_models(report: Mapping[str, Any]) -> list[Entry]:
+    """All entries; that of the best has `is_best`, and stands out in tables."""
+    best = report.get("best")
+    return [{**entry, "is_best": True} if best and entry["name"] == best else entry for entry in report["models"]]
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence of the verdict; a loss is shown in red."""

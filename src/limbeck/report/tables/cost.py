@@ -12,7 +12,7 @@ Case = tuple[str, int, int]  # "" for all texts, "short" or "long"; threads; tex
 
 def cost_grid(report: Mapping[str, Any]) -> Grid:
     """The costs of every model; the teacher also as an int8 file, if it was timed as one."""
-    entries = [_with_factors(entry, report) for entry in report["models"]]
+    entries = [_with_factors(entry, report) for entry in wording.marked_models(report)]
     int8 = _int8_teacher(report)
     if int8:
         entries.insert(1, _with_factors(int8, report))
@@ -29,7 +29,7 @@ def cost_grid(report: Mapping[str, Any]) -> Grid:
 
 def throughput_grid(report: Mapping[str, Any]) -> Grid:
     """Rows per second of every model in each timed case: threads, batch, and only short or long texts."""
-    timed = [entry for entry in report["models"] if entry.get("throughput")]
+    timed = [entry for entry in wording.marked_models(report) if entry.get("throughput")]
     cases = sorted({_case(point) for entry in timed for point in entry["throughput"]})
     fields = [MODEL, *(_throughput(case) for case in cases)]
     return grid_of("throughput", title="Rows per second", fields=fields, entries=timed)

@@ -29,7 +29,7 @@ class Field:
 class Line:
     """One line: a cell for each column, and their numbers."""
 
-    role: str
+    role: str  # "best" for the model that the verdict is about
     cells: tuple[str, ...]
     values: Mapping[str, Any]
 
@@ -69,7 +69,7 @@ def grid_of(
     known = [field for field in fields if field.rank == ALWAYS or field.knows(entries)]
     lines = [
         Line(
-            role=str(entry.get("role", "")),
+            role="best" if entry.get("is_best") else str(entry.get("role", "")),
             cells=tuple(field.text(entry) for field in known),
             values={key: value(entry) for field in known for key, value in field.values.items()},
         )

@@ -20,7 +20,7 @@ def quality_grid(report: Mapping[str, Any], *, with_cost: bool = False) -> Grid:
         "quality",
         title="Quality",
         fields=fields,
-        entries=report["models"],
+        entries=wording.marked_models(report),
         caption=_caption(report),
         notes=[*sentences.differences(report), *sentences.remarks(report)],
     )

@@ -14,7 +14,7 @@ P_CAPTION = (
 
 def relative_grid(report: Mapping[str, Any]) -> Grid:
     """(row − column) / column in percent, for every pair of models of a report."""
-    return matrix_grid(report["models"], measure=wording.measure(report))
+    return matrix_grid(wording.marked_models(report), measure=wording.measure(report))
 
 
 P_OF = Callable[[Entry, Entry], float | None]  # whether the difference of two models may be chance

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from limbeck.report.tables.grid import ALWAYS, Grid
 
-ROLE_STYLES = {"teacher": "yellow", "rival": "magenta", "baseline": "dim", "student": "bold", "mean": "dim"}
+ROLE_STYLES = {"teacher": "yellow", "rival": "magenta", "baseline": "dim", "best": "bold", "mean": "dim"}
 WIDE_GAP, NARROW_GAP = 2, 1  # characters between two columns
 
 

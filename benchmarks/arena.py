@@ -211,7 +211,7 @@ def tfidf(train: Rows) -> Trained:
 
 
 def fasttext(train: Rows) -> Trained | None:
-    """fastText with word pairs and character n-grams; the settings were the best of twelve on rows held out of train."""
+    """fastText with word pairs and character n-grams; the best of twelve settings on rows held out of train."""
     if find_spec("fasttext") is None:
         return None
     import fasttext as library

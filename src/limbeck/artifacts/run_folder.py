@@ -89,7 +89,7 @@ class RunFolder:
         """Remove artifacts at `place` that the recipe no longer asks for: they would look like current ones."""
         for folder in sorted(path.parent for path in (self.folder / place).glob(f"*/{MANIFEST}")):
             if folder.name not in names:
-                self.reporter.stage(f"{place}/{folder.name}", "not asked for: removed")
+                self.reporter.stage(f"{place}/{folder.name}", "no longer part of this run: removed")
                 shutil.rmtree(folder)
                 self.stages.pop(f"{place}/{folder.name}", None)
         self.save()

@@ -28,6 +28,7 @@ class Training:
 def trainings_of(section: Distillation, *, alone: bool) -> list[Training]:
     """The training stages of the recipe; the baseline has one, on the labels."""
     if alone:
+        section = section.model_copy(update={"epochs": section.baseline_epochs or section.epochs})
         return [Training(section, [HardLabels(kind="hard_labels")], folder="", title="")]
     if not section.stages:
         return [Training(section, list(section.losses), folder="", title="")]

@@ -77,6 +77,7 @@ SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 # Without a GPU: a few minutes of two cores, on which the training of a Bi-LSTM reads about 60,000 words a second.
 STUDENT_WORDS = 9_000_000
 # Few rows are read more often, in smaller batches; training stops when dev no longer rises.
+BASELINE_EPOCHS = (6, 40)
 STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
 
 
@@ -116,11 +117,19 @@ def distillation_lines(found: Inspection, *, gpu: bool, rows: int, read: int) ->
         *_steps(found, gpu=gpu, rows=rows, read=read),
         *_setting("seeds", gpu=gpu),
         "baseline = true  # also train the same student alone, so that the gain is visible",
+        *([] if gpu else [_baseline_epochs(found)]),
         "",
         "[[distillation.losses]]",
         *(PROBABILITIES if _learns_probabilities(found, rows=rows) else LOGITS),
         *([] if gpu else SHORT_TIMING),
     ]
+
+
+def _baseline_epochs(found: Inspection) -> str:
+    """As many as the student may have steps, but no more than a third of its time."""
+    fewest, most = BASELINE_EPOCHS
+    fit = STUDENT_WORDS // 3 // max(1, found.rows * words_of(found))
+    return line("baseline_epochs", max(fewest, min(most, fit)), "at most, until dev stops rising: it has no copies")
 
 
 def _learns_probabilities(found: Inspection, *, rows: int) -> bool:

@@ -13,7 +13,7 @@ from limbeck.corpus.labelled import LabelledRows, name_classes
 from limbeck.corpus.run import LabelUnknown
 from limbeck.drafting.column_profile import profiles_of
 from limbeck.drafting.label_role import LabelRole, find_scores
-from limbeck.drafting.layout import Layout, find_layout
+from limbeck.drafting.layout import Layout, find_encoding, find_layout, is_utf_8
 from limbeck.drafting.roles import Roles, find_roles
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
@@ -157,6 +157,7 @@ def inspect_file(
     found = replace(found, labels=_labels(layout, roles.label, found), given=dict(given or {}))
     found = replace(found, scores=_scores(layout, roles, found))
     notes = [
+        *_doubts(path, encoding, texts),
         *_notes_of_form(found, dropped),
         *(note for item in found.given.items() for note in _notes_of(*item, found)),
     ]
@@ -184,6 +185,17 @@ def _without_empty(layout: Layout, roles: Roles, *, path: Path) -> tuple[Layout,
     lists = {column: [cells[at] for at in kept] for column, cells in layout.lists.items()}
     rows, numbers = [layout.rows[at] for at in kept], [layout.numbers[at] for at in kept]
     return replace(layout, rows=rows, numbers=numbers, lists=lists), dropped
+
+
+def _doubts(path: Path, encoding: str | None, texts: Sequence[str]) -> list[str]:
+    """That a given encoding is probably not the file's: its bytes are valid UTF-8, and hardly any others are."""
+    if encoding is None or all(text.isascii() for text in texts) or is_utf_8(encoding):
+        return []
+    try:
+        is_other = find_encoding(path) == "utf-8"
+    except DataError:
+        return []
+    return [f"encoding: {encoding}, as given, although the file is valid UTF-8: look at its texts"] if is_other else []
 
 
 def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:

@@ -1,5 +1,6 @@
 """Detects a file's layout by reading it: format, quoting, encoding, header."""
 
+import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -127,6 +128,14 @@ def _forms(kind: KnownFormat, *, by_ending: bool, encoding: str) -> Iterator[Tab
             quoting="auto" if quoting == (way == "csv") else quoting,
             encoding=encoding,
         )
+
+
+def is_utf_8(encoding: str) -> bool:
+    """Whether this is one of the names of UTF-8."""
+    try:
+        return codecs.lookup(encoding).name.startswith("utf-8")
+    except LookupError:
+        return False
 
 
 def find_encoding(path: Path) -> str:

@@ -146,7 +146,9 @@ def draft_to_run(
     reason = _why_not_its_recipe(recipe, data, transfer, files, encoding) if recipe_exists else ""
     if not recipe_exists or (reason and (transfer or given) and _is_untouched(recipe, data)):
         draft = draft_for(data, recipe=recipe, transfer=transfer, held_out=files, encoding=encoding)
-        return replace(draft, summary=f"{draft.summary}\nWrote {recipe}; changes to it apply from the next run on\n")
+        again = f" again, as {reason}, and nobody had changed the draft" if reason else ""
+        written = f"Wrote {recipe}{again}; changes to it apply from the next run on\n"
+        return replace(draft, summary=f"{draft.summary}\n{written}")
     if reason:
         options = [word for path in transfer for word in ("--transfer", str(path))]
         options += [word for key, value in given.items() for word in (f"--{key}", value)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limbeck.judging.metrics import Bools
+from limbeck.judging.metrics import Bools, Floats
 
 
 @dataclass(frozen=True, eq=False)  # two of them are the same only if they are one
@@ -18,8 +18,10 @@ class Contender:
     is_int8: bool
     score: float  # accuracy, or macro F1
     correct: Bools  # (rows of dev): whether a row is right
-    log_loss: float  # at its temperature
+    log_loss: float  # at its temperature; the mean over classes if the score is macro F1
     size_mb: float
+    weights: Floats | None = None  # (rows of dev), with mean one: every class counts the same if the score is macro F1
+    is_baseline: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
     """The best of the contenders within the size limit; None if there is none.
 
     Contenders within one standard error of the highest score count as equal; of them, the lowest log-loss wins: it
-    sees on every row what the score sees only where a label changes. If that is an fp32 file, and the int8 file of the
+    sees on every row what the score sees only where a label changes. A student without a teacher wins only if no other
+    is equal to it. If that is an fp32 file, and the int8 file of the
     same student is equal to it, the int8 file wins, because it is smaller and faster.
     """
     allowed = [one for one in contenders if max_size_mb is None or one.size_mb <= max_size_mb]
@@ -46,7 +49,7 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
         return None
     highest = max(allowed, key=lambda one: (one.score, -one.log_loss, -one.size_mb))
     equal = [one for one in allowed if is_equal(highest, one)]
-    best = min(equal, key=lambda one: (one.log_loss, -one.score, one.size_mb))
+    best = min(equal, key=lambda one: (one.is_baseline, one.log_loss, -one.score, one.size_mb))
     smaller = (one for one in allowed if one.student == best.student and one.is_int8 and is_equal(best, one))
     best = best if best.is_int8 else next(smaller, best)
     return Choice(best.name, tuple(one.name for one in allowed if one in equal or one is best))
@@ -55,10 +58,12 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
 def is_equal(better: Contender, other: Contender) -> bool:
     """Whether the other's score is no more than one standard error below.
 
-    The standard error is that of the mean paired difference of correctness, over the rows of dev:
+    The standard error is that of the mean paired difference of correctness, over the rows of dev, each row i with its
+    weight:
 
-        SE = sd(right of one - right of other) / √rows
+        SE = sd(wᵢ · (right of one - right of other)) / √rows
     """
     differences = better.correct.astype(np.float64) - other.correct
+    differences *= 1.0 if better.weights is None else better.weights
     error = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
     return better.score - other.score <= error + 1e-12

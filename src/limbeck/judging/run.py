@@ -13,7 +13,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.choice import Contender, choose
-from limbeck.judging.metrics import Bools, Ints, macro_f1, rows_equal
+from limbeck.judging.metrics import Bools, Floats, Ints, macro_f1, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.judging.rival import RivalFolder
 from limbeck.progress import Bar, Reporter
@@ -185,6 +185,7 @@ def _best(
     contenders = []
     for candidate, answers in zip(candidates, on_dev, strict=True):
         found = dev_metrics(answers)
+        of_classes = by != "accuracy" and answers.labels.ndim == 1
         contenders.append(
             Contender(
                 name=candidate.name,
@@ -192,12 +193,31 @@ def _best(
                 is_int8=candidate.shipped.facts().precision == "int8",
                 score=found["accuracy" if by == "accuracy" else "macro_f1"],
                 correct=answers.correct[0],
-                log_loss=found["log_loss"],
+                log_loss=_log_loss_of_classes(answers) if of_classes else found["log_loss"],
                 size_mb=candidate.shipped.size_mb(),
+                weights=_weights_of_classes(answers.labels) if of_classes else None,
+                is_baseline=candidate.role == "baseline",
             )
         )
     choice = choose(contenders, max_size_mb=max_size_mb)
     return (choice.best, choice.as_json(by=by, rows=len(on_dev[0].labels))) if choice else (None, None)
+
+
+def _weights_of_classes(labels: Ints) -> Floats:
+    """(rows), with mean one: the rows of every class together weigh the same."""
+    _, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    return len(labels) / (len(counts) * counts[places].astype(np.float64))
+
+
+def _log_loss_of_classes(answers: ModelAnswers) -> float:
+    """The mean over classes of their log-loss: a rare class that is never found shows."""
+    logits, labels = answers.logits[0], answers.labels
+    temperature = answers.temperatures[0] if answers.temperatures else 1.0
+    losses = [
+        negative_log_likelihood(logits[labels == label], labels[labels == label], temperature=temperature)
+        for label in np.unique(labels)
+    ]
+    return float(np.mean(losses))
 
 
 def chance(corpus: Corpus, rows: Rows) -> dict[str, Any]:

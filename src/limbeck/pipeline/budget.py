@@ -24,7 +24,9 @@ from limbeck.teacher.speed import rates_of_teacher
 
 PLAN = "plan.json"
 SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
-OVERHEAD, SECONDS_PER_ROW = 25.0, 0.002  # of reading, export, judging, timing and the report
+# Reading, export, judging, timing and the report; for every student also its vocabulary, word vectors and timing.
+OVERHEAD, OVERHEAD_OF_STUDENT, SECONDS_PER_ROW = 15.0, 12.0, 0.002
+FEWEST_ROWS, FEWEST_OF_A_CLASS = 200, 20  # of the corpus, which is never cut to less
 SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
 MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
 TIMED_ROWS = 192
@@ -63,15 +65,19 @@ class Amounts:
     student_epochs: int
     students: int  # trained on all rows
     baselines: int  # trained on the training rows
+    fewest_rows: int = FEWEST_ROWS
+    baseline_epochs: int = 0  # 0: as many as the student
 
     def seconds(self, rates: Rates) -> float:
         """How long it takes."""
         read = self.train * (1 + self.copies) + self.transfer
         fine_tuning = self.teacher_rows * self.teacher_epochs / rates.fine_tuning
         asked = self.teacher_rows + read + self.others * (1 + self.teacher_epochs)
-        training = self.student_epochs * (read * self.students + self.train * self.baselines)
+        training = self.student_epochs * read * self.students
+        training += (self.baseline_epochs or self.student_epochs) * self.train * self.baselines
         return (
             OVERHEAD
+            + OVERHEAD_OF_STUDENT * (self.students + self.baselines)
             + SECONDS_PER_ROW * (self.train + self.others)
             + fine_tuning
             + asked / rates.labelling
@@ -81,7 +87,7 @@ class Amounts:
     def scaled(self, scale: float) -> "Amounts":
         """More or less of everything that can be changed. Whole epochs first, then fewer rows in a single one."""
         steps = self.teacher_rows * self.teacher_epochs * scale
-        epochs = min(MOST_EPOCHS, max(1, round(steps / self.teacher_rows)))
+        epochs = min(MOST_EPOCHS, max(1, int(steps / self.teacher_rows + 1e-9)))
         return replace(
             self,
             teacher_epochs=epochs,
@@ -89,25 +95,34 @@ class Amounts:
             transfer=min(self.transfer, round(self.transfer * scale)),
             copies=min(max(MOST_COPIES, self.copies), round(self.copies * scale)),
             student_epochs=max(FEWEST_STUDENT_EPOCHS, round(self.student_epochs * math.sqrt(scale))),
+            baseline_epochs=round(self.baseline_epochs * math.sqrt(min(1.0, scale))),
         )
 
     def with_rows(self, train: int) -> "Amounts":
-        """With fewer rows of the corpus."""
+        """With fewer rows of the corpus, but not too few to learn from."""
+        train = min(self.train, max(train, self.fewest_rows))
         return replace(self, train=train, teacher_rows=min(self.teacher_rows, train))
 
 
 def plan(asked: Amounts, rates: Rates, *, seconds: float) -> Amounts:
-    """The largest amounts that fit into the time; if none do, the smallest of all."""
+    """The largest amounts that fit into the time; if none do, the smallest of all.
+
+    What the recipe asks for is not cut if it fits into the whole time, and planned larger only if there is time to
+    spare.
+    """
+    if seconds * SHARE < asked.seconds(rates) <= seconds:
+        return asked
+    seconds *= SHARE
     smallest = asked.scaled(SCALES[-1])
     for amounts in _smaller_and_smaller(asked, smallest):
         if amounts.seconds(rates) <= seconds:
             return amounts
-    return smallest.with_rows(max(2, smallest.train // 64))
+    return smallest.with_rows(smallest.train // 64)
 
 
 def _smaller_and_smaller(asked: Amounts, smallest: Amounts) -> Iterator[Amounts]:
     yield from (asked.scaled(scale) for scale in SCALES)
-    yield from (smallest.with_rows(max(2, smallest.train // divisor)) for divisor in (2, 4, 8, 16, 32, 64))
+    yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
 
 
 def planned_overrides(
@@ -122,10 +137,11 @@ def planned_overrides(
         return overrides
     asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
     rates = measured_rates(recipe, corpus)
-    chosen = plan(asked, rates, seconds=60 * minutes * SHARE)
+    chosen = plan(asked, rates, seconds=60 * minutes)
     overrides = _as_overrides(chosen, recipe, corpus, transfer=asked.transfer)
     words = _in_words(chosen, rates, minutes=minutes)
-    run.reporter.note(f"  {words}")
+    fits = chosen.seconds(rates) <= 60 * minutes
+    run.reporter.note(f"  {words}", style="" if fits else "warning")
     facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
     run.write(PLAN, json.dumps({"basis": basis, "overrides": overrides, "words": words, **facts}, indent=1))
     return overrides
@@ -150,6 +166,8 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         student_epochs=recipe.distillation.epochs,
         students=seeds * len(recipe.for_each_student()),
         baselines=seeds if recipe.distillation.baseline else 0,
+        fewest_rows=max(FEWEST_ROWS, FEWEST_OF_A_CLASS * len(corpus.labels)),
+        baseline_epochs=recipe.distillation.baseline_epochs or 0,
     )
 
 
@@ -158,6 +176,7 @@ def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: 
     keys = {
         "teacher.epochs": chosen.teacher_epochs,
         "distillation.epochs": chosen.student_epochs,
+        **({"distillation.baseline_epochs": chosen.baseline_epochs} if chosen.baseline_epochs else {}),
         **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
         **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
         **({"transfer.pool": max(1, chosen.transfer)} if chosen.transfer < transfer else {}),
@@ -168,7 +187,7 @@ def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: 
 
 def _in_words(chosen: Amounts, rates: Rates, *, minutes: float) -> str:
     takes = chosen.seconds(rates) / 60
-    fits = "" if takes <= minutes else "; no smaller plan is possible"
+    fits = "" if takes <= minutes else ", which is too long, but less would teach nothing"
     texts = f", {chosen.transfer:,} other texts" if chosen.transfer else ""
     return (
         f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {chosen.train:,} training rows{texts}; "

@@ -56,6 +56,9 @@ class Distillation(Section):
     """One student is trained per seed; the report has mean and spread, and the best one on dev is shipped."""
     baseline: Annotated[bool, decides_nothing()] = True
     """Also train the same student alone, on the labelled rows and without the teacher, so that the gain is visible."""
+    baseline_epochs: Annotated[int | None, decides("baseline")] = Field(default=None, ge=1)
+    """Passes of the baseline over the labelled rows. With copies and transfer text the student makes many more steps in
+    one of its epochs; as many steps for the baseline make the comparison fair. Default: `epochs`."""
     at_once: Annotated[int | None, decides_nothing()] = Field(default=None, ge=1)
     """Students, including baselines, that are trained at the same time, each in its own process. Default: on a GPU all
     of them, but at most 4 per GPU and at most one per CPU; without a GPU, or if they read fewer than 500,000 rows in

@@ -52,7 +52,7 @@ class Recipe(Section):
     candidates: Annotated[list[Student], decides("vocabulary", "sized_vocabulary", "students")] = []
     """Further students, each of another kind, trained as `[student]` is: on the same rows and labels, with the same
     `[distillation]`, but without a baseline of their own. `student.kind = "auto"` is short for a Bi-LSTM with the keys
-    of `[student]`, and a text CNN and a bag as candidates."""
+    of `[student]`, and `ngrams` and a text CNN as candidates."""
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
     export: Annotated[Export, decides("exports")] = Export()

@@ -14,8 +14,27 @@ SHOWN_ELSEWHERE = (
 
 
 def warnings(report: Mapping[str, Any]) -> list[str]:
-    """Leaks, and a teacher that others beat; one sentence each."""
-    return [*leaks(report), *weak_teacher(report)]
+    """Leaks, classes that the best model never answers, and a teacher that others beat; one sentence each."""
+    return [*leaks(report), *never_answered(report), *weak_teacher(report)]
+
+
+def never_answered(report: Mapping[str, Any]) -> list[str]:
+    """Classes of the judged rows that the best model answers for no row."""
+    model = wording.main_model(report)
+    counts = (model or {}).get("confusion")
+    if model is None or not counts or wording.constant_answer(model, report):
+        return []
+    given = [sum(column) for column in zip(*counts, strict=True)]
+    labels = report["corpus"]["labels"]
+    missed = [
+        f"{label} × {sum(row):,}"
+        for label, row, count in zip(labels, counts, given, strict=True)
+        if sum(row) and not count
+    ]
+    if not missed:
+        return []
+    advice = 'corpus.class_weights = "balanced" makes rare classes count more'
+    return [f"{model['name']} answers for no row: {some(missed, most=6)}; {advice}"]
 
 
 def weak_teacher(report: Mapping[str, Any]) -> list[str]:

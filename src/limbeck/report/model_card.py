@@ -118,7 +118,9 @@ def _chosen(report: Mapping[str, Any], entry: wording.Entry) -> list[str]:
         return []
     choice = report.get("choice") or {}
     by = f" by {choice['by']} on {choice['rows']:,} dev rows" if choice else ""
-    return [f"The best model of its run{by}", wording.verdict(report).rstrip(".")]
+    others = len(choice.get("equal", [])) - 1
+    tie = f", the one with the lowest log-loss of {others + 1} that are equal within noise" if others > 0 else ""
+    return [f"The best model of its run{by}{tie}", wording.verdict(report).rstrip(".")]
 
 
 def _gain(entry: wording.Entry) -> list[str]:

@@ -82,6 +82,9 @@ def cascade(report: Mapping[str, Any]) -> str | None:
     if not found:
         return None
     student, cheapest, measure = found["student"], found["cheapest"], wording.measure(report)
+    own = next((entry["accuracy"] for entry in report["models"] if entry["name"] == student), None)
+    if own is not None and own >= found["teacher_accuracy"]:
+        return f"{student} alone is as good as the teacher on these rows: there is no need to ask the teacher."
     if cheapest is None:
         return f"No share of texts sent to the teacher brings {student} to the teacher's {measure}."
     share = cheapest["asked_share"]

@@ -184,7 +184,9 @@ def _capital(words: str) -> str:
 
 def _against_rival(model: Entry, report: Mapping[str, Any]) -> Sentence:
     """The first sentence: what the model reaches, and whether ten lines of scikit-learn reach as much."""
-    name, reached = _introduced(model), f"{percent(model['accuracy'])} % {measure(report)}"
+    by_f1 = (report.get("choice") or {}).get("by") == "macro F1" and not is_multi_label(report)
+    f1 = f" (macro F1 {percent(model['macro_f1'])})" if by_f1 and model.get("macro_f1") is not None else ""
+    name, reached = _introduced(model), f"{percent(model['accuracy'])} % {measure(report)}{f1}"
     if constant := constant_answer(model, report):
         return Sentence(f"{name} {constant}{_beside_rival(report)}.", is_loss=True)
     gain, rival = model.get("gain_over_rival"), rival_of(report)

@@ -485,3 +485,13 @@ def test_the_split_of_a_row_is_not_its_label(tmp_path: Path) -> None:
     other = look(tmp_path / "a.tsv", [["text", "split"], *columns(TEXTS, ZEROS_AND_ONES)])
 
     assert (named.label, other.label) == ("split", "split")
+
+
+def test_an_encoding_that_is_probably_wrong_is_doubted(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n" + "größer,a\nkälter,b\n" * 4, encoding="utf-8")
+
+    assert any("although the file is valid UTF-8" in note for note in inspect_file(path, encoding="latin-1").notes)
+    assert not inspect_file(path, encoding="UTF8").notes
+    path.write_text("text,label\n" + "größer,a\nkälter,b\n" * 4, encoding="latin-1")
+    assert not any("although" in note for note in inspect_file(path, encoding="latin-1").notes)

@@ -81,3 +81,23 @@ def test_the_choice_is_told() -> None:
     told = Choice("a", ("a", "b")).as_json(by="macro F1", rows=ROWS)
 
     assert told == {"by": "macro F1", "rows": 400, "equal": ["a", "b"]}
+
+
+def test_a_baseline_does_not_win_among_equals() -> None:
+    alone = contender("bilstm-alone", 301, log_loss=0.1, is_baseline=True)
+
+    assert best_of(alone, contender("bilstm", 300, log_loss=0.5)) == "bilstm"
+
+
+def test_rows_of_rare_classes_weigh_more() -> None:
+    """The other has a rare class of two rows wrong: that is little in all rows, and a lot in the mean over classes."""
+    weights = np.full(ROWS, 0.5)
+    weights[:2] = ROWS / 2 / 2
+    first, wrong = contender("a", ROWS, weights=weights), np.arange(ROWS) >= 2
+    other = contender("b", ROWS, correct=wrong, score=0.5, weights=weights)
+
+    error = (weights * (first.correct.astype(float) - wrong)).std(ddof=1) / np.sqrt(ROWS)
+
+    assert error > 0.3
+    assert not is_equal(first, other)
+    assert is_equal(first, contender("b", ROWS, correct=wrong, score=1 - 0.9 * error, weights=weights))

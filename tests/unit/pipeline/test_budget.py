@@ -24,8 +24,8 @@ ASKED = Amounts(
 def test_the_seconds_of_a_plan_by_hand() -> None:
     small = replace(ASKED, train=100, others=20, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5)
 
-    # 25 + 0.002·120; 200 rows at 80/s; (100 + 200 + 20·3) at 400/s; 5 · (200 + 100) at 2,000/s
-    assert small.seconds(RATES) == pytest.approx(25.24 + 2.5 + 0.9 + 0.75)
+    # 15 + 12·2 + 0.002·120; 200 rows at 80/s; (100 + 200 + 20·3) at 400/s; 5 · (200 + 100) at 2,000/s
+    assert small.seconds(RATES) == pytest.approx(39.24 + 2.5 + 0.9 + 0.75)
 
 
 @pytest.mark.parametrize("minutes", [2, 5, 10, 20, 60])
@@ -56,5 +56,19 @@ def test_in_very_little_time_the_corpus_is_cut() -> None:
 def test_if_nothing_fits_the_smallest_plan_is_taken() -> None:
     chosen = plan(ASKED, RATES, seconds=1)
 
-    assert chosen.train == 10_000 // 64
+    assert chosen.train == 200  # fewer would teach nothing
     assert chosen.copies == 0
+
+
+def test_what_fits_is_not_cut() -> None:
+    seconds = ASKED.seconds(RATES)
+
+    assert plan(ASKED, RATES, seconds=seconds) == ASKED
+    assert plan(ASKED, RATES, seconds=1.1 * seconds) == ASKED
+
+
+def test_the_teacher_loses_epochs_before_it_loses_rows() -> None:
+    less = plan(ASKED, RATES, seconds=0.7 * ASKED.seconds(RATES))
+
+    assert less.teacher_epochs < 3
+    assert less.teacher_rows == 10_000

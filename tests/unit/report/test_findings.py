@@ -128,3 +128,15 @@ def test_a_choice_on_the_judged_rows_is_noted(rival_report: dict[str, Any]) -> N
     (note,) = findings.notes(rival_report)
 
     assert note.startswith("bilstm-int8 was chosen as the best on the same dev rows")
+
+
+def test_classes_that_the_best_model_never_answers_are_named(rival_report: dict[str, Any]) -> None:
+    best = next(entry for entry in rival_report["models"] if entry["name"] == rival_report["best"])
+    first, second = rival_report["corpus"]["labels"][:2]
+    assert findings.never_answered(rival_report) == []
+
+    rival_report["corpus"]["labels"] = [first, second, "legal"]
+    best["confusion"] = [[40, 5, 0], [4, 44, 0], [3, 4, 0]]
+
+    (found,) = findings.never_answered(rival_report)
+    assert "answers for no row: legal × 7" in found

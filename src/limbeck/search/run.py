@@ -29,12 +29,11 @@ MOST_FAILURES = 10  # one after the other: the next one would fail as well
 class SearchFailed(LimbeckError):
     """No student could be made."""
 
-    def __init__(self, *, trials: Sequence[Trial]) -> None:
-        self.trials = tuple(trials)
-        failed = [trial for trial in trials if trial.reason]
+    def __init__(self, *, trials: int, reasons: Sequence[str]) -> None:
+        """`reasons` are those of the last trials, each in one line after the name of its folder."""
         super().__init__(
-            f"none of {len(trials)} trials has given a model",
-            found="\n".join(dict.fromkeys(f"{trial.folder}: {trial.reason.splitlines()[0]}" for trial in failed[-3:])),
+            f"none of {trials:,} trials has given a model",
+            found="\n".join(dict.fromkeys(reasons)),
             advice="Raise the limits, or correct the recipe: `limbeck run` with it shows the same problem.",
         )
 
@@ -119,7 +118,9 @@ def search(
         found = Search(recipe, folder, limits, study.trials, tuple(changes), out)
         _try_students(found, study, most=most, ends=ends, reporter=reporter)
         if not any(trial.state == "finished" for trial in found.trials):
-            raise SearchFailed(trials=found.trials)
+            failed = [trial for trial in found.trials if trial.reason][-3:]
+            reasons = [f"{trial.folder}: {trial.reason.splitlines()[0]}" for trial in failed]
+            raise SearchFailed(trials=len(found.trials), reasons=reasons)
         _write(found)
     _ship(found)
     return found

@@ -148,7 +148,7 @@ META = torch.device("meta")
 
 
 def step_like_mpnet(slots: Slots, *, offset: int = 0) -> dict[str, Tensor]:
-    """What MPNet does in transformers before 5.22: positions are made on the CPU, and so is a number."""
+    """What MPNet does in transformers 5.17: positions are made on the CPU, and so is a number."""
     width = slots.widths[0]
     places = (torch.arange(width)[None, :] - torch.arange(width)[:, None] + offset).to(slots.chosen.device)
     zero = torch.tensor(0.0, device=slots.chosen.device, dtype=torch.bfloat16)

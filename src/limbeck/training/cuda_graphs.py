@@ -160,7 +160,7 @@ class CopiedConstants:
     """Tensors that a step makes on the CPU and copies to the device, always the same ones for the same shape.
 
     No graph can hold such a copy (torch: "Cannot copy between CPU and CUDA tensors during CUDA graph capture"). MPNet
-    makes some in each forward pass with older versions of transformers (seen in 5.17): buckets of relative positions, and the zero of its
+    makes some in each forward pass, as seen in transformers 5.17: buckets of relative positions, and the zero of its
     mask. So the step before the capture stores its copies, and the captured one reads those. A copy is used only for a
     tensor of the same values; scalars are created on the device itself.
     """

@@ -170,6 +170,9 @@ def _flat(facts: Any, prefix: str = "") -> list[tuple[str, str]]:
     """Nested facts as pairs; empty and zero values are omitted."""
     if isinstance(facts, Mapping):
         return [pair for name, value in facts.items() for pair in _flat(value, f"{prefix} {name}".replace("_", " "))]
+    if isinstance(facts, list) and facts and all(isinstance(item, Mapping) for item in facts):
+        parts = ((f"{prefix} {item.get('kind', '')}", {k: v for k, v in item.items() if k != "kind"}) for item in facts)
+        return [pair for name, part in parts for pair in _flat(part, name)]
     return [(prefix.strip(), _in_words(facts))] if facts else []
 
 

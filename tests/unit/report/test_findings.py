@@ -140,3 +140,15 @@ def test_classes_that_the_best_model_never_answers_are_named(rival_report: dict[
 
     (found,) = findings.never_answered(rival_report)
     assert "answers for no row: legal × 7" in found
+
+
+def test_facts_of_several_methods_are_pairs_of_plain_words(rival_report: dict[str, Any]) -> None:
+    methods = [{"kind": "masking", "label_flips": 0.25}, {"kind": "ngram", "label_flips": 0.5}]
+    rival_report["augmentation"] = {"copies": 2, "chosen": {"rows": 7, "methods": methods}}
+
+    assert findings.augmentation_facts(rival_report) == [
+        ("copies", "2"),
+        ("chosen rows", "7"),
+        ("chosen methods masking label flips", "0.25"),
+        ("chosen methods ngram label flips", "0.5"),
+    ]

@@ -74,10 +74,10 @@ PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s pro
 SOME_ROWS = 10_000
 HEADLINE = 40  # characters of the median text
 SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
-# Without a GPU: a few minutes of two cores, on which the training of a Bi-LSTM reads about 60,000 words a second.
-STUDENT_WORDS = 9_000_000
+# Without a GPU: a few minutes of two cores, on which the training of a Bi-LSTM reads about 40,000 words a second.
+STUDENT_WORDS = 7_000_000
 # Few rows are read more often, in smaller batches; training stops when dev no longer rises.
-BASELINE_EPOCHS = (6, 40)
+BASELINE_EPOCHS = (5, 40)
 STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
 
 
@@ -126,9 +126,9 @@ def distillation_lines(found: Inspection, *, gpu: bool, rows: int, read: int) ->
 
 
 def _baseline_epochs(found: Inspection) -> str:
-    """As many as the student may have steps, but no more than a third of its time."""
+    """As many as the student may have steps, but no more than a fifth of its time."""
     fewest, most = BASELINE_EPOCHS
-    fit = STUDENT_WORDS // 3 // max(1, found.rows * words_of(found))
+    fit = STUDENT_WORDS // 5 // max(1, found.rows * words_of(found))
     return line("baseline_epochs", max(fewest, min(most, fit)), "at most, until dev stops rising: it has no copies")
 
 

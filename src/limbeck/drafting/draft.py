@@ -219,7 +219,8 @@ def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
     """Pairs are read together by the family's own head; a head on the mean of the states is for single texts."""
     if found.pair is not None:
         return ["epochs = 3", f"learning_rate = {'5e-5' if small else '3e-5'}"]
-    most_rows = TEACHER_EPOCHS * found.rows if gpu else FINE_TUNED_TOKENS // tokens_of(found)
+    most_tokens = FINE_TUNED_TOKENS * 2 // 3 if found.is_long else FINE_TUNED_TOKENS  # long texts take longer per token
+    most_rows = TEACHER_EPOCHS * found.rows if gpu else most_tokens // tokens_of(found)
     remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
     return [
         line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),

@@ -46,14 +46,7 @@ def _new_word_student(section: WordStudent, *, alone: bool, vocabulary: Vocabula
     facts, vectors = vocabulary.facts, vocabulary.vectors()
     if alone and "teacher" in section.vector_sources:
         section = section.model_copy(update={"tune_vectors": True})
-    model = word_student(
-        section,
-        vocabulary_size=facts["tokens"],
-        embedding_size=facts["width"],
-        labels=corpus.labels,
-        pair=corpus.is_pair,
-        multi_label=corpus.is_multi_label,
-    )
+    model = _network(section, facts, corpus)
     start, is_given = None, _is_given(section, facts, alone=alone)
     if vectors is not None and is_given.any():
         start = torch.where(is_given, torch.from_numpy(vectors), model.word_vectors)
@@ -63,8 +56,15 @@ def _new_word_student(section: WordStudent, *, alone: bool, vocabulary: Vocabula
 
 def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:
     """With the weights and the fit of the vocabulary, which has nothing from the teacher: also for the baseline."""
-    facts = vocabulary.facts
-    model = word_student(
+    model = _network(section, vocabulary.facts, corpus)
+    arrays = {name: vocabulary.array(name) for name in ("word_weights", "vectors", "classifier")}
+    model.start(**{name: torch.from_numpy(array) for name, array in arrays.items() if array is not None})
+    return model
+
+
+def _network(section: WordStudent | Ngrams, facts: dict[str, Any], corpus: Corpus) -> Any:
+    """With random weights; the vocabulary's facts have its sizes."""
+    return word_student(
         section,
         vocabulary_size=facts["tokens"],
         embedding_size=facts["width"],
@@ -72,9 +72,6 @@ def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus
         pair=corpus.is_pair,
         multi_label=corpus.is_multi_label,
     )
-    arrays = {name: vocabulary.array(name) for name in ("word_weights", "vectors", "classifier")}
-    model.start(**{name: torch.from_numpy(array) for name, array in arrays.items() if array is not None})
-    return model
 
 
 def _is_given(section: WordStudent, facts: dict[str, Any], *, alone: bool) -> Tensor:

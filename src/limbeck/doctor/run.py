@@ -32,7 +32,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "unknown-words": reading.unknown_words,
     "size": reading.size,
     "empty-losses": training.empty,
-    "drowned-losses": training.weak_losses,
+    "weak-losses": training.weak_losses,
     "student-chance": training.guessing,
     "epochs": training.epochs,
     "overfitting": training.overfitting,

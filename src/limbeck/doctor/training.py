@@ -163,4 +163,4 @@ def _weak_loss(kind: str, lines: list[str], *, seeds: int) -> Finding:
     evidence, _, advice = lines[0].partition(": ")
     where = f"; in {len(lines)} of {seeds} seeds" if seeds > 1 else ""
     advice = f"{advice[0].upper()}{advice[1:]}."
-    return Finding("drowned-losses", "warning", f"{kind} hardly counts in the objective", evidence + where, advice)
+    return Finding("weak-losses", "warning", f"{kind} hardly counts in the objective", evidence + where, advice)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from limbeck.models.twin_encoder import WITH_POOLER
+from limbeck.models.twin_encoder import EncoderWithHead
 from limbeck.models.word_student import StudentOutput
 
 
@@ -25,7 +25,7 @@ class MeanEncoderConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         super().__init__(**rest)
 
 
-class MeanEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
+class MeanEncoderForSequenceClassification(EncoderWithHead):
     """logits = W · mean over tokens of the last hidden states + b.
 
     Sentence encoders are trained to be read this way (Reimers and Gurevych 2019, arXiv:1908.10084), so a classifier of
@@ -33,26 +33,9 @@ class MeanEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
     """
 
     config_class = MeanEncoderConfig
-    base_model_prefix = "encoder"
 
     def __init__(self, config: MeanEncoderConfig) -> None:
-        from transformers import AutoConfig, AutoModel  # they load this module: limbeck.models.auto_classes
-
-        super().__init__(config)
-        inner = AutoConfig.for_model(**config.encoder)
-        options = {"add_pooling_layer": False} if inner.model_type in WITH_POOLER else {}
-        self.encoder = AutoModel.from_config(inner, **options)
-        self.dropout = nn.Dropout(getattr(inner, "hidden_dropout_prob", getattr(inner, "dropout", 0.1)))
-        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
-        self.post_init()
-
-    def get_input_embeddings(self) -> Any:
-        """The encoder's table."""
-        return self.encoder.get_input_embeddings()
-
-    def set_input_embeddings(self, value: Any) -> None:
-        """Give the encoder another table."""
-        self.encoder.set_input_embeddings(value)
+        super().__init__(config, features=config.hidden_size)
 
     def forward(
         self,

@@ -50,18 +50,12 @@ class _Texts(NamedTuple):
     places: Tensor  # (rows, tokens of the row): the position of each token in its own text
 
 
-class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
-    """The same encoder reads each text separately; the classifier reads [u; v; u⊙v; |u−v|] of the mean states u, v.
+class EncoderWithHead(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
+    """Any encoder, whose config is in `config.encoder`, and a linear classifier of features that subclasses compute."""
 
-    As in Sentence-BERT (Reimers and Gurevych 2019, arXiv:1908.10084) and the siamese students here. The input is the
-    same as for any other encoder, both texts in one row, distinguished by token types (`typed_pairs`); hidden states
-    are returned in the order of that row. A row of one text is read as a pair of that text with itself.
-    """
-
-    config_class = TwinEncoderConfig
     base_model_prefix = "encoder"
 
-    def __init__(self, config: TwinEncoderConfig) -> None:
+    def __init__(self, config: Any, *, features: int) -> None:
         from transformers import AutoConfig, AutoModel  # here: they load this module (limbeck.models.auto_classes)
 
         super().__init__(config)
@@ -69,7 +63,7 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
         options = {"add_pooling_layer": False} if inner.model_type in WITH_POOLER else {}
         self.encoder = AutoModel.from_config(inner, **options)
         self.dropout = nn.Dropout(getattr(inner, "hidden_dropout_prob", getattr(inner, "dropout", 0.1)))
-        self.classifier = nn.Linear(config.pair_feature_size, config.num_labels)
+        self.classifier = nn.Linear(features, config.num_labels)
         self.post_init()
 
     def get_input_embeddings(self) -> Any:
@@ -79,6 +73,20 @@ class TwinEncoderForSequenceClassification(PreTrainedModel):  # type: ignore[mis
     def set_input_embeddings(self, value: Any) -> None:
         """Replace the encoder's embedding table."""
         self.encoder.set_input_embeddings(value)
+
+
+class TwinEncoderForSequenceClassification(EncoderWithHead):
+    """The same encoder reads each text separately; the classifier reads [u; v; u⊙v; |u−v|] of the mean states u, v.
+
+    As in Sentence-BERT (Reimers and Gurevych 2019, arXiv:1908.10084) and the siamese students here. The input is the
+    same as for any other encoder, both texts in one row, distinguished by token types (`typed_pairs`); hidden states
+    are returned in the order of that row. A row of one text is read as a pair of that text with itself.
+    """
+
+    config_class = TwinEncoderConfig
+
+    def __init__(self, config: TwinEncoderConfig) -> None:
+        super().__init__(config, features=config.pair_feature_size)
 
     def forward(
         self,

@@ -17,7 +17,7 @@ LATER = {
     "rival",
     "teacher-below",
     "copies",
-    "drowned-losses",
+    "weak-losses",
     "student-chance",
     "epochs",
     "overfitting",

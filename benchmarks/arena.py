@@ -1,14 +1,17 @@
 """`limbeck run` on files that nobody tuned for, beside what else a user could have taken.
 
-    LIMBECK_DATA=path/to/data python benchmarks/arena.py [--sets hwu64,mpqa] [--rows 300,1000,all] [--seeds 0,1,2]
-                                                         [--runs DIR] [--out FILE] [--set KEY=VALUE]
-    python benchmarks/arena.py --write-page              # docs/arena.md and its picture, from the results
+    LIMBECK_DATA=path/to/data python benchmarks/arena.py [--models cpu,tfidf] [--sets hwu64,mpqa] [--rows 300,1000,all]
+                                                         [--seeds 0,1,2] [--workers 1] [--set KEY=VALUE]
+    python benchmarks/arena.py --collect                 # benchmarks/results/arena.json, from what the runs left
+    python benchmarks/arena.py --write-page              # docs/arena.md and its picture, from that file
 
 For every set of LIMBECK_DATA/arena, every number of training rows and every seed, the training rows are cut (the same
-for everybody), `limbeck run train.csv` drafts and runs its recipe, and the model under models/best answers the test
-rows, which are read only then. The rivals of the same row learn from the same training rows: TF-IDF with a linear SVC,
-fastText, model2vec with its own classifier, a frozen encoder with logistic regression, SetFit; those that are not
-installed are left out. Results are written after every row: a stopped benchmark goes on where it was.
+for everybody), a model learns from them, and answers the test rows, which are read only then. The models `cpu` and
+`gpu` are what `limbeck run train.csv` ships as models/best: `cpu` by the draft for machines without a GPU, `gpu` by the
+draft for machines with one, which is trained there. A GPU, if there is one, also trains the draft without: that says
+nothing about its minutes, and is noted. The rivals learn from the same rows: TF-IDF with a linear SVC, fastText,
+model2vec with its own classifier, a frozen encoder with logistic regression, SetFit; those that are not installed are
+left out. Every result is a file of its own: a stopped benchmark goes on where it was, several machines can share it.
 """
 
 import argparse
@@ -21,10 +24,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names that mypy and the tests know
 
 import numpy as np  # noqa: E402
+import torch  # noqa: E402
 from sklearn.metrics import f1_score  # noqa: E402
 
 import limbeck  # noqa: E402
@@ -56,55 +62,89 @@ SETS = (
 )
 TIMED_TEXTS, ROUNDS = 200, 5
 FEW = 2_000  # rows that fastText reads more often
+DRAFTS = ("cpu", "gpu")
 Rows = list[tuple[str, str]]  # text and label
 Predict = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model that answers texts: how large it is on disk, and how long its training took."""
+    """A model that answers texts: how large it is on disk, how long its training took, and what else is known of it."""
 
     predict: Predict
     megabytes: float | None
     seconds: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model on one set, cut to so many rows by this seed."""
+
+    model: str
+    name: str
+    cut: str
+    seed: int
+
+    def file(self, folder: Path) -> Path:
+        """Where its result is kept."""
+        return folder / "results" / self.model / f"{self.name}-{self.cut}-{self.seed}.json"
 
 
 def main() -> None:
-    """Run what is missing in the results, row by row; or write the page."""
+    """Run what is missing in the results; or collect them, or write the page."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--models", default=",".join(["cpu", *RIVALS]), help=f"of {', '.join([*DRAFTS, *RIVALS])}")
     options.add_argument("--sets", default=",".join(SETS))
     options.add_argument("--rows", default="300,1000,all")
     options.add_argument("--seeds", default="0")
     options.add_argument("--runs", type=Path, default=Path("runs/arena"))
     options.add_argument("--out", type=Path, default=RESULTS)
     options.add_argument("--set", action="append", default=[], help="a key of every recipe, as in `limbeck run`")
-    options.add_argument("--without-rivals", action="store_true")
+    options.add_argument("--workers", type=int, default=1, help="runs at a time; with one alone, times mean something")
+    options.add_argument("--collect", action="store_true")
     options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
+    if asked.collect:
+        collect(asked.runs / "results", out=asked.out)
     if asked.write_page:
         from benchmarks.arena_page import write_page
 
         write_page(json.loads(asked.out.read_text(encoding="utf-8")))
+    if asked.collect or asked.write_page:
         return
     data = os.environ.get("LIMBECK_DATA") or sys.exit("Name the folder of the data sets in LIMBECK_DATA.")
-    found = json.loads(asked.out.read_text(encoding="utf-8")) if asked.out.exists() else {"rows": []}
-    done = {(row["set"], row["train_rows"], row["seed"]) for row in found["rows"]}
-    for seed in map(int, asked.seeds.split(",")):
-        for count in asked.rows.split(","):
-            for name in asked.sets.split(","):
-                train, test = cut(Path(data) / "arena" / name, count, seed=seed)
-                if (name, len(train), seed) in done:
-                    continue
-                row = measured(
-                    name, train, test, seed=seed, runs=asked.runs, keys=asked.set, rivals=not asked.without_rivals
-                )
-                found = {"machine": machine_facts(threads=0), "rows": [*found["rows"], {**row, "cut": count}]}
-                asked.out.parent.mkdir(parents=True, exist_ok=True)
-                asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-                print(json.dumps({name: len(train), **{m["name"]: m["accuracy"] for m in row["models"]}}), flush=True)
+    tasks = [
+        task
+        for seed in map(int, asked.seeds.split(","))
+        for cut in asked.rows.split(",")
+        for name in asked.sets.split(",")
+        for model in asked.models.split(",")
+        if not (task := Task(model, name, cut, seed)).file(asked.runs).exists()
+    ]
+    with ThreadPoolExecutor(asked.workers) as pool:
+        for _ in pool.map(lambda task: run_task(task, Path(data), asked), tasks):
+            pass
 
 
-def cut(folder: Path, count: str, *, seed: int) -> tuple[Rows, Rows]:
+def run_task(task: Task, data: Path, asked: argparse.Namespace) -> None:
+    """Train the model, let it answer the test rows, and keep what was found."""
+    train, test = rows_of(data / "arena" / task.name, task.cut, seed=task.seed)
+    is_ours = task.model in DRAFTS
+    trained = limbeck_run(task, train, test, asked) if is_ours else RIVALS[task.model](train)
+    if trained is None:
+        return
+    found = {**measured(trained, test, is_timed=asked.workers == 1), "train_rows": len(train)}
+    found |= {"machine": machine_facts(threads=0), "workers": asked.workers, **trained.facts}
+    file = task.file(asked.runs)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.with_suffix(".partial").write_text(json.dumps({**asdict(task), **found}, indent=1) + "\n", encoding="utf-8")
+    file.with_suffix(".partial").rename(file)
+    shown = {"accuracy": round(found["accuracy"], 4), "minutes": round(found["minutes"], 2), **trained.facts}
+    print(task.name, task.cut, task.seed, task.model, json.dumps(shown), flush=True)
+
+
+def rows_of(folder: Path, count: str, *, seed: int) -> tuple[Rows, Rows]:
     """Training rows, at most so many, and all test rows. The seed chooses the rows; "all" are the same for any."""
     train, test = read(folder / "train.csv"), read(folder / "test.csv")
     if count == "all":
@@ -119,32 +159,20 @@ def read(path: Path) -> Rows:
         return [(row["text"], row["label"]) for row in csv.DictReader(file)]
 
 
-def measured(
-    name: str, train: Rows, test: Rows, *, seed: int, runs: Path, keys: Sequence[str], rivals: bool
-) -> dict[str, Any]:
-    """All models on one set: each learns from `train`, and answers `test`."""
+def measured(trained: Trained, test: Rows, *, is_timed: bool) -> dict[str, Any]:
+    """How a model does on the test rows."""
     texts, labels = [text for text, _ in test], np.array([label for _, label in test])
-    ours, facts = limbeck_run(name, train, test, seed=seed, runs=runs, keys=keys)
-    right: dict[str, Any] = {}
-    models = []
-    for model, learn in {"limbeck": lambda _rows: ours, **(RIVALS if rivals else {})}.items():
-        trained = learn(train)
-        if trained is None:
-            continue
-        answers = np.array(list(trained.predict(texts)))
-        right[model] = answers == labels
-        models.append(
-            {
-                "name": model,
-                "accuracy": float(right[model].mean()),
-                "macro_f1": float(f1_score(labels, answers, average="macro", zero_division=0)),
-                "microseconds": microseconds(trained.predict, texts),
-                "megabytes": trained.megabytes,
-                "minutes": trained.seconds / 60,
-                "mcnemar_p": None if model == "limbeck" else mcnemar(right["limbeck"], right[model])["p"],
-            }
-        )
-    return {"set": name, "train_rows": len(train), "test_rows": len(test), "seed": seed, **facts, "models": models}
+    answers = np.array(list(trained.predict(texts)))
+    right = answers == labels
+    return {
+        "test_rows": len(test),
+        "accuracy": float(right.mean()),
+        "macro_f1": float(f1_score(labels, answers, average="macro", zero_division=0)),
+        "microseconds": microseconds(trained.predict, texts) if is_timed else None,
+        "megabytes": trained.megabytes,
+        "minutes": trained.seconds / 60,
+        "right": b64encode(np.packbits(right).tobytes()).decode(),  # row by row, to compare models
+    }
 
 
 def microseconds(predict: Predict, texts: Sequence[str]) -> float:
@@ -160,20 +188,51 @@ def microseconds(predict: Predict, texts: Sequence[str]) -> float:
     return median(best) * 1e6
 
 
-def limbeck_run(
-    name: str, train: Rows, test: Rows, *, seed: int, runs: Path, keys: Sequence[str]
-) -> tuple[Trained, dict[str, Any]]:
+def collect(results: Path, *, out: Path) -> None:
+    """All results as one small file: the answers row by row become tests of each rival against ours."""
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob("*/*.json"))]
+    kept: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    for entry in found:
+        kept.setdefault((entry["name"], entry["cut"], entry["seed"]), []).append(entry)
+    for together in kept.values():
+        ours = {entry["model"]: entry for entry in together if entry["model"] in DRAFTS}
+        for entry in together:
+            if entry["model"] not in DRAFTS:
+                entry["mcnemar_p"] = {name: mcnemar(right_of(one), right_of(entry))["p"] for name, one in ours.items()}
+    machines = list({json.dumps(entry["machine"]): entry["machine"] for entry in found}.values())
+    rows = [
+        {**{key: value for key, value in entry.items() if key != "right"}, "machine": machines.index(entry["machine"])}
+        for entry in found
+    ]
+    text = ",\n".join(json.dumps(row) for row in rows)
+    out.write_text(f'{{"machines": {json.dumps(machines)},\n"results": [\n{text}\n]}}\n', encoding="utf-8")
+
+
+def right_of(entry: dict[str, Any]) -> Any:
+    """Whether each test row was answered right."""
+    bits = np.frombuffer(b64decode(entry["right"]), dtype=np.uint8)
+    return np.unpackbits(bits)[: entry["test_rows"]].astype(bool)
+
+
+def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) -> Trained:
     """The model that `limbeck run train.csv` ships, and what its report says of the teacher and the candidates."""
-    folder = runs / f"{name}-{len(train)}-{seed}"
+    folder = asked.runs / task.model / f"{task.name}-{task.cut}-{task.seed}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write(folder / "train.csv", train)
     write(folder / "test.csv", test)
-    changes = [f"corpus.split_seed={seed}", f"distillation.seeds=[{seed}]", *keys]
-    words = [sys.executable, "-m", "limbeck", "run", "train.csv", *(word for key in changes for word in ("--set", key))]
+    changes = [f"corpus.split_seed={task.seed}", f"distillation.seeds=[{task.seed}]", *asked.set]
     started = time.perf_counter()
+    command = [sys.executable, "-m", "limbeck"]
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""} if task.model == "cpu" else None
     with (folder / "run.log").open("w", encoding="utf-8") as log:
-        subprocess.run(words, cwd=folder, stdout=log, stderr=subprocess.STDOUT, check=True)
+        for words, variables in (
+            (["init", "train.csv"], hidden),
+            (["run", "train.toml", *(word for key in changes for word in ("--set", key))], None),
+        ):
+            subprocess.run(
+                [*command, *words], cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT, check=True
+            )
     seconds = time.perf_counter() - started
     run = folder / "runs" / "train"
     report = json.loads((run / "report" / "report.json").read_text(encoding="utf-8"))
@@ -181,10 +240,12 @@ def limbeck_run(
     model = limbeck.load(best, threads=1)
     facts = {
         "best": report.get("best"),
-        "report": {entry["name"]: {"role": entry["role"], "accuracy": entry["accuracy"]} for entry in report["models"]},
+        "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),
+        "report": {entry["name"]: round(entry["accuracy"], 4) for entry in report["models"]},
+        "trained_on": "GPU" if torch.cuda.is_available() else "CPU",
     }
     megabytes = sum(file.stat().st_size for file in best.rglob("*") if file.is_file()) / 1e6
-    return Trained(lambda texts: np.array(model.predict(texts)).tolist(), megabytes, seconds), facts
+    return Trained(lambda texts: np.array(model.predict(texts)).tolist(), megabytes, seconds, facts)
 
 
 def write(path: Path, rows: Rows) -> None:

@@ -69,6 +69,10 @@ class TeacherLabels:
         """(rows, classes): logits in the order of `ids`. Raises if any id was never labelled."""
         return self._read(self._logits, ids)
 
+    def if_complete(self, ids: Ids) -> npt.NDArray[np.float32] | None:
+        """`for_rows`; None if an id was never labelled, or if there are none."""
+        return self.for_rows(ids) if len(ids) and self.covers(ids).all() else None
+
     def features_for(self, ids: Ids) -> npt.NDArray[np.float16]:
         """(rows, width): features in the order of `ids`, and only those are read. Raises as `for_rows` does."""
         return self._read(self._features, ids)

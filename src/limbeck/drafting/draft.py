@@ -13,6 +13,7 @@ from limbeck.drafting.draft_student import distillation_lines, max_length_of, st
 from limbeck.drafting.draft_transfer import (
     augmentation_lines,
     copied_rows,
+    general_rows,
     line,
     place,
     plain,
@@ -31,6 +32,7 @@ MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
 TEACHER_EPOCHS = 5  # at most
+MINUTES, ROWS_PER_MINUTE = (10, 20), 5_000  # without a GPU; from 10,000 rows on, one minute more for so many
 # Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
 FINE_TUNED_TOKENS = 600_000
 
@@ -57,18 +59,23 @@ def draft_recipe(
     if transfer is not None:  # no file has answers for other texts than its own
         inspection = replace(inspection, scores={})
     own = _own_text(inspection, gpu=gpu, path=data_path)
+    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=transfer is not None)
     more_text = [
-        transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder),
+        transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder, general=general),
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
     ]
     sections = [
         _heading(recipe, inspection),
+        *([] if gpu or inspection.scores else [_minutes(inspection)]),
         _corpus(inspection, data_path=data_path, folder=folder),
         *([] if inspection.scores else more_text),
         _answers(inspection, path=data_path) if inspection.scores else _teacher(inspection, gpu=gpu),
         student_lines(inspection, gpu=gpu),
         distillation_lines(
-            inspection, gpu=gpu, rows=rows, read=rows + copied_rows(inspection, gpu=gpu, has_text=transfer is not None)
+            inspection,
+            gpu=gpu,
+            rows=rows,
+            read=rows + general + copied_rows(inspection, gpu=gpu, has_text=transfer is not None),
         ),
     ]
     text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"
@@ -84,6 +91,16 @@ def _heading(recipe: str, found: Inspection) -> list[str]:
     return [
         f"# {found.language_name} {what} in {classes}: {teacher}, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
+    ]
+
+
+def _minutes(found: Inspection) -> list[str]:
+    least, most = MINUTES
+    minutes = min(most, max(least, least - 2 + found.rows // ROWS_PER_MINUTE))
+    return [
+        "# The numbers below are for two cores of an ordinary machine. Where a short timing finds that they would take",
+        "# longer than this, fewer rows, epochs and copies are used. With more minutes, or without this line: all of them.",
+        f"minutes = {minutes}",
     ]
 
 

@@ -12,7 +12,7 @@ from limbeck.drafting.inspection import inspect_file
 from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
 from limbeck.errors import DataError, LimbeckError, PathUnusable, RecipeInvalid, in_shell
 from limbeck.recipe.extends import read_recipe
-from limbeck.recipe.files import at_home, expand, find_file, search_roots
+from limbeck.recipe.files import PACKAGE, at_home, expand, find_file, search_roots
 
 
 class TransferForRecipe(DataError):
@@ -176,14 +176,19 @@ def _is_untouched(recipe: Path, data: Path) -> bool:
     raw = read_recipe(recipe)
     corpus, text = raw["corpus"], raw.get("transfer")
     try:
-        files = [Path(file) for file in text.get("files", [])] if isinstance(text, dict) else []
+        named = text.get("files", []) if isinstance(text, dict) else []
+        files = [Path(file) for file in named if not file.startswith(PACKAGE)]  # a draft names such a file itself
         transfer = [file for file in files if not _names([str(file)], data, recipe=recipe)]  # its own documents
         held_out = {split: Path(corpus[split]) for split in ("dev", "test") if split in corpus}
         drafts = [
             draft_for(data, recipe=recipe, transfer=transfer, held_out=held_out, encoding=encoding)
             for encoding in dict.fromkeys((None, corpus.get("encoding")))  # guessed, or given
         ]
-    except (LimbeckError, TypeError):  # a file is missing, or a key is not a path: the user has edited it
+    except (
+        LimbeckError,
+        TypeError,
+        AttributeError,
+    ):  # a file is missing, or a key is not a path: the user has edited it
         return False
     return any(draft.text is not None and recipe.read_bytes() == draft.text.encode() for draft in drafts)
 

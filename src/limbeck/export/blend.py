@@ -1,8 +1,7 @@
-"""A blend: several exported students as one model, which averages their calibrated logits."""
+"""A blend: several exported students as one model, a weighted mean of their calibrated logits."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,24 +12,31 @@ from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import Member, ModelFacts, ModelFolder, copy_model, save_facts
 from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.export.parity import runtime_rows
 from limbeck.export.run import calibration_rows
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import blended
+from limbeck.training.dev_targets import dev_targets, probabilities
 from limbeck.training.skill import Labels
 from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
 Logits = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 MOST_MEMBERS = 4  # each takes its own time for every row
+LEAST_WEIGHT = 0.05  # a member with less is not worth its time
+STEPS, STEP = 300, 0.5  # of the fit of the weights, which takes milliseconds
+DIGITS = 3
 
 
 @dataclass(frozen=True)
 class Blend:
-    """Some of the models, with equal weights."""
+    """Some of the models, each with its weight; the weights sum to one."""
 
     members: tuple[int, ...]  # their places
+    weights: tuple[float, ...]
     temperature: float  # fitted on dev, as for any exported file
     log_loss: float | None  # on dev, at this temperature; None without labelled rows
 
@@ -44,6 +50,7 @@ def export_blend(
     out: Path,
     key: Key,
     reporter: Reporter,
+    teacher: TeacherLabels | None = None,
 ) -> ModelFolder:
     """Write those of the models that are best together on `rows` as one model at `out`.
 
@@ -58,12 +65,13 @@ def export_blend(
             logits,
             known.labels,
             temperatures=[its.temperature for its in facts],
+            teacher=None if teacher is None else teacher.if_complete(known.ids),
             calibrate=section.calibrate,
         )
         chosen = [facts[place] for place in best.members]
         for place, its in zip(best.members, chosen, strict=True):
             copy_model(models[place], scratch / its.name)
-        save_facts(scratch, _facts(chosen, name=name, temperature=best.temperature))
+        save_facts(scratch, _facts(chosen, name=name, blend=best))
     reporter.note(_summary(ModelFolder(out), best, rows=len(known)))
     return ModelFolder(out)
 
@@ -73,42 +81,59 @@ def _logits(model: ModelFolder, rows: Rows) -> Logits:
 
 
 def chosen_blend(
-    logits: Sequence[Logits], labels: Labels, *, temperatures: Sequence[float], calibrate: bool = True
-) -> Blend:
-    """The subset of two to four models with the lowest log-loss of the labels; of equal ones the smallest.
-
-    Without labelled rows, and so without logits, the first four.
-    """
-    if not logits:
-        return Blend(tuple(range(len(temperatures)))[:MOST_MEMBERS], temperature=1.0, log_loss=None)
-    tried = [
-        _blend(members, logits, labels, temperatures=temperatures, calibrate=calibrate)
-        for members in subsets(len(temperatures))
-    ]
-    return min(tried, key=lambda blend: blend.log_loss or 0.0)
-
-
-def subsets(count: int) -> Iterator[tuple[int, ...]]:
-    """All ways to choose two to four of so many models, small ones first."""
-    for size in range(2, min(count, MOST_MEMBERS) + 1):
-        yield from combinations(range(count), size)
-
-
-def _blend(
-    members: tuple[int, ...],
     logits: Sequence[Logits],
     labels: Labels,
     *,
     temperatures: Sequence[float],
-    calibrate: bool,
+    teacher: Logits | None = None,
+    calibrate: bool = True,
 ) -> Blend:
-    factors = [1 / len(members) / temperatures[place] for place in members]
-    together = blended([logits[place] for place in members], factors=factors)
+    """Two to four of the models, with weights that make them best together on dev.
+
+    That is by the cross-entropy to the labels and, on a small dev, to the teacher's probabilities (`dev_targets`).
+    Without labelled rows, and so without logits, the first four with equal weights.
+    """
+    if not logits:
+        count = min(len(temperatures), MOST_MEMBERS)
+        return Blend(tuple(range(count)), (round(1 / count, DIGITS),) * count, temperature=1.0, log_loss=None)
+    calibrated = [one.astype(np.float64) / of_one for one, of_one in zip(logits, temperatures, strict=True)]
+    targets = dev_targets(labels, teacher=teacher, models=calibrated)
+    members = tuple(range(len(logits)))
+    while True:
+        weights = fitted_weights([calibrated[place] for place in members], targets, multi_label=labels.ndim == 2)
+        keep = np.flatnonzero(weights >= LEAST_WEIGHT)
+        keep = keep[np.argsort(-weights[keep], kind="stable")][:MOST_MEMBERS]
+        if len(keep) < 2:  # one alone is a model of its own: the best one beside it
+            keep = np.argsort(-weights, kind="stable")[:2]
+            weights = np.maximum(weights, LEAST_WEIGHT)
+        if len(keep) == len(members) or len(members) == 2:
+            break
+        members = tuple(members[place] for place in sorted(keep.tolist()))
+    shares = tuple(round(float(weight), DIGITS) for weight in weights / weights.sum())
+    together = blended(
+        [logits[place] for place in members],
+        factors=[share / temperatures[place] for share, place in zip(shares, members, strict=True)],
+    )
     temperature = fitted_temperature(together, labels) if calibrate else 1.0
-    return Blend(members, temperature, negative_log_likelihood(together, labels, temperature=temperature))
+    return Blend(members, shares, temperature, negative_log_likelihood(together, labels, temperature=temperature))
 
 
-def _facts(members: Sequence[ModelFacts], *, name: str, temperature: float) -> ModelFacts:
+def fitted_weights(logits: Sequence[Floats], targets: Floats, *, multi_label: bool) -> Floats:
+    """The weights w ≥ 0, Σ w = 1, of the lowest cross-entropy of Σ wₘ zₘ to the targets.
+
+    It is convex in w. Exponentiated gradient (Kivinen and Warmuth 1997): w ← w · exp(-step · ∂/∂w), then Σ w = 1 again.
+    """
+    weights = np.full(len(logits), 1 / len(logits))
+    for _ in range(STEPS):
+        together: Floats = sum((weight * one for weight, one in zip(weights, logits, strict=True)), np.zeros(()))
+        errors = (probabilities(together, multi_label=multi_label) - targets) / len(targets)
+        slopes = np.array([float((errors * one).sum()) for one in logits])
+        weights = weights * np.exp(-STEP * (slopes - slopes.min()))
+        weights /= weights.sum()
+    return weights
+
+
+def _facts(members: Sequence[ModelFacts], *, name: str, blend: Blend) -> ModelFacts:
     first = members[0]
     return ModelFacts(
         name=name,
@@ -121,13 +146,13 @@ def _facts(members: Sequence[ModelFacts], *, name: str, temperature: float) -> M
         parameters=sum(member.parameters for member in members),
         parameters_without_embeddings=sum(member.parameters_without_embeddings for member in members),
         multi_label=first.multi_label,
-        temperature=temperature,
-        members=tuple(Member(member.name, weight=1 / len(members)) for member in members),
+        temperature=blend.temperature,
+        members=tuple(Member(its.name, weight=weight) for its, weight in zip(members, blend.weights, strict=True)),
     )
 
 
 def _summary(model: ModelFolder, blend: Blend, *, rows: int) -> str:
     facts = model.facts()
-    names = ", ".join(member.folder for member in facts.members)
+    names = ", ".join(f"{member.weight:.0%} {member.folder}" for member in facts.members)
     fit = "" if blend.log_loss is None else f"; log-loss {blend.log_loss:.3f} on {rows:,} rows of dev"
     return f"  {facts.name}: {names}; {model.size_mb():.1f} MB{fit}"

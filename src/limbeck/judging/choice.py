@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limbeck.judging.metrics import Bools, Floats
+from limbeck.judging.metrics import Floats
 
 
 @dataclass(frozen=True, eq=False)  # two of them are the same only if they are one
@@ -16,9 +16,9 @@ class Contender:
     name: str
     student: str  # the student that it was exported from; its fp32 and its int8 file have the same
     is_int8: bool
-    score: float  # accuracy, or macro F1
-    correct: Bools  # (rows of dev): whether a row is right
-    log_loss: float  # at its temperature; the mean over classes if the score is macro F1
+    score: float  # accuracy, or macro F1, by the targets of dev (limbeck.training.dev_targets)
+    correct: Floats  # (rows of dev): whether a row is right, or how likely that is
+    log_loss: float  # at its temperature, to the targets; every class counts the same if the score is macro F1
     size_mb: float
     weights: Floats | None = None  # (rows of dev), with mean one: every class counts the same if the score is macro F1
     is_baseline: bool = False
@@ -31,9 +31,9 @@ class Choice:
     best: str
     equal: tuple[str, ...]  # in the order of the contenders, the best included
 
-    def as_json(self, *, by: str, rows: int) -> dict[str, Any]:
-        """As in the report: what was compared, and on how many rows."""
-        return {"by": by, "rows": rows, "equal": list(self.equal)}
+    def as_json(self, *, by: str, rows: int, teacher_share: float) -> dict[str, Any]:
+        """As in the report: what was compared, on how many rows, and how much the teacher's answers counted there."""
+        return {"by": by, "rows": rows, "teacher_share": round(teacher_share, 3), "equal": list(self.equal)}
 
 
 def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None) -> Choice | None:
@@ -63,7 +63,7 @@ def is_equal(better: Contender, other: Contender) -> bool:
 
         SE = sd(wᵢ · (right of one - right of other)) / √rows
     """
-    differences = better.correct.astype(np.float64) - other.correct
+    differences = better.correct - other.correct
     differences *= 1.0 if better.weights is None else better.weights
     error = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
     return better.score - other.score <= error + 1e-12

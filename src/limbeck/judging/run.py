@@ -10,7 +10,7 @@ from limbeck.artifacts.candidate import Candidate, main_place
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.judging.answers import ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
+from limbeck.judging.answers import Logits, ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
 from limbeck.judging.choice import Contender, choose
 from limbeck.judging.metrics import Bools, Floats, Ints, macro_f1, rows_equal
@@ -18,6 +18,13 @@ from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.judging.rival import RivalFolder
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.evaluation import Evaluation
+from limbeck.training.dev_targets import (
+    cross_entropy,
+    dev_targets,
+    expected_correct,
+    expected_macro_f1,
+    teacher_share,
+)
 from limbeck.training.temperature import negative_log_likelihood
 
 MOST_ROWS = 20
@@ -131,7 +138,10 @@ def judge(
     measured = [*(found for _, found in rivals), *on_dev] if len(dev) else []
     for line, found in zip(lines[1:], measured, strict=False):
         line["dev"] = dev_metrics(found)
-    best, choice = _best(candidates, on_dev, by=by, max_size_mb=max_size_mb) if len(dev) else (None, None)
+    of_teacher = teacher.if_complete(dev.ids)
+    best, choice = (
+        _best(candidates, on_dev, teacher=of_teacher, by=by, max_size_mb=max_size_mb) if len(dev) else (None, None)
+    )
     main = main_place(candidates) if best is None else [one.name for one in candidates].index(best)
     shipped = None if main is None else answers[main].shipped
     paired_on_dev = None if main is None or is_dev else on_dev[main]
@@ -179,45 +189,60 @@ def dev_metrics(answers: ModelAnswers) -> dict[str, float]:
 
 
 def _best(
-    candidates: Sequence[Candidate], on_dev: Sequence[ModelAnswers], *, by: str, max_size_mb: float | None
+    candidates: Sequence[Candidate],
+    on_dev: Sequence[ModelAnswers],
+    *,
+    teacher: Logits | None,
+    by: str,
+    max_size_mb: float | None,
 ) -> tuple[str | None, dict[str, Any] | None]:
     """The name of the best, and how it was chosen."""
+    if not candidates:
+        return None, None
+    labels = on_dev[0].labels
+    targets = dev_targets(labels, teacher=teacher, models=[answers.logits[0] for answers in on_dev])
     contenders = []
     for candidate, answers in zip(candidates, on_dev, strict=True):
-        found = dev_metrics(answers)
-        of_classes = by != "accuracy" and answers.labels.ndim == 1
         contenders.append(
             Contender(
                 name=candidate.name,
                 student=candidate.name.removesuffix("-int8"),
                 is_int8=candidate.shipped.facts().precision == "int8",
-                score=found["accuracy" if by == "accuracy" else "macro_f1"],
-                correct=answers.correct[0],
-                log_loss=_log_loss_of_classes(answers) if of_classes else found["log_loss"],
                 size_mb=candidate.shipped.size_mb(),
-                weights=_weights_of_classes(answers.labels) if of_classes else None,
                 is_baseline=candidate.role == "baseline",
+                **_compared(answers, targets, by=by),
             )
         )
     choice = choose(contenders, max_size_mb=max_size_mb)
-    return (choice.best, choice.as_json(by=by, rows=len(on_dev[0].labels))) if choice else (None, None)
+    is_used = teacher is not None and not np.isin(targets, (0, 1)).all()
+    share = teacher_share(len(labels)) if is_used else 0.0
+    return (choice.best, choice.as_json(by=by, rows=len(labels), teacher_share=share)) if choice else (None, None)
+
+
+def _compared(answers: ModelAnswers, targets: Floats, *, by: str) -> dict[str, Any]:
+    """What `choose` compares: score, rows, log-loss and weights of the rows."""
+    predicted, multi_label = answers.predicted[0], answers.labels.ndim == 2
+    correct = answers.correct[0].astype(np.float64) if multi_label else expected_correct(predicted, targets)
+    of_classes = by != "accuracy" and not multi_label
+    weights = _weights_of_classes(answers.labels) if of_classes else None
+    return {
+        "score": float(correct.mean()) if by == "accuracy" else expected_macro_f1(predicted, targets),
+        "correct": correct,
+        "weights": weights,
+        "log_loss": cross_entropy(
+            answers.logits[0],
+            targets,
+            multi_label=multi_label,
+            temperature=answers.temperatures[0] if answers.temperatures else 1.0,
+            weights=1.0 if weights is None else weights,
+        ),
+    }
 
 
 def _weights_of_classes(labels: Ints) -> Floats:
     """(rows), with mean one: the rows of every class together weigh the same."""
     _, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
     return len(labels) / (len(counts) * counts[places].astype(np.float64))
-
-
-def _log_loss_of_classes(answers: ModelAnswers) -> float:
-    """The mean over classes of their log-loss: a rare class that is never found shows."""
-    logits, labels = answers.logits[0], answers.labels
-    temperature = answers.temperatures[0] if answers.temperatures else 1.0
-    losses = [
-        negative_log_likelihood(logits[labels == label], labels[labels == label], temperature=temperature)
-        for label in np.unique(labels)
-    ]
-    return float(np.mean(losses))
 
 
 def chance(corpus: Corpus, rows: Rows) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""`--minutes`: how much of a recipe fits into a time, by a short timing of teacher and student on this machine.
+"""`minutes`: how much of a recipe fits into a time, by a short timing of teacher and student on this machine.
 
 A recipe's own numbers are the plan at scale 1. Fewer minutes scale them down: rows and epochs of the teacher, copies,
-epochs of the student, and at last the rows of the corpus; more minutes scale them up, as far as that can still help.
+epochs of the student, and at last the rows of the corpus; more minutes, if given by `--minutes`, scale them up, as far
+as that can still help.
 """
 
 import json
@@ -18,7 +19,7 @@ from limbeck.distillation.speed import rate_of_student
 from limbeck.errors import LimbeckError
 from limbeck.pipeline.keys import ExtraText
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import WordStudent
+from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.speed import rates_of_teacher
 
@@ -29,6 +30,7 @@ OVERHEAD, OVERHEAD_OF_STUDENT, SECONDS_PER_ROW = 15.0, 12.0, 0.002
 FEWEST_ROWS, FEWEST_OF_A_CLASS = 200, 20  # of the corpus, which is never cut to less
 SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
 MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
+NGRAMS_COST = 0.3  # of a Bi-LSTM's time for a row
 TIMED_ROWS = 192
 
 
@@ -37,9 +39,9 @@ class NothingToPlan(LimbeckError):
 
     def __init__(self, *, what: str) -> None:
         super().__init__(
-            "--minutes cannot plan this run",
+            "the time of this run cannot be planned",
             found=what,
-            advice="Leave --minutes out, and set epochs and copies in the recipe.",
+            advice="Leave out `minutes`, and set epochs and copies in the recipe.",
         )
 
 
@@ -63,7 +65,7 @@ class Amounts:
     teacher_rows: int
     copies: int
     student_epochs: int
-    students: int  # trained on all rows
+    students: float  # trained on all rows, counted by their time: a Bi-LSTM is 1
     baselines: int  # trained on the training rows
     fewest_rows: int = FEWEST_ROWS
     baseline_epochs: int = 0  # 0: as many as the student
@@ -104,13 +106,13 @@ class Amounts:
         return replace(self, train=train, teacher_rows=min(self.teacher_rows, train))
 
 
-def plan(asked: Amounts, rates: Rates, *, seconds: float) -> Amounts:
+def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True) -> Amounts:
     """The largest amounts that fit into the time; if none do, the smallest of all.
 
     What the recipe asks for is not cut if it fits into the whole time, and planned larger only if there is time to
-    spare.
+    spare, and it may grow.
     """
-    if seconds * SHARE < asked.seconds(rates) <= seconds:
+    if (seconds * SHARE < asked.seconds(rates) or not may_grow) and asked.seconds(rates) <= seconds:
         return asked
     seconds *= SHARE
     smallest = asked.scaled(SCALES[-1])
@@ -126,10 +128,12 @@ def _smaller_and_smaller(asked: Amounts, smallest: Amounts) -> Iterator[Amounts]
 
 
 def planned_overrides(
-    recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, minutes: float
+    recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, minutes: float, may_grow: bool = True
 ) -> list[str]:
     """The keys of the recipe that differ in the plan, as `--set` takes them. A run that goes on keeps its plan."""
-    basis = fingerprint_of(json.dumps([minutes, recipe.model_dump(mode="json"), corpus.fingerprint, sorted(gathered)]))
+    basis = fingerprint_of(
+        json.dumps([minutes, may_grow, recipe.model_dump(mode="json"), corpus.fingerprint, sorted(gathered)])
+    )
     kept = run.folder / PLAN
     if kept.is_file() and (found := json.loads(kept.read_text(encoding="utf-8"))).get("basis") == basis:
         overrides: list[str] = found["overrides"]
@@ -137,7 +141,7 @@ def planned_overrides(
         return overrides
     asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
     rates = measured_rates(recipe, corpus)
-    chosen = plan(asked, rates, seconds=60 * minutes)
+    chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
     overrides = _as_overrides(chosen, recipe, corpus, transfer=asked.transfer)
     words = _in_words(chosen, rates, minutes=minutes)
     fits = chosen.seconds(rates) <= 60 * minutes
@@ -164,7 +168,7 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         teacher_rows=min(teacher.max_rows or train, train),
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
-        students=seeds * len(recipe.for_each_student()),
+        students=seeds * sum(NGRAMS_COST if isinstance(one, Ngrams) else 1.0 for one in (student, *recipe.candidates)),
         baselines=seeds if recipe.distillation.baseline else 0,
         fewest_rows=max(FEWEST_ROWS, FEWEST_OF_A_CLASS * len(corpus.labels)),
         baseline_epochs=recipe.distillation.baseline_epochs or 0,
@@ -173,13 +177,14 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
 
 def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: int) -> list[str]:
     train = len(corpus.splits["train"])
+    rows_key = "rows" if recipe.transfer and recipe.transfer.rows is not None else "pool"
     keys = {
         "teacher.epochs": chosen.teacher_epochs,
         "distillation.epochs": chosen.student_epochs,
         **({"distillation.baseline_epochs": chosen.baseline_epochs} if chosen.baseline_epochs else {}),
         **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
         **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
-        **({"transfer.pool": max(1, chosen.transfer)} if chosen.transfer < transfer else {}),
+        **({f"transfer.{rows_key}": max(1, chosen.transfer)} if chosen.transfer < transfer else {}),
         **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
     }
     return [f"{key}={value}" for key, value in keys.items()]

@@ -32,7 +32,7 @@ from limbeck.pipeline.teachers import labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.export import Precision
-from limbeck.recipe.load import load_recipe
+from limbeck.recipe.load import LoadedRecipe, load_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
@@ -91,14 +91,28 @@ def run(
     facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
     with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
-        if minutes is not None:
-            corpus = _corpus(loaded.recipe, loaded.name, run)
-            texts_found = transfer_of(loaded.recipe, corpus, run)
-            planned = planned_overrides(loaded.recipe, corpus, texts_found, run, minutes=minutes)
-            loaded = load_recipe(recipe, overrides=[*overrides, *planned])
-        run.write("recipe.toml", to_toml(loaded.recipe))
-        _flow(loaded.recipe, name=loaded.name, until=until, run=run)
+        planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
+        run.write("recipe.toml", to_toml(planned))
+        _flow(planned, name=loaded.name, until=until, run=run)
     return Run(folder)
+
+
+def _planned(
+    loaded: LoadedRecipe, recipe: str | Path, *, overrides: Sequence[str], minutes: float | None, run: RunFolder
+) -> Recipe:
+    """The recipe, cut to the time that it may take; what `--set` gives is not changed.
+
+    The planned one has no `minutes`: the run folder's copy would be planned again when the run is continued from there.
+    """
+    asked, limit = loaded.recipe, minutes or loaded.recipe.minutes
+    if limit is None:
+        return asked
+    corpus = _corpus(asked, loaded.name, run)
+    gathered = transfer_of(asked, corpus, run)
+    planned = planned_overrides(asked, corpus, gathered, run, minutes=limit, may_grow=minutes is not None)
+    given = {override.partition("=")[0].strip() for override in overrides}
+    kept = [override for override in planned if override.partition("=")[0] not in given]
+    return load_recipe(recipe, overrides=[*overrides, *kept]).recipe.model_copy(update={"minutes": None})
 
 
 def _as_file(rows: str | Path | DataFrame, *, name: str, folder: Path) -> Path:
@@ -135,7 +149,7 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    candidates = _candidates(recipe, corpus, students, run)
+    candidates = _candidates(recipe, corpus, labels, students, run)
     if until == Stage.EXPORT:
         return
     report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, run)
@@ -158,7 +172,9 @@ def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
     return corpus
 
 
-def _candidates(recipe: Recipe, corpus: Corpus, students: Sequence[Students], run: RunFolder) -> list[Candidate]:
+def _candidates(
+    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, students: Sequence[Students], run: RunFolder
+) -> list[Candidate]:
     """Export every student, and their blend; the seed that is best on dev is shipped under models/."""
     candidates = []
     for role, by_seed in ((role, by_seed) for of_kind in students for role, by_seed in of_kind.items()):
@@ -180,13 +196,15 @@ def _candidates(recipe: Recipe, corpus: Corpus, students: Sequence[Students], ru
                 )
             )
     if recipe.has_blend:
-        candidates.append(_blend(recipe, corpus, candidates, run))
+        candidates.append(_blend(recipe, corpus, labels, candidates, run))
     current = [*_current_best(candidates, run), *_current_search(run)]
     run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
     return candidates
 
 
-def _blend(recipe: Recipe, corpus: Corpus, candidates: Sequence[Candidate], run: RunFolder) -> Candidate:
+def _blend(
+    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, candidates: Sequence[Candidate], run: RunFolder
+) -> Candidate:
     """One model of the distilled students that ship, in the smallest precision."""
     precision = recipe.export.smallest
     members = [
@@ -204,6 +222,7 @@ def _blend(recipe: Recipe, corpus: Corpus, candidates: Sequence[Candidate], run:
             section={"calibrate": recipe.export.calibrate},
             inputs={
                 "corpus": corpus.training_fingerprint,
+                "labels": labels.fingerprint,
                 **{member.name: read_manifest(member.shipped.folder, kind="model").fingerprint for member in members},
             },
         ),
@@ -216,6 +235,7 @@ def _blend(recipe: Recipe, corpus: Corpus, candidates: Sequence[Candidate], run:
             out=out,
             key=key,
             reporter=run.reporter,
+            teacher=labels,
         ),
     )
     chosen = {member.folder for member in export.facts().members}

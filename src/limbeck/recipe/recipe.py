@@ -36,6 +36,10 @@ class Recipe(Section):
 
     name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w.-]+$")
     """Name of the run and of its folder. Default: the recipe file's name."""
+    minutes: Annotated[float | None, decides_nothing()] = Field(default=None, gt=0)
+    """The time that the run may take on this machine: if a short timing says that it would take longer, rows, epochs
+    and copies are cut to fit. `limbeck run --minutes` takes its place, and also plans more than the recipe has.
+    Default: no limit."""
     corpus: Annotated[CorpusSection, decides("corpus")]
     """The labelled rows."""
     transfer: Annotated[Transfer | None, decides("transfer")] = None

@@ -17,7 +17,8 @@ class Transfer(Section):
     """Unlabelled text of the corpus's domain. The teacher labels it, and the student learns from these labels."""
 
     files: Annotated[list[str], by_content()] = []
-    """Text files, or folders of them; paths may contain *, ? and **."""
+    """Text files, or folders of them; paths may contain *, ? and **. "package:NAME/PATH" is a file of an installed
+    Python package."""
     hub: Annotated[list[str], by_content()] = []
     """Hugging Face data sets, each with all its splits or with one: "imdb", "imdb:unsupervised", "glue/sst2:train"."""
     text: Column = "text"
@@ -34,6 +35,9 @@ class Transfer(Section):
     """Encoding of text files."""
     where: dict[str, str] = {}
     """Use only rows whose columns have these values: {source = "imdb"}. Default: all rows."""
+    share: float = Field(default=1.0, gt=0, le=1)
+    """Share of the texts to use, drawn at random before they are cut: a tenth of a large file is enough for some
+    thousand rows, and is gathered ten times as fast."""
     split_sentences: bool = False
     """Split every text into sentences (English and Chinese); each becomes a row."""
     split_paragraphs: bool = False

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +66,9 @@ class TextFilter:
         self.counts = dict.fromkeys(("texts_read", "pieces", *REASONS), 0)
 
     def add(self, text: str, pair: str | None, *, source: int) -> None:
-        """Filter one text of a source."""
+        """Filter one text of a source, if it is among the share of texts that is used."""
+        if self._section.share < 1 and _draw(text, seed=self._section.seed) >= self._section.share:
+            return
         self.counts["texts_read"] += 1
         self._waiting.append(_Text((text, pair), self._cut((text, pair)), source))
         self._characters += len(text) + len(pair or "")
@@ -175,6 +178,12 @@ class TextFilter:
 def teacher_chooses(section: Transfer) -> bool:
     """Whether rows are chosen, or dropped, by the teacher's labels for them."""
     return section.choice != "random" or section.least_confidence > 0
+
+
+def _draw(text: str, *, seed: int) -> float:
+    """A number from 0 to 1 that depends on the text and the seed alone."""
+    digest = blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
 
 
 def rows_to_draw(section: Transfer) -> int | None:

@@ -10,7 +10,7 @@ import pytest
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import Member, ModelFolder
 from limbeck.artifacts.rows import Rows
-from limbeck.export.blend import MOST_MEMBERS, chosen_blend, export_blend, subsets
+from limbeck.export.blend import MOST_MEMBERS, chosen_blend, export_blend, fitted_weights
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import load
@@ -27,9 +27,18 @@ def logits(*, right: float, noise: float, seed: int) -> Any:
     return np.stack([-side, side], axis=1).astype(np.float32)
 
 
-def test_all_subsets_of_two_to_four_are_tried_small_ones_first() -> None:
-    assert list(subsets(3)) == [(0, 1), (0, 2), (1, 2), (0, 1, 2)]
-    assert max(map(len, subsets(6))) == MOST_MEMBERS
+def test_the_weights_are_those_of_the_lowest_cross_entropy() -> None:
+    """Compared with a fine grid; the better of the two counts more."""
+    better, worse = logits(right=1.0, noise=1.0, seed=1), logits(right=0.5, noise=1.5, seed=2)
+    both = [better.astype(np.float64), worse.astype(np.float64)]
+
+    weights = fitted_weights(both, np.eye(2)[LABELS], multi_label=False)
+
+    grid = np.linspace(0, 1, 201)
+    losses = [negative_log_likelihood(w * both[0] + (1 - w) * both[1], LABELS, temperature=1.0) for w in grid]
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[0] == pytest.approx(grid[int(np.argmin(losses))], abs=0.01)
+    assert weights[0] > 0.5
 
 
 def test_a_student_that_knows_nothing_stays_out() -> None:
@@ -41,11 +50,33 @@ def test_a_student_that_knows_nothing_stays_out() -> None:
 
     found = chosen_blend([good, useless, other], LABELS, temperatures=[1.0, 1.0, 1.0])
 
-    together = (good + other) / 2
+    together = found.weights[0] * good + found.weights[1] * other
     assert found.members == (0, 2)
+    assert sum(found.weights) == pytest.approx(1.0, abs=0.01)
     assert found.temperature == pytest.approx(fitted_temperature(together, LABELS), rel=1e-3)
     best = negative_log_likelihood(together, LABELS, temperature=found.temperature)
-    assert found.log_loss == pytest.approx(best, rel=1e-5)
+    assert found.log_loss == pytest.approx(best, rel=1e-4)
+
+
+def test_a_blend_has_two_members_at_least_and_four_at_most() -> None:
+    good = logits(right=3.0, noise=0.5, seed=1)
+    useless = [logits(right=0.0, noise=3.0, seed=seed) for seed in range(2, 5)]
+    alike = [logits(right=1.0, noise=2.0, seed=seed) for seed in range(6)]
+
+    assert len(chosen_blend([good, *useless], LABELS, temperatures=[1.0] * 4).members) == 2
+    assert len(chosen_blend(alike, LABELS, temperatures=[1.0] * 6).members) <= MOST_MEMBERS
+
+
+def test_on_a_small_dev_the_teacher_decides_too() -> None:
+    """By ten labels the two are equal; the teacher's probabilities are those of the first."""
+    labels, side = np.tile([0, 1], 5), np.tile([-1.0, 1.0], 5)
+    sure, unsure = (np.stack([-side * size, side * size], axis=1).astype(np.float32) for size in (3.0, 0.1))
+    teacher = np.stack([-side * 0.1, side * 0.1], axis=1).astype(np.float32)
+
+    by_labels = chosen_blend([sure, unsure], labels, temperatures=[1.0, 1.0])
+    by_teacher = chosen_blend([sure, unsure], labels, temperatures=[1.0, 1.0], teacher=teacher)
+
+    assert by_labels.weights[0] > 0.9 > 0.5 > by_teacher.weights[0]
 
 
 def test_three_that_complement_each_other_are_all_taken() -> None:
@@ -83,11 +114,14 @@ def test_the_folder_has_each_member_inside_and_adds_up(make_model: MakeModel, tm
 
     facts = blend.facts()
     assert (facts.kind, facts.name, facts.labels) == ("blend", "blend", ["negative", "positive"])
-    assert facts.members == (Member("one", 0.5), Member("two", 0.5))
+    assert [member.folder for member in facts.members] == ["one", "two"]
+    assert labelled or facts.members == (Member("one", 0.5), Member("two", 0.5))
+    assert sum(member.weight for member in facts.members) == pytest.approx(1.0, abs=0.01)
     assert (facts.parameters, facts.max_length) == (28, 16)
     files = {f"{name}/{file}" for name in ("one", "two") for file in ("model.json", "model.onnx", "tokenizer.json")}
     assert set(read_manifest(blend.folder, kind="model").files) == {"model.json", *files}
     expected = sum(
-        np.float32(0.5 / model.facts().temperature) * load(model.folder).logits(["gorgeous"]) for model in models
+        np.float32(member.weight / model.facts().temperature) * load(model.folder).logits(["gorgeous"])
+        for member, model in zip(facts.members, models, strict=True)
     )
-    np.testing.assert_array_equal(load(blend.folder).logits(["gorgeous"]), expected)
+    np.testing.assert_allclose(load(blend.folder).logits(["gorgeous"]), expected, rtol=1e-6)

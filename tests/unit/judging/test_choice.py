@@ -13,7 +13,7 @@ def contender(name: str, right: int, *, log_loss: float = 0.5, size_mb: float = 
     """Right on the first `right` of the rows."""
     is_int8 = name.endswith("-int8")
     facts: dict[str, Any] = {"student": name.removesuffix("-int8"), "is_int8": is_int8, "score": right / ROWS}
-    facts |= {"correct": np.arange(ROWS) < right, "log_loss": log_loss, "size_mb": size_mb}
+    facts |= {"correct": (np.arange(ROWS) < right).astype(float), "log_loss": log_loss, "size_mb": size_mb}
     return Contender(name, **{**facts, **more})
 
 
@@ -78,9 +78,9 @@ def test_only_files_within_the_limit_may_win() -> None:
 
 
 def test_the_choice_is_told() -> None:
-    told = Choice("a", ("a", "b")).as_json(by="macro F1", rows=ROWS)
+    told = Choice("a", ("a", "b")).as_json(by="macro F1", rows=ROWS, teacher_share=0.2)
 
-    assert told == {"by": "macro F1", "rows": 400, "equal": ["a", "b"]}
+    assert told == {"by": "macro F1", "rows": 400, "teacher_share": 0.2, "equal": ["a", "b"]}
 
 
 def test_a_baseline_does_not_win_among_equals() -> None:

@@ -420,7 +420,12 @@ def test_files_and_rival_have_their_numbers_on_dev(beside_rival: dict[str, Any])
 
 def test_the_best_is_chosen_on_dev_and_int8_wins_over_its_equal(made: Report) -> None:
     assert made.data["best"] == "bilstm-int8"
-    assert made.data["choice"] == {"by": "accuracy", "rows": 6, "equal": ["bilstm", "bilstm-int8"]}
+    assert made.data["choice"] == {
+        "by": "accuracy",
+        "rows": 6,
+        "teacher_share": 0.943,  # 100 / 106
+        "equal": ["bilstm", "bilstm-int8"],
+    }
 
 
 def test_only_a_file_within_the_limit_is_the_best(

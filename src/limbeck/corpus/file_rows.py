@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, RowValues, labelled_rows
 from limbeck.errors import DataError, FileEmpty, FileUnreadable
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables import TableForm
+from limbeck.tables.label_cells import LabelReader
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, unwatched
 from limbeck.tables.table import open_table, plain_text
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.corpus.file_rows import Dropped, RowsMostlyEmpty, read_file
-from limbeck.corpus.label_cells import LabelReader
+from limbeck.tables.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.recipe.corpus import CorpusSection

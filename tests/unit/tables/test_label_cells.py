@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from limbeck.corpus.label_cells import LabelReader
+from limbeck.tables.label_cells import LabelReader
 from limbeck.errors import RowMalformed
 from limbeck.recipe.corpus import CorpusSection
 

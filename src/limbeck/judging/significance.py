@@ -3,8 +3,11 @@
 import math
 from typing import Any
 
-from limbeck.judging.metrics import Bools
+import numpy as np
 
+from limbeck.judging.metrics import BOOTSTRAP_SEED, Bools
+
+SAMPLES = 1_000
 EXACT_BELOW = 25  # rows on which the two differ; from this number on, the chi-squared approximation is good
 
 
@@ -41,3 +44,15 @@ def chi_squared_p(one: int, other: int) -> float:
         return 1.0
     statistic = (abs(one - other) - 1) ** 2 / (one + other)
     return math.erfc(math.sqrt(statistic / 2))
+
+
+def paired_interval(only_this: int, only_other: int, *, rows: int, samples: int = SAMPLES) -> tuple[float, float]:
+    """95 % bootstrap interval of the difference of two accuracies on the same rows.
+
+    Rows are alike but for which of the two is right alone, so drawing how many there are of each is the same as drawing
+    rows one by one.
+    """
+    shares = [only_this / rows, only_other / rows, 1 - (only_this + only_other) / rows]
+    draws = np.random.default_rng(BOOTSTRAP_SEED).multinomial(rows, shares, size=samples)
+    low, high = np.percentile((draws[:, 0] - draws[:, 1]) / rows, [2.5, 97.5])
+    return float(low), float(high)

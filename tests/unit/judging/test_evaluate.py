@@ -27,7 +27,7 @@ class ByLength:
 
     def __init__(self, *, labels: tuple[str, ...] = ("even", "odd"), pair: bool = False, several: bool = False) -> None:
         sizes: dict[str, Any] = {"max_length": 8, "parameters": 1, "parameters_without_embeddings": 1}
-        names = {"name": "stub", "kind": "bilstm", "precision": "fp32", "language": "en"}
+        names: dict[str, Any] = {"name": "stub", "kind": "bilstm", "precision": "fp32", "language": "en"}
         self.facts = ModelFacts(**names, labels=list(labels), pair=pair, multi_label=several, **sizes)
 
     def logits(self, rows: list[Row]) -> npt.NDArray[np.float32]:

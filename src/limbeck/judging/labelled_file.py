@@ -136,7 +136,7 @@ class _Columns:
     ) -> None:
         self._table, self._facts, self._form, self._keys = table, facts, form, keys
         self._rows = [cells for _, cells in peeked]
-        self._known = {*facts.labels, *names}
+        self._known = {name.casefold() for name in (*facts.labels, *names)}  # to guess by: another case may be a typo
         said = keys.get("label_separator")
         self._separators = (said, *SEPARATORS) if isinstance(said, str) and said else SEPARATORS
         self.has_class_columns = False  # one column for each class
@@ -181,7 +181,7 @@ class _Columns:
 
     def _holds_classes(self, cell: object, separators: Sequence[str], *, least: int = 1) -> bool:
         items = cell if isinstance(cell, list) else [cell]
-        texts = [str(item).strip() for item in items]
+        texts = [str(item).strip().casefold() for item in items]
         if len(texts) == 1 and self._facts.multi_label:
             cut = [as_label_set(texts[0].split(sign)) for sign in separators]
             return any(len(one) >= least and self._known.issuperset(one) for one in cut)

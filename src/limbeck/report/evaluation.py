@@ -10,10 +10,10 @@ from limbeck.errors import some
 from limbeck.report import wording
 from limbeck.report.tables.classes import MEANS, OF_A_CLASS, hardest
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of
+from limbeck.report.tables.report import FEW_CLASSES
 from limbeck.report.tables.terminal import print_grid
 
 Result = Mapping[str, Any]
-MOST_CLASSES = 20
 MOST_CONFUSIONS = 5
 TEXT_CHARACTERS = 100  # of an error in the table
 
@@ -23,7 +23,7 @@ def print_evaluation(result: Result, console: Console) -> None:
     for line in headline(result):
         console.print(Text(line))
     console.print()
-    print_grid(hardest(classes_grid(result), most=MOST_CLASSES, rest="; all of them: --json"), console)
+    print_grid(hardest(classes_grid(result), most=FEW_CLASSES, rest="; all of them: --json"), console)
     if confused := confusions(result):
         console.print(Text(f"Most often confused: {'; '.join(confused)}."))
     console.print()

@@ -137,6 +137,13 @@ def test_the_label_column_is_that_of_training_or_found_by_its_classes(
     assert found.accuracy == 1.0
 
 
+def test_a_column_with_the_classes_in_another_case_is_found_and_the_names_are_asked_for(written: Any) -> None:
+    with pytest.raises(LabelsUnknown, match="knows none of the labels") as error:
+        judged_on(written("text,parity\na,Odd\nbb,Even\n"))
+
+    assert "--label-name Odd=odd --label-name Even=even" in str(error.value)
+
+
 def test_what_predict_has_written_is_not_taken_for_the_truth(written: Any) -> None:
     path = written("text,truth,label,probability_even,probability_odd\na,even,odd,0.1,0.9\n")
 

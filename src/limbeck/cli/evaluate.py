@@ -69,12 +69,13 @@ def evaluate(
     Rows whose label the model does not know count as wrong.
     """
     from limbeck.judging.evaluate import evaluate as judge
-    from limbeck.progress import plain_console
+    from limbeck.progress import plain_console, rate_line
     from limbeck.report.evaluation import print_evaluation
 
     if errors is not None and not errors.name.lower().removesuffix(".gz").endswith(".csv"):
         raise PathUnusable(path=str(errors), reason="--errors writes csv", advice="Give it a name that ends in .csv.")
-    with written_when_complete(errors) if errors else nullcontext() as sink:
+    writing = written_when_complete(errors) if errors else nullcontext()
+    with writing as sink, rate_line(unit="rows") as watch:
         result = judge(
             model,
             file,
@@ -88,6 +89,7 @@ def evaluate(
             encoding=encoding,
             against=against,
             errors=cast("TextIO | None", sink),
+            watch=watch,
         ).as_json()
     if as_json:
         typer.echo(json.dumps(result, indent=1, ensure_ascii=False))

@@ -23,6 +23,7 @@ from limbeck.runtime.row import Row
 from limbeck.runtime.run_recipe import corpus_keys
 from limbeck.tables.formats import Column, FileFormat
 from limbeck.tables.label_cells import LabelSet
+from limbeck.tables.raw_table import Watch, unwatched
 
 CHUNK_ROWS = 1024
 MOST_ERRORS = 10
@@ -227,24 +228,30 @@ def evaluate(
     encoding: str | None = None,
     against: str | Path | None = None,
     errors: TextIO | None = None,
+    watch: Watch = unwatched,
 ) -> EvaluationResult:
     """Judge an exported model on a labelled file. Needs no PyTorch and no scikit-learn.
 
     What is not given is as in the recipe of the model's run, or else as the file looks: the label column is `label`, or
     the only one that holds the model's classes. `label_names` are the classes that labels of the file mean. Rows
     whose label the model does not know count as wrong. `against` is another model, judged on the same rows. All wrong
-    answers are written to `errors`, as csv.
+    answers are written to `errors`, as csv. `watch` is called with the number of rows after each part of the file.
     """
     form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding)
     folders = [Path(folder) for folder in (model, against) if folder is not None]
     classifiers = [load(folder) for folder in folders]
     _refuse_other_rows(classifiers, folders)
     with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=corpus_keys(folders[0])) as rows:
-        return judged(classifiers, rows, names=[str(folder) for folder in folders], errors=errors)
+        return judged(classifiers, rows, names=[str(folder) for folder in folders], errors=errors, watch=watch)
 
 
 def judged(
-    classifiers: Sequence[Judged], file: LabelledFile, *, names: Sequence[str], errors: TextIO | None = None
+    classifiers: Sequence[Judged],
+    file: LabelledFile,
+    *,
+    names: Sequence[str],
+    errors: TextIO | None = None,
+    watch: Watch = unwatched,
 ) -> EvaluationResult:
     """The first classifier on the rows of an opened file, compared with the second, if there is one."""
     tally, *others = [_Tally(classifier) for classifier in classifiers]
@@ -255,6 +262,7 @@ def judged(
         wrong.add(chunk, tally.add(chunk))
         for other in others:
             other.add(chunk)
+        watch(len(chunk.rows))
     _refuse_nothing_to_judge(file, counts, facts)
     numbers = tally.numbers()
     most, its_rows = counts.most_common(1)[0]

@@ -58,10 +58,7 @@ def test_in_its_run_a_model_knows_how_its_rows_were_written(
     (inside.parents[1] / "recipe.toml").write_text(recipe, encoding="utf-8")
     number = {label: str(at) for at, label in enumerate(load(model).labels)}
     with rows.open(encoding="utf-8", newline="") as file:
-        table = [
-            ("title", "review", "stars"),
-            *(("é", one["text"], number[one["label"]]) for one in csv.DictReader(file)),
-        ]
+        table = [("é", one["text"], number[one["label"]]) for one in csv.DictReader(file)]
     with rows.open("w", encoding="latin-1", newline="") as file:
         csv.writer(file).writerows([("title", "review", "stars"), *table])
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import limbeck
@@ -181,6 +183,15 @@ def test_every_format_is_read(written: Any) -> None:
         "semicolons.csv": "text;label\na;odd\n",
     }.items():
         assert judged_on(written(content, name)).accuracy == 1.0, name
+
+
+def test_parquet_with_numbers_and_lists_as_labels_is_read(tmp_path: Path) -> None:
+    numbers, lists = tmp_path / "numbers.parquet", tmp_path / "lists.parquet"
+    pq.write_table(pa.table({"text": ["a", "bb"], "label": [1, 0]}), numbers)
+    pq.write_table(pa.table({"text": ["a", "dddd"], "label": [["odd"], ["even", "long"]]}), lists)
+
+    assert judged_on(numbers, label_names={"0": "even", "1": "odd"}).accuracy == 1.0
+    assert judged_on(lists, ByLength(labels=("even", "odd", "long"), several=True)).accuracy == 1.0
 
 
 def test_header_quoting_and_encoding_are_those_of_training_unless_given(written: Any) -> None:

@@ -44,7 +44,7 @@ import torch  # noqa: E402
 from sklearn.metrics import f1_score  # noqa: E402
 
 import limbeck  # noqa: E402
-from limbeck.judging.quality import mcnemar  # noqa: E402
+from limbeck.judging.significance import mcnemar  # noqa: E402
 from limbeck.timing.machine import machine_facts  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "arena.json"

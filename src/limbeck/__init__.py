@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from limbeck.artifacts.run_folder import Run
     from limbeck.errors import LimbeckError
+    from limbeck.judging.evaluate import evaluate
     from limbeck.models.auto_classes import register_auto_classes
     from limbeck.pipeline import run
     from limbeck.recipe.load import load_recipe
@@ -13,13 +14,24 @@ if TYPE_CHECKING:
     from limbeck.runtime.classifier import Classifier, load
 
 __version__ = "0.1.0"
-__all__ = ["Classifier", "LimbeckError", "Recipe", "Run", "load", "load_recipe", "register_auto_classes", "run"]
+__all__ = [
+    "Classifier",
+    "LimbeckError",
+    "Recipe",
+    "Run",
+    "evaluate",
+    "load",
+    "load_recipe",
+    "register_auto_classes",
+    "run",
+]
 
 _HOMES = {
     "Classifier": "limbeck.runtime.classifier",
     "LimbeckError": "limbeck.errors",
     "Recipe": "limbeck.recipe.recipe",
     "Run": "limbeck.artifacts.run_folder",
+    "evaluate": "limbeck.judging.evaluate",
     "load": "limbeck.runtime.classifier",
     "load_recipe": "limbeck.recipe.load",
     "register_auto_classes": "limbeck.models.auto_classes",

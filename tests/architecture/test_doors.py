@@ -44,11 +44,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "teacher", "augmentation"),
+        *("search", "teacher", "augmentation", "judging"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "augmentation"): "limbeck.augmentation.show",
+    ("cli", "judging"): "limbeck.judging.evaluate",
     ("cli", "teacher"): "limbeck.teacher.import_tf",
     ("recipe", "tables"): "limbeck.tables.formats",  # the names of formats, which a recipe may ask for
     ("tables", "recipe"): "limbeck.recipe.files",  # whether the hub may be asked
@@ -66,7 +67,11 @@ EXTRAS = {
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "cli"}
-BASE_INSTALL_FILES = {"artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/atomic_folder.py"}
+BASE_INSTALL_FILES = {
+    *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/atomic_folder.py"),
+    *("judging/calibration.py", "judging/evaluate.py", "judging/labelled_file.py", "judging/metrics.py"),
+    "judging/significance.py",
+}
 
 
 def imports(tree: ast.AST, *, inside_functions: bool = True) -> Iterator[tuple[int, str]]:

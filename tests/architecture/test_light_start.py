@@ -65,7 +65,7 @@ def test_loading_the_classifier_does_not_load_what_only_one_engine_or_a_recipe_n
     "module",
     [
         *("recipe.load", "artifacts.model_folder", "artifacts.atomic_folder", "runtime.classifier", "runtime.stream"),
-        *("serving.run", "timing.bench", "text", "tables"),
+        *("judging.evaluate", "serving.run", "timing.bench", "text", "tables"),
     ],
 )
 def test_light_rooms_load_nothing_heavy(module: str) -> None:

@@ -1,10 +1,12 @@
 """The folder of a run: its artifacts, a lock, and run.json with what was built and how long it took."""
 
 import fcntl
+import filecmp
 import json
 import os
 import shutil
 import time
+import tomllib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,6 +20,7 @@ from limbeck.errors import ArtifactError, ArtifactMissing, PathUnusable, in_shel
 from limbeck.progress import Reporter
 
 Artifact = TypeVar("Artifact")
+RUNS = Path("runs")  # where the folders of runs are, unless --out names another place
 LOCK = ".lock"
 SEARCHED = "search"  # folder under models/: the model that `limbeck search` has chosen
 
@@ -119,6 +122,35 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
         yield RunFolder(folder=folder, reporter=reporter, facts=facts, stages=_earlier_stages(folder))
     finally:
         os.close(handle)
+
+
+class RunOfOtherData(PathUnusable):
+    """The folder holds the run of another data file, which would be overwritten."""
+
+    def __init__(self, *, folder: Path, other: Path, train: Path) -> None:
+        self.other = other
+        super().__init__(
+            path=str(folder),
+            reason=f"it holds the run of another file, '{other}', and not of '{train}'",
+            advice="Keep both: give this run a folder of its own, e.g. --out runs/NAME; or remove the other run.",
+        )
+
+
+def refuse_other_data(folder: Path, *, train: Path, recipe: Path | None) -> None:
+    """Raise RunOfOtherData if the run in the folder is about another file of training rows, which is still there.
+
+    A recipe may have been changed to name another file, so with a `recipe` it is refused only if another one, which is
+    still there too, has made the run. Data that was moved is the same data.
+    """
+    try:
+        other = Path(tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))["corpus"]["train"])
+        made_by = Path(json.loads((folder / "run.json").read_text(encoding="utf-8")).get("recipe", folder))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return
+    if recipe is not None and (not made_by.is_file() or made_by.samefile(recipe)):
+        return
+    if other.is_file() and train.is_file() and not filecmp.cmp(other, train, shallow=False):
+        raise RunOfOtherData(folder=folder, other=other, train=train)
 
 
 def report_of(run: Path) -> Report:

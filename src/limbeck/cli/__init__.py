@@ -14,6 +14,7 @@ from limbeck.cli import transfer
 from limbeck.cli import augment
 from limbeck.cli import recipes
 from limbeck.cli import predict
+from limbeck.cli import evaluate
 from limbeck.cli import serve
 from limbeck.cli import import_tf
 from limbeck.cli import bench
@@ -29,6 +30,7 @@ __all__ = [
     "compare",
     "demo",
     "doctor",
+    "evaluate",
     "import_tf",
     "init",
     "labels",

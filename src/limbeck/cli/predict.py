@@ -1,23 +1,19 @@
 """`limbeck predict`: rows in, the same rows with label and probabilities out."""
 
-import gzip
-import io
 import sys
-import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from limbeck.artifacts.disk import refuse_place
 from limbeck.cli.app import ENGINE, app, reported
+from limbeck.cli.output import written_when_complete
 from limbeck.errors import PathUnusable
 
 if TYPE_CHECKING:
     from limbeck.runtime.answers import OutputFormat  # loads numpy
-    from limbeck.runtime.entries import Trained
 
 
 @app.command(
@@ -69,6 +65,7 @@ def predict(
     Probabilities are calibrated on the dev rows of the run that made the model.
     """
     from limbeck.runtime.classifier import load
+    from limbeck.runtime.run_recipe import as_in_training
     from limbeck.runtime.stream import predict_stream
 
     output = _output(out, as_json=as_json)
@@ -76,7 +73,7 @@ def predict(
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one per line; end with Ctrl-D", err=True)
     with (
-        _sink(out, is_binary=output == "parquet") as sink,
+        written_when_complete(out, is_binary=output == "parquet") as sink,
         _row_progress(is_quiet=out is None and sys.stdout.isatty()) as watch,
     ):
         predict_stream(
@@ -86,29 +83,13 @@ def predict(
             format=format,
             text=text,
             pair=pair,
-            trained=_as_in_training(model),
+            trained=as_in_training(model),
             header=header,
             quoting=quoting,
             output=output,
             encoding=encoding,
             watch=watch,
         )
-
-
-def _as_in_training(model: Path) -> "Trained":
-    """The format of the rows in the recipe of the model's run; empty for a model outside a run."""
-    from limbeck.runtime.entries import Trained
-
-    try:
-        recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError, IndexError):
-        return Trained()
-    corpus = recipe.get("corpus")
-    keys = corpus if isinstance(corpus, dict) else {}
-    columns = {role: keys[role] for role in ("text", "pair") if type(keys.get(role)) in (str, int)}
-    switches = {key: keys[key] for key in ("header", "quoting") if isinstance(keys.get(key), bool)}
-    has_tabs = keys.get("format", "auto") in ("auto", "tsv") and ".txt" in Path(str(keys.get("train"))).suffixes
-    return Trained(**columns, **switches, had_tabs=has_tabs)
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
@@ -122,34 +103,6 @@ def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":
         advice = "Name it .jsonl, or omit --json."
         raise PathUnusable(path=str(out), reason=f"--json writes JSON lines, but this is {named}", advice=advice)
     return "jsonl"
-
-
-@contextmanager
-def _sink(out: Path | None, *, is_binary: bool) -> Iterator[TextIO | BinaryIO]:
-    """Standard output, or a file, which appears only when it is complete, and may be the input file."""
-    if out is None:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal's encoding is
-        yield sys.stdout
-        return
-    refuse_place(out)
-    scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe
-    try:
-        with _opened(scratch, is_packed=out.suffix.lower() == ".gz", is_binary=is_binary) as sink:
-            yield sink
-        scratch.replace(out)
-    except BaseException:
-        if scratch != out:
-            scratch.unlink(missing_ok=True)
-        raise
-
-
-def _opened(path: Path, *, is_packed: bool, is_binary: bool) -> TextIO | BinaryIO:
-    if is_binary:
-        return path.open("wb")
-    if is_packed:
-        return gzip.open(path, "wt", encoding="utf-8", newline="")
-    return path.open("w", encoding="utf-8", newline="")
 
 
 def _row_progress(*, is_quiet: bool) -> AbstractContextManager[Callable[[int], None]]:

@@ -47,6 +47,8 @@ def run(
         from limbeck.pipeline import run as run_recipe
 
     if draft is not None:
+        if out is None:
+            draft.refuse_run_of_other_data(changes or [])
         draft.write()
         plain_console(stderr=True, soft_wrap=True).print(draft.summary)
         recipe = str(draft.recipe)

@@ -1,17 +1,16 @@
 """Reads the labelled rows of a table; the recipe says how its labels are written."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, RowValues, labelled_rows
 from limbeck.errors import DataError, FileEmpty, FileUnreadable
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables import TableForm
-from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, unwatched
-from limbeck.tables.table import open_table, plain_text
+from limbeck.tables.label_cells import LabelReader
+from limbeck.tables.raw_table import RawTable, Watch, find_column, unwatched
+from limbeck.tables.table import is_empty, open_table, plain_text
 
 MOST_DROPPED = 0.5  # share of the rows that may lack a text or a label
 
@@ -121,10 +120,3 @@ def row_values(
             for key, cell in zip(keys, cells, strict=False)  # the label cells come after them
         ]
         yield (text, *pair, reader.read(cells[len(keys) :], number=number))
-
-
-def is_empty(cell: object) -> bool:
-    """Whether nothing is in a cell: white space, a null, a key that is missing, or not a number."""
-    if isinstance(cell, str):
-        return not cell.strip()
-    return cell is None or cell is ABSENT or (isinstance(cell, float) and math.isnan(cell))

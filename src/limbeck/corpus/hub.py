@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from limbeck.corpus.file_rows import Dropped, label_positions, row_values
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import RowValues
 from limbeck.errors import FileUnreadable, some
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.tables.hub import load_data_set
+from limbeck.tables.label_cells import LabelReader
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
 SPLIT_NAMES = {  # ours: theirs, in order of preference

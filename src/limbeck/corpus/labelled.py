@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, content_key, folded_key
+from limbeck.tables.label_cells import Label, LabelSet, as_label_set
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,6 @@ def _is_integer(label: str) -> bool:
     return label.removeprefix("-").isdecimal()
 
 
-LabelSet = tuple[str, ...]  # each label once, in alphabetical order: equal sets are equal tuples
-Label = str | LabelSet
 RowValues = tuple[str, *tuple[str, ...], Label]  # (text, label) or (text, pair, label)
 
 
@@ -139,11 +138,6 @@ def labelled_rows(values: Iterable[RowValues | None], *, split: str, is_pair: bo
         label_set = (label,) if isinstance(label, str) else label
         labels.append(kept.setdefault(label_set, label_set))
     return LabelledRows(ids=ids, texts=texts, pairs=pairs if is_pair else None, labels=labels)
-
-
-def as_label_set(labels: Iterable[str]) -> LabelSet:
-    """The labels, each once, without white space around them; empty ones are dropped."""
-    return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
 
 
 SEPARATORS = ("|", ";", ",")

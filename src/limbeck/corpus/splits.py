@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from limbeck.artifacts.rows import draw_order
-from limbeck.corpus.labelled import LabelledRows, LabelSet
+from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import TooFewRows
+from limbeck.tables.label_cells import LabelSet
 
 
 def cut_off(rows: LabelledRows, *, count: int, seed: int, name: str) -> tuple[list[int], list[int]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 from limbeck.corpus.file_rows import Dropped, read_file, refuse_mostly_empty
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows, name_classes
 from limbeck.corpus.run import LabelUnknown
 from limbeck.drafting.column_profile import profiles_of
@@ -19,6 +18,7 @@ from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.tables import TableForm
 from limbeck.tables.formats import KnownFormat, is_sheet
+from limbeck.tables.label_cells import LabelReader
 from limbeck.text.language import detect_language, language_name
 from limbeck.text.sentences import word_count
 

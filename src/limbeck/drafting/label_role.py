@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from limbeck.corpus.label_cells import MARK_WORDS, WORDS
 from limbeck.drafting.column_profile import ID_NAME, ColumnProfile
 from limbeck.errors import OneClassOnly
+from limbeck.tables.label_cells import MARK_WORDS, WORDS
 
 KNOWN_CLASSES = {
     *("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate", "identity_attack", "hate", "offensive"),

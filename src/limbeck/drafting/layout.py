@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from limbeck.corpus.label_cells import written_list
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
+from limbeck.tables.label_cells import written_list
 from limbeck.tables.opening import TextInput, opened, text_lines
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells

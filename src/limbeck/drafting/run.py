@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from limbeck.artifacts.disk import refuse_place
+from limbeck.artifacts.run_folder import RUNS, refuse_other_data
 from limbeck.drafting.draft import draft_recipe
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
@@ -58,9 +59,17 @@ class RecipeInTheWay(DataError):
 class Draft:
     """The recipe of a data file, and a summary to print."""
 
+    data: Path
     recipe: Path
     text: str | None  # still to be written; None: the recipe exists and stays as it is
     summary: str
+
+    def refuse_run_of_other_data(self, overrides: Sequence[str] = ()) -> None:
+        """Raise RunOfOtherData if the folder of the run, without --out, holds that of another file."""
+        if any(override.partition("=")[0].strip() == "name" for override in overrides):
+            return  # the run gets another name
+        name = self.recipe.stem if self.text is not None else read_recipe(self.recipe).get("name", self.recipe.stem)
+        refuse_other_data(RUNS / str(name), train=self.data, recipe=None)
 
     def write(self) -> None:
         """Write the recipe if it does not exist yet."""
@@ -117,7 +126,7 @@ def draft_for(
         beside=beside,
     )
     lines = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
-    return Draft(recipe, drafted, "\n".join(lines))
+    return Draft(data, recipe, drafted, "\n".join(lines))
 
 
 def draft_to_run(
@@ -153,7 +162,7 @@ def draft_to_run(
         options = [word for path in transfer for word in ("--transfer", str(path))]
         options += [word for key, value in given.items() for word in (f"--{key}", value)]
         raise RecipeInTheWay(recipe=str(recipe), data=str(data), reason=reason, options=options)
-    return Draft(recipe, None, f"{recipe} already exists, for {data.name}: it is used as it is")
+    return Draft(data, recipe, None, f"{recipe} already exists, for {data.name}: it is used as it is")
 
 
 def _refuse_names(paths: Sequence[str]) -> None:

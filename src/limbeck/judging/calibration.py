@@ -8,6 +8,7 @@ import numpy.typing as npt
 from limbeck.judging.metrics import Bools, Floats, Ints
 
 BINS = 15
+Bins = Floats  # (3, bins), see `binned`
 
 
 def confidence(probabilities: Floats, *, multi_label: bool) -> Floats:
@@ -30,7 +31,12 @@ def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int
     Multi-label: every pair of row and class counts as one answer: how often the label applies, against its predicted
     probability.
     """
-    sums, hits, rows = _binned(labels, probabilities, bins=bins)
+    return error_of(binned(labels, probabilities, bins=bins))
+
+
+def error_of(found: Bins) -> float:
+    """The calibration error of bins; those of parts of the rows may be added up."""
+    sums, hits, rows = found
     return float(np.abs(hits - sums).sum() / rows.sum())
 
 
@@ -39,9 +45,13 @@ def reliability(labels: Ints, probabilities: Floats, *, bins: int = BINS) -> lis
 
     It is the reliability diagram of Guo et al. 2017, figure 1. Multi-label: `rows` counts pairs of row and class.
     """
-    sums, hits, rows = _binned(labels, probabilities, bins=bins)
+    sums, hits, rows = binned(labels, probabilities, bins=bins)
     return [
-        {"confidence": float(sums[number] / rows[number]), "accuracy": float(hits[number] / rows[number]), "rows": n}
+        {
+            "confidence": float(sums[number] / rows[number]),
+            "accuracy": float(hits[number] / rows[number]),
+            "rows": int(n),
+        }
         for number, n in enumerate(rows.tolist())
         if n
     ]
@@ -73,12 +83,20 @@ def _logs(logits: npt.NDArray[Any], *, multi_label: bool) -> Floats:
     return np.concatenate([-np.logaddexp(0.0, -z), -np.logaddexp(0.0, z)], axis=-1)
 
 
-def _binned(labels: Ints, probabilities: Floats, *, bins: int) -> tuple[Floats, Floats, Ints]:
-    """(bins) each: the sum of confidences, the number of correct answers, and the number of answers."""
+def log_losses(labels: Ints, logits: npt.NDArray[Any]) -> Floats:
+    """(rows): the negative log-likelihood of each row's label; multi-label: summed over every class's yes or no."""
+    logs = _logs(logits, multi_label=labels.ndim == 2)
+    if labels.ndim == 2:
+        return np.asarray(-np.where(np.concatenate([labels, 1 - labels], axis=-1) == 1, logs, 0.0).sum(axis=-1))
+    return np.asarray(-np.take_along_axis(logs, labels[:, np.newaxis], axis=1)[:, 0])
+
+
+def binned(labels: Ints, probabilities: Floats, *, bins: int = BINS) -> Bins:
+    """(3, bins): the sum of confidences, the number of correct answers, and the number of answers."""
     confident, correct = _answers(labels, probabilities)
     bin_of_answer = np.clip(np.ceil(confident * bins).astype(int) - 1, 0, bins - 1)
-    hits, sums = (np.bincount(bin_of_answer, weights=what, minlength=bins) for what in (correct, confident))
-    return np.asarray(sums), np.asarray(hits), np.bincount(bin_of_answer, minlength=bins).astype(np.int64)
+    columns = (confident, correct, np.ones(len(correct)))
+    return np.stack([np.bincount(bin_of_answer, weights=what, minlength=bins) for what in columns])
 
 
 def _answers(labels: Ints, probabilities: Floats) -> tuple[Floats, Bools]:

@@ -1,5 +1,7 @@
 """Quality as pure functions of labels, predictions and probabilities; rates are fractions from 0 to 1.
 
+The base install has all but `mcc` and `roc_auc`, which are scikit-learn's.
+
 Labels and predictions are (rows) class numbers; multi-label: (rows, classes) of 0 and 1. A label below 0 is of no
 class: every answer to such a row is wrong, and it is no class of its own in means over classes.
 """
@@ -9,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.metrics import f1_score, matthews_corrcoef, precision_recall_fscore_support, roc_auc_score
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -36,14 +37,7 @@ def macro_f1(labels: Ints, predicted: Ints) -> float:
 
     Classes without any row or prediction are ignored; multi-label: they count as 0. Both as scikit-learn does.
     """
-    if labels.ndim == 2:
-        return float(_set_scores(labels, predicted)[2].mean())
-    return float(f1_score(labels, predicted, labels=_present(labels, predicted), average="macro", zero_division=0))
-
-
-def _present(labels: Ints, predicted: Ints) -> Ints:
-    """The classes that a row has, or that were predicted."""
-    return np.union1d(labels[labels >= 0], predicted)
+    return _average_scores(labels, predicted, weighted=False)[2]
 
 
 def micro_f1(labels: Ints, predicted: Ints) -> float:
@@ -72,7 +66,11 @@ def mcc(labels: Ints, predicted: Ints) -> float | None:
     over classes as vectors of 0 and 1 (Gorodkin 2004, doi:10.1016/j.compbiolchem.2004.09.006). 1 is perfect, 0 no
     better than chance, also for a model that always predicts the same class.
     """
-    return float(matthews_corrcoef(labels, predicted)) if len(np.unique(labels)) > 1 else None
+    if len(np.unique(labels)) < 2:
+        return None
+    from sklearn.metrics import matthews_corrcoef  # not in the base install
+
+    return float(matthews_corrcoef(labels, predicted))
 
 
 def roc_auc(labels: Ints, scores: Floats) -> float | None:
@@ -91,6 +89,8 @@ def roc_auc(labels: Ints, scores: Floats) -> float | None:
         is_class = labels == 1 if labels.ndim == 2 else labels[:, np.newaxis] == np.arange(scores.shape[1])
     if not (is_class.any(axis=0) & ~is_class.all(axis=0)).all():
         return None
+    from sklearn.metrics import roc_auc_score  # not in the base install
+
     return float(np.mean([roc_auc_score(is_class[:, number], scores[:, number]) for number in range(scores.shape[1])]))
 
 
@@ -133,7 +133,7 @@ def gain_interval(student: Bools, baseline: Bools, *, samples: int) -> tuple[flo
 
 def per_class(labels: Ints, predicted: Sequence[Ints], *, names: Sequence[str]) -> list[dict[str, Any]]:
     """Precision, recall and F1 of every class, averaged over seeds, and its number of rows."""
-    tables = [_class_scores(labels, of_seed, classes=len(names)) for of_seed in predicted]
+    tables = [_scores(_counts(labels, of_seed, classes=len(names))) for of_seed in predicted]
     precision, recall, f1 = np.mean(tables, axis=0)  # each (classes,)
     support = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels[labels >= 0], minlength=len(names))
     return [
@@ -159,28 +159,26 @@ def averages(labels: Ints, predicted: Sequence[Ints], *, weighted: bool) -> dict
 
 
 def _average_scores(labels: Ints, predicted: Ints, *, weighted: bool) -> tuple[float, float, float]:
-    if labels.ndim == 1:
-        how = "weighted" if weighted else "macro"
-        precision, recall, f1, _ = precision_recall_fscore_support(
-            labels, predicted, labels=_present(labels, predicted), average=how, zero_division=0
-        )
-        return float(precision), float(recall), float(f1)
-    weights = labels.sum(axis=0) if weighted else np.ones(labels.shape[1])
+    counts = _counts(labels, predicted)
+    if labels.ndim == 1:  # only classes that a row has, or that were predicted
+        counts = counts[:, counts[1] + counts[2] > 0]
+    weights = counts[2] if weighted else np.ones(counts.shape[1])
     shares = weights / max(float(weights.sum()), 1.0)
-    precision, recall, f1 = (float(scores @ shares) for scores in _set_scores(labels, predicted))
+    precision, recall, f1 = (float(scores @ shares) for scores in _scores(counts))
     return precision, recall, f1
 
 
-def _class_scores(labels: Ints, predicted: Ints, *, classes: int) -> Scores:
+def _counts(labels: Ints, predicted: Ints, *, classes: int = 0) -> Ints:
+    """(3, classes): how often each class was predicted rightly, was predicted, and is the label."""
     if labels.ndim == 2:
-        return _set_scores(labels, predicted)
-    numbers = list(range(classes))
-    scores: Scores = precision_recall_fscore_support(labels, predicted, labels=numbers, zero_division=0)[:3]
-    return scores
+        return np.stack([(labels & predicted).sum(axis=0), predicted.sum(axis=0), labels.sum(axis=0)])
+    classes = max(classes, int(max(labels.max(initial=-1), predicted.max(initial=-1))) + 1)
+    columns = (labels[labels == predicted], predicted, labels[labels >= 0])
+    return np.stack([np.bincount(column, minlength=classes) for column in columns])
 
 
-def _set_scores(labels: Ints, predicted: Ints) -> Scores:
-    correct, positive, actual = (labels & predicted).sum(axis=0), predicted.sum(axis=0), labels.sum(axis=0)
+def _scores(counts: Ints) -> Scores:
+    correct, positive, actual = counts
     return _ratio(correct, positive), _ratio(correct, actual), _ratio(2 * correct, positive + actual)
 
 

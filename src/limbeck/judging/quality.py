@@ -1,6 +1,5 @@
 """The quality numbers of one line of the report."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.judging import calibration, metrics
 from limbeck.judging.answers import ModelAnswers, TeacherAnswers
 from limbeck.judging.metrics import Bools, Ints
+from limbeck.judging.significance import mcnemar
 from limbeck.text.sentences import word_count
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -156,41 +156,3 @@ def _mean(values: Sequence[float | None]) -> float | None:
     """None if a value is None: then it is for every seed, because that depends on the labels alone."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-EXACT_BELOW = 25  # rows on which the two differ; from this number on, the chi-squared approximation is good
-
-
-def mcnemar(this: Bools, other: Bools) -> dict[str, Any]:
-    """McNemar's test of two models on the same rows; both arrays are (rows), whether a row is right.
-
-    `only_this` and `only_other` count the rows on which only one of the two is right. `p` is the probability of a split
-    of those rows at least as uneven if both models were equally good. `test` names the method.
-    """
-    only_this, only_other = int((this & ~other).sum()), int((other & ~this).sum())
-    is_exact = only_this + only_other < EXACT_BELOW
-    p = exact_p(only_this, only_other) if is_exact else chi_squared_p(only_this, only_other)
-    return {"only_this": only_this, "only_other": only_other, "p": p, "test": "exact" if is_exact else "chi_squared"}
-
-
-def exact_p(one: int, other: int) -> float:
-    """Two-sided binomial test: twice the probability of at most min(one, other) heads in n = one + other coin tosses.
-
-    p = min(1, 2 · Σ_{i ≤ min(one, other)}  C(n, i) / 2ⁿ)
-    """
-    tosses = one + other
-    ways = sum(math.comb(tosses, heads) for heads in range(min(one, other) + 1))
-    return min(1.0, 2 * ways / (1 << tosses))
-
-
-def chi_squared_p(one: int, other: int) -> float:
-    """McNemar 1947 (doi:10.1007/BF02295996) with the continuity correction of Edwards 1948 (doi:10.1007/BF02289261).
-
-        χ² = max(0, |one - other| - 1)² / (one + other),   p = P(χ² with 1 degree of freedom is larger)
-
-    The correction never creates a difference: if both counts are equal, p is 1.
-    """
-    if one == other:
-        return 1.0
-    statistic = (abs(one - other) - 1) ** 2 / (one + other)
-    return math.erfc(math.sqrt(statistic / 2))

@@ -10,7 +10,7 @@ from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
-from limbeck.artifacts.run_folder import SEARCHED, Run, RunFolder, open_run
+from limbeck.artifacts.run_folder import RUNS, SEARCHED, Run, RunFolder, open_run, refuse_other_data
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -32,15 +32,13 @@ from limbeck.pipeline.teachers import labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.export import Precision
-from limbeck.recipe.load import LoadedRecipe, load_recipe
+from limbeck.recipe.load import LoadedRecipe, load_recipe, recipe_source
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
 from limbeck.recipe.toml import to_toml
 from limbeck.teacher.run import refuse_unusable
 from limbeck.timing.machine import machine_facts
 from limbeck.training.tracks import Tracks, refuse_unknown_trackers
-
-RUNS = Path("runs")
 
 
 def run(
@@ -75,6 +73,8 @@ def run(
         recipe = keep_frame(recipe, name=name, folder=beside)
     texts_given = [Path(file) for file in transfer]
     if draft := draft_to_run(str(recipe), transfer=texts_given, held_out=held_out, encoding=encoding):
+        if not out:
+            draft.refuse_run_of_other_data(overrides)
         draft.write()
         reporter.note(draft.summary)
         recipe = draft.recipe
@@ -82,13 +82,16 @@ def run(
     for note in loaded.notes:
         reporter.note(note)
     folder = Path(out) if out else run_folder_of(recipe, name=loaded.name)
+    source = recipe_source(recipe).resolve()
+    if not out and loaded.recipe.corpus.train:  # a folder that the user names is the user's choice
+        refuse_other_data(folder, train=Path(loaded.recipe.corpus.train), recipe=source)
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
     for one in loaded.recipe.for_each_student():
         refuse_the_impossible(one, size_limit=size_limit_of(one))
     refuse_unusable(loaded.recipe.teacher, recipe=str(recipe))
     refuse_pretraining(loaded.recipe.teacher)
     machine = machine_facts(threads=loaded.recipe.evaluation.threads)
-    facts = {"name": loaded.name, "seeds": loaded.recipe.distillation.seeds, "machine": machine}
+    facts = {"name": loaded.name, "recipe": str(source), "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
     with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
         planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)

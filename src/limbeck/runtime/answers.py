@@ -58,15 +58,22 @@ class TextAnswers:
 
     def __init__(self, lines: "PredictionWriter", sink: TextIO, *, heading: Sequence[str]) -> None:
         self._lines, self._sink = lines, sink
-        sink.write(lines.heading(heading))
+        self._heading = lines.heading(heading)  # still to be written: not before rows could be read
 
     def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
         """Write the rows, and hand them on."""
+        self._write_heading()
         self._sink.writelines(self._lines.lines(chunk.entries, probabilities))
         self._sink.flush()
 
     def close(self) -> None:
-        """Nothing is left to write."""
+        """A file without rows has its heading all the same."""
+        self._write_heading()
+
+    def _write_heading(self) -> None:
+        if self._heading:
+            self._sink.write(self._heading)
+            self._heading = ""
 
 
 class ParquetAnswers:

@@ -132,7 +132,8 @@ def _try_students(found: Search, study: Study, *, most: int | None, ends: float 
     rows, begun, started = timed_rows(Corpus(main / "corpus")), len(found.trials), time.monotonic()
     while not _is_over(found.trials, begun=begun, most=most, ends=ends):
         proposal = study.propose()
-        reporter.stage(f"{FOLDER}/{proposal.folder}", _announced(proposal))
+        number = _number(len(found.trials) + 1, most)
+        reporter.stage(f"{FOLDER}/{proposal.folder}", f"{number}: {_announced(proposal)}")
         trial = tried(proposal, main=main, rows=rows, reporter=SilentReporter())
         study.keep(proposal, trial)
         found.trials.append(trial)
@@ -163,9 +164,13 @@ def _progress(found: Search, trial: Trial, *, begun: int, most: int | None, seco
     so_far = f"best so far: {best.kind}, {show.numbers(best)}" if best else f"none within {found.limits} yet"
     rate = 60 * (done - begun) / max(seconds, 1e-9)
     left = f", {(most - done) / rate:,.0f} min left" if most is not None and most > done else ""
-    number = f"{done}/{most}" if most is not None else f"{done}"
     above = "" if is_within else " (above the limits)"
-    return f"  {number}: {trial.kind} {own}{above}; {so_far}; {rate:,.1f} trials/min{left}"
+    took = f"in {trial.seconds:,.0f} s"
+    return f"  {_number(done, most)}: {trial.kind} {own}{above}, {took}; {so_far}; {rate:,.1f} trials/min{left}"
+
+
+def _number(trial: int, most: int | None) -> str:
+    return f"{trial}/{most}" if most is not None else f"{trial}"
 
 
 def _write(found: Search) -> None:

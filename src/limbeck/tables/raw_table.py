@@ -8,7 +8,7 @@ from typing import Any
 from limbeck.errors import ColumnMissing
 from limbeck.tables.formats import Column, KnownFormat
 
-Watch = Callable[[int], None]  # called with how many more bytes of the file were read
+Watch = Callable[[int], None]  # called with how many more bytes, or rows, of the file were read
 Cells = Sequence[object]
 NumberedCells = tuple[int, Cells]
 NumberedObject = tuple[int, dict[str, Any]]

@@ -148,3 +148,10 @@ def plain_text(cell: object, *, key: str, path: Path, number: int) -> str:
             reason = f"`{key}` is a {type(cell).__name__} and no text"
     advice = "Give every row this value as a text or a number, or take the row out of the file."
     raise RowMalformed(path=path, row=number, reason=reason, advice=advice)
+
+
+def is_empty(cell: object) -> bool:
+    """Whether nothing is in a cell: white space, a null, a key that is missing, or not a number."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or cell is ABSENT or (isinstance(cell, float) and math.isnan(cell))

@@ -137,6 +137,20 @@ def test_undecodable_bytes_are_reported_with_their_row(model: Path, tmp_path: Pa
     assert "café" in limbeck("predict", model, tmp_path / "latin.txt", "--encoding", "latin-1").out
 
 
+def test_undecodable_bytes_in_the_first_rows_leave_nothing_written(
+    model: Path, tmp_path: Path, limbeck: Command
+) -> None:
+    (tmp_path / "latin.csv").write_bytes("id,text\n1,café\n".encode("latin-1"))
+
+    on_terminal = limbeck("predict", model, tmp_path / "latin.csv")
+    to_file = limbeck("predict", model, tmp_path / "latin.csv", "--out", tmp_path / "out.csv")
+
+    assert on_terminal.refused_with("row 2", "not valid utf-8")
+    assert to_file.refused_with("row 2", "not valid utf-8")
+    assert on_terminal.out == to_file.out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["latin.csv"]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "gb18030"])
 def test_other_encodings_are_read(model: Path, tmp_path: Path, limbeck: Command, encoding: str) -> None:
     (tmp_path / "rows.csv").write_bytes("text\n上 film 好\nother\n".encode(encoding))

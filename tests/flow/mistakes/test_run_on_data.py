@@ -80,6 +80,59 @@ def test_another_file_in_the_recipes_place_is_left_alone(limbeck: Command, recip
     assert Path("mine.toml").read_text(encoding="utf-8") == recipe
 
 
+def test_a_file_of_the_same_name_in_another_folder_never_takes_over_a_recipe_or_a_run(limbeck: Command) -> None:
+    for folder, word in (("a", "film"), ("b", "play")):
+        Path(folder).mkdir()
+        Path(folder, "train.csv").write_text(GOOD.replace("film", word), encoding="utf-8")
+    corpus = ("--until", "corpus")
+    first = limbeck("run", "a/train.csv", *corpus)
+    made = {path: path.read_bytes() for path in [Path("train.toml"), *Path("runs/train").rglob("*.json")]}
+
+    second = limbeck("run", "b/train.csv", *corpus)
+    forced = limbeck("init", "b/train.csv", "--force")
+    of_recipe_of_b = limbeck("run", "b/train.csv", *corpus)
+
+    assert (first.code, forced.code) == (0, 0)
+    assert second.refused_with("'train.toml' already exists", "its corpus.train is 'a/train.csv'", "--out NAME.toml")
+    assert of_recipe_of_b.refused_with("'runs/train'", "a/train.csv", "--out runs/NAME")
+    assert all(path.read_bytes() == content for path, content in made.items() if path.name != "train.toml")
+    assert limbeck("run", "b/train.csv", *corpus, "--out", "runs/other").code == 0
+    assert limbeck("run", "b/train.csv", *corpus, "--set", "name='named'").code == 0
+    assert Path("runs/named/corpus").is_dir()
+
+
+def test_a_recipe_of_the_same_name_in_another_folder_never_takes_over_a_run(limbeck: Command) -> None:
+    for folder, word in (("a", "film"), ("b", "play")):
+        Path(folder).mkdir()
+        Path(folder, "train.csv").write_text(GOOD.replace("film", word), encoding="utf-8")
+        limbeck("init", f"{folder}/train.csv", "--out", f"{folder}/train.toml")
+    limbeck("run", "a/train.toml", "--until", "corpus")
+
+    assert limbeck("run", "b/train.toml", "--until", "corpus").refused_with("'runs/train'", "a/train.csv", "--out")
+    assert limbeck("run", "a/train.toml", "--until", "corpus").code == 0
+
+
+def test_data_that_was_moved_or_changed_and_a_changed_recipe_go_on_in_the_same_run(limbeck: Command) -> None:
+    Path("a").mkdir()
+    Path("a/train.csv").write_text(GOOD, encoding="utf-8")
+    command = ("run", "train.toml", "--until", "corpus")
+    limbeck("run", "a/train.csv", "--until", "corpus")
+    recipe = Path("train.toml").read_text(encoding="utf-8")
+
+    Path("a/train.csv").write_text(GOOD.replace("film", "play"), encoding="utf-8")
+    changed = limbeck(*command)
+    Path("b").mkdir()
+    Path("b/train.csv").write_text(GOOD.replace("film", "novel"), encoding="utf-8")
+    Path("train.toml").write_text(recipe.replace("a/train.csv", "b/train.csv"), encoding="utf-8")
+    edited = limbeck(*command)
+    Path("b").rename("c")
+    Path("train.toml").write_text(recipe.replace("a/train.csv", "c/train.csv"), encoding="utf-8")
+    moved = limbeck("run", "c/train.csv", "--until", "corpus")
+
+    assert [answer.code for answer in (changed, edited, moved)] == [0, 0, 0], changed.err + edited.err + moved.err
+    assert list(moved.steps("✓")) == ["corpus"]
+
+
 def test_a_recipe_that_does_not_name_the_text_is_drafted_again_only_if_nobody_has_touched_it(limbeck: Command) -> None:
     Path("more.txt").write_text("a fine film\nthe end\n", encoding="utf-8")
     command = ("run", "mine.csv", "--transfer", "more.txt", "--until", "corpus")

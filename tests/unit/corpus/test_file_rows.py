@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.corpus.file_rows import Dropped, RowsMostlyEmpty, read_file
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.tables.label_cells import LabelReader
 
 ROWS = [
     {"text": "a soup", "other": "x", "labels": ["hot", "good"], "hot": 0.9, "good": 0.6},

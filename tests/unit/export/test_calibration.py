@@ -1,5 +1,6 @@
 """The temperature of an exported file: against scikit-learn's likelihood, on logits of which it is known."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from limbeck.export.run import temperature_of
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.classifier import Classifier, load
-from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
+from limbeck.training.temperature import PRIOR_ROWS, fitted_temperature, negative_log_likelihood
 
 Logits = npt.NDArray[Any]
 ToyRows = tuple[tuple[str, str], ...]
@@ -60,13 +61,65 @@ def test_logits_that_were_made_too_large_are_divided_by_as_much(factor: float) -
 
 def test_no_temperature_on_a_fine_grid_is_better() -> None:
     logits, labels = drawn(300)
+    own = softmax(2 * logits.astype(np.float64), axis=1)  # ten more rows, with labels by the model's own probabilities
+    said = np.concatenate([labels, *(np.full(300, number) for number in range(3))])
+    weights = np.concatenate([np.ones(300), *(own.T * PRIOR_ROWS / 300)])
 
     found = fitted_temperature(2 * logits, labels)
 
     everywhere, nearby = np.exp(np.linspace(np.log(0.05), np.log(20), 301)), found * np.linspace(0.9, 1.1, 401)
     grid = np.concatenate([everywhere, nearby])
-    losses = [log_loss(labels, softmax(2 * logits.astype(np.float64) / temperature, axis=1)) for temperature in grid]
+    losses = [
+        log_loss(said, np.tile(softmax(2 * logits.astype(np.float64) / one, axis=1), (4, 1)), sample_weight=weights)
+        for one in grid
+    ]
     assert found == pytest.approx(grid[np.argmin(losses)], rel=2e-3)
+
+
+def unshrunk(logits: Logits, labels: npt.NDArray[np.int64]) -> float:
+    grid = np.exp(np.linspace(np.log(0.2), np.log(8), 2001))
+    return float(grid[np.argmin([negative_log_likelihood(logits, labels, temperature=one) for one in grid])])
+
+
+def test_few_rows_pull_the_temperature_towards_one_hand_worked() -> None:
+    # Forty rows with the logits (2, 0) or (0, 2), of which thirty are right: 3/4 = 1 / (1 + exp(-2 / T)).
+    sides = np.arange(40) % 2
+    logits = np.where(sides[:, np.newaxis] == [0, 1], 2.0, 0.0)
+    labels = np.where(np.arange(40) < 30, sides, 1 - sides)
+
+    found = fitted_temperature(logits, labels)
+
+    # Ten more rows of which the model's own share is right: (30 + 10 / (1 + exp(-2))) / 50 in place of 3/4.
+    share = (30 + 10 / (1 + math.exp(-2))) / 50
+    assert unshrunk(logits, labels) == pytest.approx(2 / math.log(3), rel=2e-3)
+    assert found == pytest.approx(2 / math.log(share / (1 - share)), abs=1e-4)
+
+
+def test_few_rows_pull_the_temperature_of_several_labels_towards_one_hand_worked() -> None:
+    # The same with one class that a row has or has not: a logit of 2 or -2, and thirty of forty are right.
+    sides = np.arange(40) % 2
+    labels = np.where(np.arange(40) < 30, sides, 1 - sides)[:, np.newaxis]
+
+    found = fitted_temperature(np.where(sides == 1, 2.0, -2.0)[:, np.newaxis], labels)
+
+    share = (30 + 10 / (1 + math.exp(-2))) / 50
+    assert found == pytest.approx(2 / math.log(share / (1 - share)), abs=1e-4)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.5, 3.0])
+def test_with_thousands_of_rows_the_pull_is_nothing(factor: float) -> None:
+    logits, labels = drawn(2000)
+
+    assert fitted_temperature(factor * logits, labels) == pytest.approx(unshrunk(factor * logits, labels), rel=0.01)
+
+
+@pytest.mark.parametrize("factor", [0.4, 3.0])
+def test_the_pull_is_towards_one_and_stops_before_it(factor: float) -> None:
+    logits, labels = drawn(45)
+
+    found, free = fitted_temperature(factor * logits, labels), unshrunk(factor * logits, labels)
+
+    assert min(1.0, free) < found < max(1.0, free)
 
 
 def test_with_several_labels_the_likelihood_is_that_of_every_yes_and_no() -> None:

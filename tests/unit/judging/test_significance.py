@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chi2
 
-from limbeck.judging.quality import chi_squared_p, exact_p, mcnemar
+from limbeck.judging.significance import chi_squared_p, exact_p, mcnemar
 
 # statsmodels 0.14 (which is no dependency), mcnemar([[100, one], [other, 50]], exact=True) and, with
 # exact=False, correction=True: one, other, exact p, corrected p.

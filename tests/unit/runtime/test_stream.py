@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from limbeck.artifacts.model_folder import ModelFacts
-from limbeck.errors import BytesUndecodable, ColumnMissing, NothingToPredict
+from limbeck.errors import BytesUndecodable, ColumnMissing, NothingToPredict, RowMalformed
 from limbeck.runtime.classifier import load
 from limbeck.runtime.entries import Trained
 from limbeck.runtime.row import Row, characters
@@ -125,6 +125,23 @@ def test_json_lines_that_are_to_be_a_table_are_refused_before_anything_is_writte
         predict_stream(ByLength(), io.BytesIO(b'{"text": "a"}\n'), sink, output="csv")
 
     assert sink.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "format"),
+    [(b"id,text\n1,caf\xe9\n", "csv"), (b"id\ttext\n1\tcaf\xe9\n", "tsv"), (b"text,id\na\n", "csv")],
+)
+def test_nothing_is_written_if_the_first_rows_cannot_be_read(source: bytes, format: Any) -> None:
+    sink = io.StringIO()
+
+    with pytest.raises((BytesUndecodable, RowMalformed)):
+        predict_stream(ByLength(), io.BytesIO(source), sink, format=format)
+
+    assert sink.getvalue() == ""
+
+
+def test_a_table_without_rows_comes_out_with_its_header() -> None:
+    assert streamed("id,text\n", format="csv") == "id,text,label,probability_even,probability_odd\n"
 
 
 def test_columns_left_out_are_those_of_training() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from limbeck.corpus.label_cells import LONGEST_WRITTEN, written_list
+from limbeck.tables.label_cells import LONGEST_WRITTEN, written_list
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from limbeck.corpus.label_cells import LabelReader
 from limbeck.errors import RowMalformed
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.tables.label_cells import LabelReader
 
 PATH = Path("rows.jsonl")
 

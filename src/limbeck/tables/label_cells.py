@@ -4,21 +4,39 @@ import ast
 import json
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from limbeck.corpus.labelled import Label, as_label_set
 from limbeck.errors import RowMalformed
-from limbeck.recipe.corpus import CorpusSection
+from limbeck.tables.formats import Column
 from limbeck.tables.raw_table import ABSENT
 from limbeck.tables.table import plain_text
+
+LabelSet = tuple[str, ...]  # each label once, in alphabetical order: equal sets are equal tuples
+Label = str | LabelSet
 
 WORDS = {"true": 1.0, "false": 0.0}
 MARK_WORDS = {**WORDS, "yes": 1.0, "no": 0.0, "y": 1.0, "n": 0.0, "t": 1.0, "f": 0.0}  # with several labels a row
 LEAST_VALUE = 0.5  # of a class that a row has, if a row may have several
 LONGEST_SHOWN = 40  # characters of a cell in a message
+
+
+class SaysLabels(Protocol):
+    """How labels are written; the fields mean what they mean in the recipe."""
+
+    @property
+    def label(self) -> Column | list[Column]: ...
+    @property
+    def multi_label(self) -> bool: ...
+    @property
+    def label_separator(self) -> str: ...
+
+
+def as_label_set(labels: Iterable[str]) -> LabelSet:
+    """The labels, each once, without white space around them; empty ones are dropped."""
+    return tuple(sorted({stripped for label in labels if (stripped := label.strip())}))
 
 
 class LabelReader:
@@ -28,7 +46,7 @@ class LabelReader:
     largest value, so that the first of them was taken.
     """
 
-    def __init__(self, section: CorpusSection, *, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, section: SaysLabels, *, path: Path, columns: Sequence[str]) -> None:
         self.columns, self.ties = list(columns), 0
         self._path, self._separator = path, section.label_separator
         self._has_columns, self._is_multi_label = isinstance(section.label, list), section.multi_label

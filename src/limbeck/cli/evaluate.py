@@ -1,0 +1,110 @@
+"""`limbeck evaluate`: a finished model on a labelled file."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from limbeck.cli.app import app, reported
+from limbeck.cli.output import written_when_complete
+from limbeck.errors import PathUnusable
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+@app.command(
+    epilog="Examples: `limbeck evaluate runs/sst2/models/best test.csv` · "
+    "`limbeck evaluate MODEL test.tsv --text review --label stars --label-name 1=negative --label-name 5=positive` · "
+    "`limbeck evaluate runs/sst2/models/bilstm-int8 test.csv --against runs/sst2/models/bilstm --errors wrong.csv`"
+)
+@reported
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
+    file: Annotated[Path, typer.Argument(help="Labelled rows: csv, tsv, json or parquet, also .gz.")],
+    text: Annotated[
+        str | None, typer.Option(help="Column of the text. Default: `text`, the one in training, or the only one left.")
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="Column of the second text, for models of pairs.")] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column of the label. Default: the one in training, `label`, or the one with the classes."),
+    ] = None,
+    label_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=CLASS",
+            help="The class that a label of the file means: 0=negative. Can be repeated. Default: as in training.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="MODEL", help="Another model, to compare with on the same rows.")
+    ] = None,
+    errors: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all wrong answers to this csv file, also .csv.gz.")
+    ] = None,
+    format: Annotated[
+        Literal["auto", "csv", "tsv", "jsonl", "parquet"],
+        typer.Option(help="Format of the file; auto depends on the name, otherwise on the first lines."),
+    ] = "auto",
+    header: Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first line names the columns. Default: as in training."),
+    ] = None,
+    quoting: Annotated[
+        bool | None,
+        typer.Option(
+            "--quoting/--no-quoting", help='Whether " encloses cells of csv and tsv. Default: as in training.'
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the file. Default: as in training, else utf-8.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+) -> None:
+    """Judge a finished model on a labelled file: accuracy, F1, calibration, every class, the worst errors. No torch.
+
+    Rows whose label the model does not know count as wrong.
+    """
+    from limbeck.judging.evaluate import evaluate as judge
+    from limbeck.progress import plain_console, rate_line
+    from limbeck.report.evaluation import print_evaluation
+
+    if errors is not None and not errors.name.lower().removesuffix(".gz").endswith(".csv"):
+        raise PathUnusable(path=str(errors), reason="--errors writes csv", advice="Give it a name that ends in .csv.")
+    writing = written_when_complete(errors) if errors else nullcontext()
+    with writing as sink, rate_line(unit="rows") as watch:
+        result = judge(
+            model,
+            file,
+            text=text,
+            pair=pair,
+            label=label,
+            label_names=_label_names(label_name or []),
+            format=format,
+            header=header,
+            quoting=quoting,
+            encoding=encoding,
+            against=against,
+            errors=cast("TextIO | None", sink),
+            watch=watch,
+        ).as_json()
+    if as_json:
+        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        return
+    print_evaluation(result, plain_console())
+    if errors is not None:
+        typer.echo(f"All wrong answers: {errors}")
+
+
+def _label_names(given: list[str]) -> dict[str, str]:
+    names = {}
+    for one in given:
+        label, sign, name = one.partition("=")
+        if not (sign and label.strip() and name.strip()):
+            advice = "Give a label of the file and the model's class: --label-name 0=negative"
+            raise PathUnusable(path=f"--label-name {one}", reason="it is not LABEL=CLASS", advice=advice)
+        names[label.strip()] = name.strip()
+    return names

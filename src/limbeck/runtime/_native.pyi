@@ -138,8 +138,9 @@ class Ngrams:
         """As NgramSettings; `nothing` is the id of a text without words. Raises ValueError for fewer than 2 buckets or
         more than 2³¹ - 4, and for `shortest` below 1."""
 
-    def read(self, texts: list[str], max_length: int, /) -> list[bytes | list[int | str] | None]:
-        """For each text, the ids of its first `max_length` words as the bytes of 32-bit numbers.
+    def read(self, texts: list[str], max_length: int, most_characters: int, /) -> list[bytes | list[int | str] | None]:
+        """For each text, the ids of the first `max_length` words in its first `most_characters` characters, as the
+        bytes of 32-bit numbers.
 
         Or a list of what has to be added before the text is read again: numbers of pages of characters, and pieces. Or
         None, if Python has to read the text: it has half a character, or an unclear piece that is too long to keep.

@@ -55,6 +55,11 @@ def first_part(buckets: int) -> int:
     return FIRST_BUCKET + buckets // 2
 
 
+def most_characters_of(max_length: int) -> int:
+    """How many characters of a text are read, for `max_length` words."""
+    return max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_WORD)
+
+
 class NgramIds:
     """The buckets of a text's n-grams, each once.
 
@@ -74,18 +79,13 @@ class NgramIds:
         self._first_part = first_part(settings.buckets)
         self._word_buckets = self._first_part - FIRST_BUCKET
         self._part_buckets = settings.buckets - self._word_buckets
-        self._formed = in_form(settings.form)
+        self.formed = in_form(settings.form)
         self._known: dict[str, Piece] = {}
 
     def read(self, texts: Sequence[str], *, max_length: int) -> list[list[int]]:
         """The buckets of the first `max_length` words of each text."""
-        return [self.of_text(text, max_length) for text in self.prepared(texts, max_length=max_length)]
-
-    def prepared(self, texts: Sequence[str], *, max_length: int) -> list[str]:
-        """As much of each text as is read, in the form that the settings ask for."""
-        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_WORD)
-        cut = [text[:most_characters] for text in texts]
-        return [*map(self._formed, cut)] if self.settings.form else cut
+        most_characters = most_characters_of(max_length)
+        return [self.of_text(self.formed(text[:most_characters]), max_length) for text in texts]
 
     def lengths(self, texts: Sequence[str], *, max_length: int) -> list[int]:
         """The number of words of each text, up to `max_length`."""
@@ -93,7 +93,7 @@ class NgramIds:
         return [min(max_length, sum(len(self.units(piece)) for piece in row)) for row in pieces]
 
     def of_text(self, text: str, most_words: int) -> list[int]:
-        """The buckets of a prepared text."""
+        """The buckets of a text that was cut and brought to its form."""
         known = self._known
         words: list[int] = []
         row: list[int] = []

@@ -35,7 +35,8 @@ ODD_TEXTS = [
     *("[MASK]", "a[MASK]b [MASK] x", "[mask] [MASK", "[[MASK]]é"),
     *("\ud800", "x \udfff y", "\ud83d\ude00 pair", "a\ud83db"),
     *("x" * 50_000, "é" * 300, "e\u0301" * 300, "… " * 300, "a\u0301b " * 300, "好" * 500, "!" * 500),
-    *("a" + " " * 20_000 + "b", "".join(map(chr, range(256))), " ".join(map(chr, range(256, 2000)))),
+    *("a" + " " * 9_998 + "bc", "é" + "  " * 4_999 + "éé", "好" * 10_000 + "x"),
+    *("".join(map(chr, range(256))), " ".join(map(chr, range(256, 2000)))),
 ]  # fmt: skip
 KINDS_OF_CHARACTERS = [
     *((32, 127), (32, 127), (97, 123), (97, 123), (0, 256), (0xC0, 0x250), (0x300, 0x370), (0x370, 0x530)),
@@ -164,11 +165,12 @@ def test_settings_that_it_cannot_use_are_refused(arguments: dict[str, Any], erro
 @pytest.mark.parametrize(
     ("method", "arguments", "error", "message"),
     [
-        ("read", ("text", 9), TypeError, "read takes a list of texts"),
+        ("read", ("text", 9, 9), TypeError, "read takes a list of texts"),
         ("read", (["text"],), TypeError, "read takes a list of texts"),
-        ("read", ([b"text"], 9), TypeError, "a text must be a str"),
-        ("read", (["text"], 0), ValueError, "max_length must be an int of at least 1"),
-        ("read", (["text"], 1 << 70), OverflowError, "too large"),
+        ("read", ([b"text"], 9, 9), TypeError, "a text must be a str"),
+        ("read", (["text"], 0, 9), ValueError, "max_length must be an int of at least 1"),
+        ("read", (["text"], 1 << 70, 9), OverflowError, "too large"),
+        ("read", (["text"], 9, "9"), ValueError, "most_characters must be an int of at least 1"),
         ("add_page", ("0", []), TypeError, "add_page takes a number"),
         ("add_page", (0, []), ValueError, "a page must have 256 characters"),
         ("add_page", (0x1100, page_of_characters(0)), ValueError, "no such page"),
@@ -195,8 +197,8 @@ def test_what_does_not_fit_is_refused(method: str, arguments: tuple[Any, ...], e
 def test_it_says_what_it_wants_to_know() -> None:
     reader = _native.Ngrams(buckets=50)
 
-    assert reader.read(["a ’"], 9) == [[0, 0x20]]
+    assert reader.read(["a ’"], 9, 99) == [[0, 0x20]]
     reader.add_page(0, page_of_characters(0))
     reader.add_page(0x20, page_of_characters(0x20))
     reader.add_page(0x03, page_of_characters(0x03))
-    assert reader.read(["a’ e\u0301 [MASK]", "\ud800", "e\u0301" * 100], 9) == [["e\u0301", "[MASK]"], None, None]
+    assert reader.read(["a’ e\u0301 [MASK]", "\ud800", "e\u0301" * 100], 9, 999) == [["e\u0301", "[MASK]"], None, None]

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace limbeck {
@@ -62,6 +63,17 @@ inline std::uint32_t next_character(const unsigned char*& at, const unsigned cha
     std::uint32_t number = first & (first < 0xE0 ? 0x1F : first < 0xF0 ? 0x0F : 0x07);
     for (; at < end && (*at & 0xC0) == 0x80; ++at) number = number << 6 | (*at & 0x3F);
     return number;
+}
+
+// As many characters at the start of a text in UTF-8; all of them if there are fewer.
+inline std::string_view first_characters(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return text;  // each has at least a byte
+    std::size_t characters = 0, at = 0;
+    for (; at < text.size(); ++at) {
+        const bool begins = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+        if (begins && characters++ == most) break;
+    }
+    return text.substr(0, at);
 }
 
 // The bytes of a character in UTF-8; returns how many of the four there are.

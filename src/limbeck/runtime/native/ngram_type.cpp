@@ -76,10 +76,10 @@ Reference wanted_by(const NgramReader& reader) {
     return wanted;
 }
 
-Reference row_of(NgramReader& reader, PyObject* text, std::size_t most) {
+Reference row_of(NgramReader& reader, PyObject* text, std::size_t words, std::size_t characters) {
     const Reference bytes = encoded(text);
     if (bytes == nullptr) return Reference(Py_NewRef(Py_None));
-    switch (reader.read(view_of(bytes.get()), most)) {
+    switch (reader.read(first_characters(view_of(bytes.get()), characters), words)) {
         case NgramReader::Outcome::read: {
             const std::vector<std::int32_t>& ids = reader.ids();
             return owned(PyBytes_FromStringAndSize(reinterpret_cast<const char*>(ids.data()),
@@ -92,16 +92,23 @@ Reference row_of(NgramReader& reader, PyObject* text, std::size_t most) {
     }
 }
 
+std::size_t limit_of(PyObject* item, const char* name) {
+    const long limit = PyLong_Check(item) ? PyLong_AsLong(item) : -1;
+    if (limit == -1 && PyErr_Occurred()) throw PythonError();
+    if (limit < 1) throw std::invalid_argument(std::string(name) + " must be an int of at least 1");
+    return static_cast<std::size_t>(limit);
+}
+
 PyObject* read(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     return as_python_errors<PyObject*>(nullptr, [&] {
-        if (count != 2 || !PyList_Check(arguments[0])) throw TypeMistake("read takes a list of texts and max_length");
-        const long most = PyLong_Check(arguments[1]) ? PyLong_AsLong(arguments[1]) : -1;
-        if (most == -1 && PyErr_Occurred()) throw PythonError();
-        if (most < 1) throw std::invalid_argument("max_length must be an int of at least 1");
+        if (count != 3 || !PyList_Check(arguments[0]))
+            throw TypeMistake("read takes a list of texts, max_length and most_characters");
+        const std::size_t words = limit_of(arguments[1], "max_length");
+        const std::size_t characters = limit_of(arguments[2], "most_characters");
         Reference rows = owned(PyList_New(0));
         for (Py_ssize_t row = 0; row < PyList_Size(arguments[0]); ++row) {
             const Reference text = owned(Py_XNewRef(PyList_GetItem(arguments[0], row)));
-            append(rows.get(), row_of(reader_of(self), text.get(), static_cast<std::size_t>(most)));
+            append(rows.get(), row_of(reader_of(self), text.get(), words, characters));
         }
         return rows.release();
     });

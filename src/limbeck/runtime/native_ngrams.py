@@ -24,8 +24,8 @@ class NativeNgrams:
         settings = reader.settings
         self._reader, self._has_form = reader, bool(settings.form)
         self._most_characters = most_characters_of(max_length)
-        # Of a text in another form than it had, all is read.
-        self._limits = max_length, sys.maxsize if self._has_form else self._most_characters
+        # Texts are cut before they are brought to another form: then all is read.
+        self._max_length, self._most_read = max_length, sys.maxsize if settings.form else self._most_characters
         self._native = _native.Ngrams(
             buckets=settings.buckets,
             words=settings.words,
@@ -41,16 +41,18 @@ class NativeNgrams:
     def _column(self, texts: list[str]) -> list[bytes]:
         if self._has_form:
             texts = [self._reader.formed(text[: self._most_characters]) for text in texts]
-        rows = self._native.read(texts, *self._limits)
-        for place, row in enumerate(rows):
+        found = self._native.read(texts, self._max_length, self._most_read)
+        for row in found:
             if type(row) is not bytes:
-                rows[place] = self._told(texts[place])
-        return cast(list[bytes], rows)
+                pairs = zip(texts, found, strict=True)
+                return [row if isinstance(row, bytes) else self._told(text) for text, row in pairs]
+        return cast("list[bytes]", found)
 
     def _told(self, text: str) -> bytes:
         """The ids of a text that wanted to know more first."""
         for _ in range(ROUNDS):
-            (found,) = self._native.read([text], *self._limits)  # again: another text may have wanted the same
+            # The first time again: another text may have wanted the same.
+            (found,) = self._native.read([text], self._max_length, self._most_read)
             if isinstance(found, bytes):
                 return found
             if found is None:
@@ -60,5 +62,4 @@ class NativeNgrams:
                     self._native.add_page(wanted, page_of_characters(wanted))
                 else:
                     self._native.add_piece(wanted, self._reader.units(wanted))
-        max_length, most_characters = self._limits
-        return array("i", self._reader.of_text(text[:most_characters], max_length) or [UNK_ID]).tobytes()
+        return array("i", self._reader.of_text(text[: self._most_read], self._max_length) or [UNK_ID]).tobytes()

@@ -20,7 +20,7 @@ void let_go_if_large(std::vector<Item>& items) {
 }  // namespace
 
 NgramReader::Outcome NgramReader::read(std::string_view text, std::size_t most) {
-    let_go_if_large(row_.ids), let_go_if_large(seen_), let_go_if_large(formed_);
+    let_go_if_large(row_.ids), let_go_if_large(formed_);
     row_.clear(), pages_.clear(), pieces_.clear();
     is_too_long_ = false;
     const Byte *at = reinterpret_cast<const Byte*>(text.data()), *end = at + text.size();
@@ -31,7 +31,7 @@ NgramReader::Outcome NgramReader::read(std::string_view text, std::size_t most) 
     if (is_too_long_) return Outcome::never;
     if (!pages_.empty() || !pieces_.empty()) return Outcome::wanting;
     hasher_.add_runs(row_);
-    keep_distinct(row_.ids, seen_);
+    distinct_.keep(row_.ids);
     if (row_.ids.empty()) row_.ids.push_back(nothing_);
     return Outcome::read;
 }
@@ -64,9 +64,9 @@ bool NgramReader::next_piece(const Byte*& at, const Byte* end) {
     return true;
 }
 
-Character NgramReader::looked_up(std::uint32_t character) {
+// Wants its page, and knows nothing of it.
+Character NgramReader::unknown(std::uint32_t character) {
     const std::uint32_t number = character / CharacterTable::PAGE;
-    if (const CharacterTable::Page* page = characters_.page(number)) return (*page)[character % CharacterTable::PAGE];
     if (std::find(pages_.begin(), pages_.end(), number) == pages_.end()) pages_.push_back(number);
     return {};
 }

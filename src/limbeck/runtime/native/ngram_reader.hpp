@@ -26,7 +26,8 @@ class NgramReader {
     enum class Outcome { read, wanting, never };
 
     // `nothing` is the id of a text without words.
-    NgramReader(const NgramSettings& settings, std::int32_t nothing) : hasher_(settings), nothing_(nothing) {}
+    NgramReader(const NgramSettings& settings, std::int32_t nothing)
+        : hasher_(settings), nothing_(nothing), distinct_(hasher_.ids()) {}
 
     // Reads at most `most` words. `read`: the ids are in `ids`. `wanting`: add what is in `pages` and `pieces`, and read
     // again. `never`: the text has an unclear piece that is too long to be kept.
@@ -44,12 +45,17 @@ class NgramReader {
     using Byte = unsigned char;
 
     bool next_piece(const Byte*& at, const Byte* end);
-    Character looked_up(std::uint32_t character);
+    Character looked_up(std::uint32_t character) {
+        const CharacterTable::Page* page = characters_.page(character / CharacterTable::PAGE);
+        return page != nullptr ? (*page)[character % CharacterTable::PAGE] : unknown(character);
+    }
+    Character unknown(std::uint32_t character);
     void add_unclear_piece(std::size_t most);
     void add_known(const PieceWords& piece, std::size_t most);
 
     NgramHasher hasher_;
     std::int32_t nothing_;
+    DistinctIds distinct_;
     CharacterTable characters_;
     std::unordered_map<std::string, PieceWords> known_;
 
@@ -60,7 +66,6 @@ class NgramReader {
     bool is_unclear_ = false, is_too_long_ = false;
     std::vector<std::uint32_t> pages_;
     std::vector<std::string> pieces_;
-    std::vector<std::int32_t> seen_;
 };
 
 }  // namespace limbeck

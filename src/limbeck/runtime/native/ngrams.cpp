@@ -82,29 +82,36 @@ void NgramHasher::add_word(const Character* first, const Character* last, NgramR
     add_parts(first, std::min<long>(last - first, LONGEST_WORD), row);
 }
 
-// Python goes through the parts by their lengths. Here all that begin at one place are hashed together, as each goes on
-// where a shorter one ended; they are then put where Python has them.
+// By their lengths. Each goes on where the shorter one ended that begins at the same place. Places are taken by eights,
+// also beyond the last: so the processor can foresee how often a loop runs. What comes of that is written over.
 void NgramHasher::add_parts(const Character* first, long count, NgramRow& row) const {
+    constexpr long AT_ONCE = 8, PLACES = LONGEST_WORD + 2 + AT_ONCE;
     const long framed = count + 2, longest = std::min(settings_.longest, framed - 1);
     if (longest < settings_.shortest) return;
-    unsigned char bytes[(LONGEST_WORD + 2) * 4];
-    int starts[LONGEST_WORD + 3] = {0, 1};  // of each character, and the end of the last
-    bytes[0] = '<';
+    unsigned char bytes[PLACES * 4] = {'<'};
+    int starts[PLACES] = {0, 1};  // of each character, and the end of the last
     for (long place = 0; place < count; ++place)
         starts[place + 2] = starts[place + 1] + utf8_bytes(first[place].number(), bytes + starts[place + 1]);
     bytes[starts[framed - 1]] = '>';
     starts[framed] = starts[framed - 1] + 1;
-    long of_length[LONGEST_WORD + 3], all = static_cast<long>(row.ids.size());
-    for (long length = settings_.shortest; length <= longest; ++length)
-        of_length[length] = all, all += framed - length + 1;
-    row.ids.resize(all);
-    for (long start = 0; start + settings_.shortest <= framed; ++start) {
-        Hash hash;
-        for (long length = 1; length <= std::min(longest, framed - start); ++length) {
-            for (int at = starts[start + length - 1]; at < starts[start + length]; ++at) hash.add(bytes[at]);
-            if (length >= settings_.shortest) row.ids[of_length[length] + start] = part(hash.value());
-        }
+    const bool is_ascii = starts[framed] == framed;
+    Hash hashes[PLACES];
+    const std::size_t before = row.ids.size();
+    row.ids.resize(before + static_cast<std::size_t>((longest - settings_.shortest + 1) * framed + AT_ONCE));
+    std::int32_t* ids = row.ids.data() + before;
+    for (long length = 1; length <= longest; ++length) {
+        const long parts = framed - length + 1;
+        for (long start = 0; start < parts; start += AT_ONCE)
+            for (long place = start; is_ascii && place < start + AT_ONCE; ++place)
+                hashes[place].add(bytes[place + length - 1]);
+        for (long place = 0; !is_ascii && place < parts; ++place)
+            for (int at = starts[place + length - 1]; at < starts[place + length]; ++at) hashes[place].add(bytes[at]);
+        if (length < settings_.shortest) continue;
+        for (long start = 0; start < parts; start += AT_ONCE)
+            for (long place = start; place < start + AT_ONCE; ++place) ids[place] = part(hashes[place].value());
+        ids += parts;
     }
+    row.ids.resize(static_cast<std::size_t>(ids - row.ids.data()));
 }
 
 void NgramHasher::add_han(const Character* first, const Character* last, NgramRow& row) const {
@@ -130,19 +137,37 @@ void NgramHasher::add_runs(NgramRow& row) const {
     }
 }
 
-void keep_distinct(std::vector<std::int32_t>& ids, std::vector<std::int32_t>& seen) {
-    constexpr std::int32_t FREE = -1;
-    std::size_t slots = 64;
-    while (slots < 2 * ids.size()) slots *= 2;
-    seen.assign(slots, FREE);
+void DistinctIds::keep(std::vector<std::int32_t>& ids) {
+    std::size_t kept = bits_.empty() ? kept_by_slots(ids) : kept_by_bits(ids);
+    ids.resize(kept);
+}
+
+// Without a branch: whether an n-gram was there before is hard to foresee.
+std::size_t DistinctIds::kept_by_bits(std::vector<std::int32_t>& ids) {
     std::size_t kept = 0;
+    for (const std::int32_t id : ids) {
+        std::uint64_t& word = bits_[static_cast<std::size_t>(id) / 64];
+        const std::uint64_t bit = std::uint64_t{1} << (id % 64);
+        ids[kept] = id;
+        kept += (word & bit) == 0;
+        word |= bit;
+    }
+    for (std::size_t place = 0; place < kept; ++place) bits_[static_cast<std::size_t>(ids[place]) / 64] = 0;
+    return kept;
+}
+
+std::size_t DistinctIds::kept_by_slots(std::vector<std::int32_t>& ids) {
+    constexpr std::int32_t FREE = -1;
+    std::size_t slots = 64, kept = 0;
+    while (slots < 2 * ids.size()) slots *= 2;
+    std::vector<std::int32_t> seen(slots, FREE);
     for (const std::int32_t id : ids) {
         std::size_t slot = static_cast<std::size_t>(id) & (slots - 1);  // ids are remainders of hashes: well mixed
         while (seen[slot] != FREE && seen[slot] != id) slot = (slot + 1) & (slots - 1);
         if (seen[slot] == id) continue;
         seen[slot] = ids[kept++] = id;
     }
-    ids.resize(kept);
+    return kept;
 }
 
 }  // namespace limbeck

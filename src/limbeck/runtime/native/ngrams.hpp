@@ -63,7 +63,21 @@ class NgramHasher {
     Remainder of_word_, of_part_;
 };
 
-// Each id once, in the order of their first places. `seen` is memory to be used again.
-void keep_distinct(std::vector<std::int32_t>& ids, std::vector<std::int32_t>& seen);
+// Keeps each id once, in the order of their first places.
+class DistinctIds {
+  public:
+    // Ids are below `count`. With many of them, those of a text are looked up in a table of its own.
+    explicit DistinctIds(long count) : bits_(count <= MOST_BITS ? static_cast<std::size_t>(count) / 64 + 1 : 0) {}
+
+    void keep(std::vector<std::int32_t>& ids);
+
+  private:
+    static constexpr long MOST_BITS = 1L << 22;  // half a megabyte
+
+    std::size_t kept_by_bits(std::vector<std::int32_t>& ids);
+    std::size_t kept_by_slots(std::vector<std::int32_t>& ids);
+
+    std::vector<std::uint64_t> bits_;  // of ids that were there, only while `keep` works
+};
 
 }  // namespace limbeck

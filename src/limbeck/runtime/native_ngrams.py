@@ -16,7 +16,7 @@ ROUNDS = 4  # first it wants pages of characters, then pieces, and then reads; m
 class NativeNgrams:
     """Gives the ids that Python's reader gives, each text's as the bytes of numbers of 32 bits.
 
-    The extension is told of characters and pieces when a text first has them. Threads may share it.
+    The extension learns of characters and pieces when a text first has them. Threads may share it.
     """
 
     def __init__(self, reader: NgramIds, *, max_length: int) -> None:
@@ -45,10 +45,10 @@ class NativeNgrams:
         for row in found:
             if type(row) is not bytes:
                 pairs = zip(texts, found, strict=True)
-                return [row if isinstance(row, bytes) else self._told(text) for text, row in pairs]
+                return [row if isinstance(row, bytes) else self._asked_again(text) for text, row in pairs]
         return cast("list[bytes]", found)
 
-    def _told(self, text: str) -> bytes:
+    def _asked_again(self, text: str) -> bytes:
         """The ids of a text that wanted to know more first."""
         for _ in range(ROUNDS):
             # The first time again: another text may have wanted the same.

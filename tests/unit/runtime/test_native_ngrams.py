@@ -6,13 +6,30 @@ import unicodedata
 from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
+from limbeck.artifacts.atomic_folder import written_atomically
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+from limbeck.export import export_student
+from limbeck.models.students import word_student
+from limbeck.progress import SilentReporter
+from limbeck.recipe.export import Export
+from limbeck.recipe.student import Ngrams
+from limbeck.runtime.classifier import load
+from limbeck.runtime.engine import SingleNetwork, open_engine
+from limbeck.runtime.inputs import inputs_of
 from limbeck.text.ngram_characters import is_independent, page_of_characters
 from limbeck.text.ngrams import NgramIds, NgramSettings
-from limbeck.text.student_tokenizer import UNK_ID
+from limbeck.text.student_tokenizer import UNK_ID, StudentTokenizer
+from limbeck.training.modes import quiet_transformers
 
 pytest.importorskip("limbeck.runtime._native")
 
@@ -143,6 +160,41 @@ def test_a_full_memory_of_pieces_is_cleared() -> None:
 
     assert by_extension(reader, texts) == by_python(SETTINGS[0], texts, max_length=9)
     assert by_extension(reader, texts[:9]) == by_python(SETTINGS[0], texts[:9], max_length=9)
+
+
+@pytest.mark.skipif(not _native.level(), reason="this processor has no AVX2")
+def test_a_classifier_answers_with_both_readers_alike(tmp_path: Path) -> None:
+    model, texts = exported(tmp_path), [text for text in ODD_TEXTS if len(text) < 1000]
+
+    classifier, facts = load(model.folder, engine="native"), model.facts()
+
+    inputs = inputs_of(model, facts)
+    in_python = SingleNetwork(inputs, open_engine(model, facts, inputs, choice="native", threads=1))
+    assert (classifier.logits(texts) == in_python.logits(list(texts))).all()
+    assert (classifier.logits(texts) == [classifier.logits([text])[0] for text in texts]).all()
+    np.testing.assert_allclose(classifier.logits(texts), load(model.folder, engine="onnx").logits(texts), atol=1e-4)
+
+
+def exported(folder: Path) -> ModelFolder:
+    """An int8 model of n-grams with random weights."""
+    quiet_transformers()
+    torch.manual_seed(0)
+    labels, tokenizer = ["a", "b", "c"], StudentTokenizer.from_json(NgramSettings(buckets=999).to_json())
+    section, key = Ngrams(kind="ngrams"), Key(section={}, inputs={})
+    network = word_student(section, vocabulary_size=len(tokenizer), embedding_size=3, labels=labels, pair=False)
+    with written_atomically(folder / "student", kind="student", key=key) as scratch:
+        network.save_pretrained(scratch)
+        tokenizer.save(scratch / "tokenizer.json")
+        facts = StudentFacts(
+            name="ngrams", kind="ngrams", role="student", seed=0, labels=labels, language="en", pair=False,
+            max_length=9, parameters=3000, parameters_without_embeddings=0, best_epoch=1, dev_accuracy=0.5,
+        )  # fmt: skip
+        save_student_facts(scratch, facts, history=[])
+    options: dict[str, Any] = {"precision": "int8", "out": folder / "model", "key": key, "reporter": SilentReporter()}
+    rows = Rows.of(ids=["1", "2"], texts=["one text", "another"])
+    return export_student(
+        Export(int8_agreement=0.0, calibrate=False), student=StudentFolder(folder / "student"), rows=rows, **options
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The optional C++ extension: runs word-level students on CPUs with AVX2 or AVX-512 VNNI.
+"""The optional C++ extension: runs word-level students on CPUs with AVX2 or AVX-512 VNNI, and reads n-grams on any CPU.
 
 Arrays are C-contiguous buffers (numpy arrays, also read-only ones) as in model.onnx. "float32 or int8" means: float32
 with no scales (None), or int8 with float32 scales; each array may be either, independent of the others. Integer weights
@@ -14,7 +14,8 @@ second factor into the weights that read the vectors (as float32), and pass the 
 
 Constructors raise ValueError (wrong shapes, types or names), RuntimeError (the CPU does not support the level).
 `logits` raises ValueError for an invalid id, an empty row, texts that do not match the model (one column, or two for
-pairs, of equal length) and for an `out` of the wrong size, TypeError for anything but lists of lists of ints.
+pairs, of equal length) and for an `out` of the wrong size, TypeError for anything but lists of lists of ints, or of
+bytes.
 
 Objects are thread-safe, and release the GIL while they compute. A row's logits do not depend on the other rows of the
 call, on the number of threads or on the cache.
@@ -67,10 +68,11 @@ class Recurrent:
         States that an int8 R, W or attention reads are rounded to 1/127.
         """
 
-    def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
+    def logits(self, columns: list[list[list[int]]] | list[list[bytes]], out: _Floats, threads: int, /) -> None:
         """Write the logits (rows, classes) of texts into `out`, in the order of the rows.
 
-        `columns[0]` has the token ids of each row's text, `columns[1]` those of its second text if rows are pairs.
+        `columns[0]` has the token ids of each row's text, `columns[1]` those of its second text if rows are pairs. A
+        text is a list of ints, or the bytes of 32-bit numbers.
         """
 
     def folded_bytes(self) -> int:
@@ -98,7 +100,7 @@ class Convolution:
         those of its position 1 and so on, then window 1; `filter_scales` (Σ windows · filters). `bias` (windows ·
         filters)."""
 
-    def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
+    def logits(self, columns: list[list[list[int]]] | list[list[bytes]], out: _Floats, threads: int, /) -> None:
         """As for Recurrent."""
 
     def folded_bytes(self) -> int:
@@ -123,8 +125,29 @@ class Bag:
         """`word_weights` (words + 1) float32 are logarithms; None: all words have the same weight. The weights of a
         text sum up to 1; with `unit_length`, their squares do."""
 
-    def logits(self, columns: list[list[list[int]]], out: _Floats, threads: int, /) -> None:
+    def logits(self, columns: list[list[list[int]]] | list[list[bytes]], out: _Floats, threads: int, /) -> None:
         """As for Recurrent."""
 
     def folded_bytes(self) -> int:
         """As for Recurrent."""
+
+class Ngrams:
+    """Texts to the ids of their n-grams, as limbeck.text.ngrams.NgramIds has them. Thread-safe; keeps the GIL."""
+
+    def __init__(self, *, buckets: int, words: int = 2, shortest: int = 2, longest: int = 5, nothing: int = 1) -> None:
+        """As NgramSettings; `nothing` is the id of a text without words. Raises ValueError for fewer than 2 buckets or
+        more than 2³¹ - 4, and for `shortest` below 1."""
+
+    def read(self, texts: list[str], max_length: int, most_characters: int, /) -> list[bytes | list[int | str] | None]:
+        """For each text, the ids of the first `max_length` words in its first `most_characters` characters, as the
+        bytes of 32-bit numbers.
+
+        Or a list of what has to be added before the text is read again: numbers of pages of characters, and pieces. Or
+        None, if Python has to read the text: it has half a character, or an unclear piece that is too long to keep.
+        """
+
+    def add_page(self, number: int, characters: Sequence[tuple[str, str] | None], /) -> None:
+        """The 256 characters of a page, as limbeck.text.ngram_characters.page_of_characters has them."""
+
+    def add_piece(self, piece: str, words: Sequence[tuple[int, tuple[int, ...]]], /) -> None:
+        """The words of a piece without white space, as NgramIds.units has them. Old pieces may be dropped for it."""

@@ -1,7 +1,7 @@
 """The engine that runs a model's network, the choice between engines, and blends of several networks."""
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, assert_never
+from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +9,11 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactDamaged, EngineUnusable
 from limbeck.runtime.inputs import Columns, Inputs, inputs_of
-from limbeck.runtime.native_engine import NativeEngine, NativeImpossible
+from limbeck.runtime.native_engine import NativeEngine, NativeImpossible, native_reader
 from limbeck.runtime.row import Row
+
+if TYPE_CHECKING:  # it imports the extension, which is optional
+    from limbeck.runtime.native_ngrams import NativeNgrams
 
 Logits = npt.NDArray[np.float32]
 EngineChoice = Literal["auto", "native", "onnx"]
@@ -74,6 +77,17 @@ class SingleNetwork:
         return self.engine.logits(self.inputs.encode(rows))
 
 
+class NativeNetwork:
+    """A tokenizer and an engine that are both in C++."""
+
+    def __init__(self, reader: "NativeNgrams", engine: NativeEngine) -> None:
+        self._reader, self._engine, self.name = reader, engine, engine.name
+
+    def logits(self, rows: list[Row]) -> Logits:
+        """(rows, classes)"""
+        return self._engine.logits(self._reader.encode(rows))
+
+
 class BlendedNetwork:
     """Several networks, one after the other, each with its own tokenizer and engine."""
 
@@ -99,7 +113,10 @@ def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice,
     a member has other classes."""
     if not facts.members:
         inputs = inputs_of(model, facts)
-        return SingleNetwork(inputs, open_engine(model, facts, inputs, choice=choice, threads=threads))
+        engine = open_engine(model, facts, inputs, choice=choice, threads=threads)
+        if isinstance(engine, NativeEngine) and (reader := native_reader(inputs)):
+            return NativeNetwork(reader, engine)
+        return SingleNetwork(inputs, engine)
     folders = [model.member(member) for member in facts.members]
     each = [folder.facts() for folder in folders]
     if others := [one.name for one in each if one.labels != facts.labels]:

@@ -12,6 +12,7 @@ from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import PAD_ID, StudentTokenizer, padded
 
 Columns: TypeAlias = list[list[list[int]]]  # each has a list of numbers for every row
+NativeColumns: TypeAlias = Columns | list[list[bytes]]  # the native engine also takes the bytes of 32-bit numbers
 Feed: TypeAlias = dict[str, npt.NDArray[Any]]
 
 

@@ -1,11 +1,16 @@
 """The native engine, for word-level students on supported processors: an optional C++ extension."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
-from limbeck.runtime.inputs import Columns
+from limbeck.runtime.inputs import Inputs, NativeColumns, WordInputs
 from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile, read_onnx
+
+if TYPE_CHECKING:  # it imports the extension, which is optional
+    from limbeck.runtime.native_ngrams import NativeNgrams
 
 Logits = npt.NDArray[np.float32]
 
@@ -15,7 +20,7 @@ class NativeImpossible(Exception):
 
 
 class NativeEngine:
-    """Takes rows as lists: sorting, grouping and threading are done in C++."""
+    """Takes rows as lists or bytes: sorting, grouping and threading are done in C++."""
 
     def __init__(self, model: ModelFolder, facts: ModelFacts, *, threads: int) -> None:
         """Raises NativeImpossible."""
@@ -37,11 +42,23 @@ class NativeEngine:
         self.name = f"native {_native.level()}"
         self._classes, self._threads = len(facts.labels), threads
 
-    def logits(self, columns: Columns) -> Logits:
+    def logits(self, columns: NativeColumns) -> Logits:
         """(rows, classes), in the order of the rows; at least one row."""
         logits = np.empty((len(columns[0]), self._classes), dtype=np.float32)
         self._network.logits(columns, logits, self._threads)
         return logits
+
+
+def native_reader(inputs: Inputs) -> "NativeNgrams | None":
+    """The extension's reader of n-grams, for a model that reads them; the extension must be there."""
+    if not isinstance(inputs, WordInputs) or (ngrams := inputs.tokenizer.ngrams) is None:
+        return None
+    from limbeck.runtime.native_ngrams import NativeNgrams
+
+    try:
+        return NativeNgrams(ngrams, max_length=inputs.max_length)
+    except (ValueError, OverflowError):  # settings beyond its bounds, which a recipe does not allow
+        return None
 
 
 def _refuse_other_classes(graph: OnnxFile, facts: ModelFacts) -> None:

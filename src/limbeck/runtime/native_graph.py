@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.runtime import _native
+from limbeck.runtime.inputs import NativeColumns
 from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile
 
 Array = npt.NDArray[Any]
@@ -36,7 +37,7 @@ SAME = {"DynamicQuantizeLSTM": "LSTM", "DynamicQuantizeMatMul": "MatMul"}
 class Network(Protocol):
     """The interface of a network of the extension."""
 
-    def logits(self, columns: list[list[list[int]]], out: Floats, threads: int, /) -> None:
+    def logits(self, columns: NativeColumns, out: Floats, threads: int, /) -> None:
         """Write (rows, classes) into `out`."""
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from limbeck.text.forms import FormStep, in_form
+from limbeck.text.ngram_characters import KINDS
 from limbeck.text.readable import readable
 
 MARK = "ngrams"  # the one key of such a tokenizer.json; the tokenizers library refuses to read the file
@@ -20,7 +21,6 @@ MOST_PIECES, LONGEST_PIECE = 1 << 15, 32
 LONGEST_WORD = 40  # characters of a word whose parts are read
 LEAST_CHARACTERS, CHARACTERS_PER_WORD = 10_000, 100  # of a text
 MULTIPLIER, BITS = 0x9E3779B1, 0xFFFFFFFF  # hashes of words are joined in 32 bits; any odd multiplier would do
-HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
 
 Ids = tuple[int, ...]
 Unit = tuple[int, Ids]  # the hash of a word, and the buckets of the word and its parts
@@ -55,6 +55,11 @@ def first_part(buckets: int) -> int:
     return FIRST_BUCKET + buckets // 2
 
 
+def most_characters_of(max_length: int) -> int:
+    """How many characters of a text are read, for `max_length` words."""
+    return max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_WORD)
+
+
 class NgramIds:
     """The buckets of a text's n-grams, each once.
 
@@ -70,52 +75,51 @@ class NgramIds:
     """
 
     def __init__(self, settings: NgramSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._first_part = first_part(settings.buckets)
         self._word_buckets = self._first_part - FIRST_BUCKET
         self._part_buckets = settings.buckets - self._word_buckets
-        self._formed = in_form(settings.form)
+        self.formed = in_form(settings.form)
         self._known: dict[str, Piece] = {}
 
     def read(self, texts: Sequence[str], *, max_length: int) -> list[list[int]]:
         """The buckets of the first `max_length` words of each text."""
-        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_WORD)
-        return [self._of_text(text[:most_characters], max_length) for text in texts]
+        most_characters = most_characters_of(max_length)
+        return [self.of_text(self.formed(text[:most_characters]), max_length) for text in texts]
 
     def lengths(self, texts: Sequence[str], *, max_length: int) -> list[int]:
         """The number of words of each text, up to `max_length`."""
         pieces = ([*text.split()[:max_length]] for text in texts)
-        return [min(max_length, sum(len(self._units(piece)) for piece in row)) for row in pieces]
+        return [min(max_length, sum(len(self.units(piece)) for piece in row)) for row in pieces]
 
-    def _of_text(self, text: str, most_words: int) -> list[int]:
-        if self._settings.form:
-            text = self._formed(text)
+    def of_text(self, text: str, most_words: int) -> list[int]:
+        """The buckets of a text that was cut and brought to its form."""
         known = self._known
         words: list[int] = []
         row: list[int] = []
         for piece in text.split():
             found = known.get(piece) or self._piece(piece)
             if len(words) + len(found[0]) > most_words:
-                found = _joined(self._units(piece)[: most_words - len(words)])
+                found = _joined(self.units(piece)[: most_words - len(words)])
             words += found[0]
             row += found[1]
             if len(words) == most_words:
                 break
         runs, size = words, self._word_buckets
-        for length in range(2, self._settings.words + 1):
+        for length in range(2, self.settings.words + 1):
             runs = [(run * MULTIPLIER + word) & BITS for run, word in zip(runs, words[length - 1 :], strict=False)]
             row += [FIRST_BUCKET + run % size for run in runs]
         return [*dict.fromkeys(row)]
 
     def _piece(self, piece: str) -> Piece:
-        found = _joined(self._units(piece))
+        found = _joined(self.units(piece))
         if len(piece) <= LONGEST_PIECE:
             if len(self._known) >= MOST_PIECES:
                 self._known = {}
             self._known[piece] = found
         return found
 
-    def _units(self, piece: str) -> list[Unit]:
+    def units(self, piece: str) -> list[Unit]:
         """The words of a piece. A masked word is none: it says nothing."""
         text = readable(piece.replace(MASK, " "), most_characters=len(piece))
         if not text.isascii():
@@ -125,9 +129,9 @@ class NgramIds:
             run = "".join(characters)
             match kind:
                 case "word":
-                    units.append(self._unit(run, _parts(run, self._settings)))
+                    units.append(self._unit(run, _parts(run, self.settings)))
                 case "han":
-                    units += [self._unit(one, _from(at, run, self._settings)) for at, one in enumerate(run)]
+                    units += [self._unit(one, _from(at, run, self.settings)) for at, one in enumerate(run)]
                 case "mark":
                     units += [self._unit(one, []) for one in run]
         return units
@@ -154,21 +158,3 @@ def _from(at: int, run: str, settings: NgramSettings) -> list[str]:
     """Parts of a run that begin at this place."""
     lengths = range(settings.shortest, min(settings.longest, len(run) - at) + 1)
     return [run[at : at + length] for length in lengths]
-
-
-class _Kinds(dict[str, str]):
-    """What a character belongs to, looked up once: "word", "han", "mark", or "" (white space, control characters)."""
-
-    def __missing__(self, character: str) -> str:
-        number, category = ord(character), unicodedata.category(character)
-        if any(first <= number <= last for first, last in HAN):
-            kind = "han"
-        elif category[0] in "LMN" and character != "\N{VARIATION SELECTOR-16}":
-            kind = "word"
-        else:
-            kind = "" if category[0] in "ZC" or character == "\N{VARIATION SELECTOR-16}" else "mark"
-        self[character] = kind
-        return kind
-
-
-KINDS = _Kinds()

@@ -48,6 +48,11 @@ class StudentTokenizer(TokenizerFile):
         ids = self._tokenizer.get_vocab(with_added_tokens=True)
         return sorted(ids, key=ids.__getitem__)
 
+    @property
+    def ngrams(self) -> NgramIds | None:
+        """The reader of n-grams, if this is a tokenizer of n-grams."""
+        return self._ids if isinstance(self._ids, NgramIds) else None
+
     def __len__(self) -> int:
         return self._size
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace limbeck {
 
@@ -17,6 +18,29 @@ std::vector<Matrix> dense_matrix(const Weights& dense, bool pair, const Kernels&
     return matrices;
 }
 
+// Powers of the logarithms, as parts of the largest; none if they are too far apart.
+std::vector<float> weights_of(const std::vector<float>& logarithms) {
+    constexpr float WIDEST = 40.0f;
+    if (logarithms.empty()) return {};
+    const auto [least, most] = std::minmax_element(logarithms.begin(), logarithms.end());
+    if (!(*most - *least <= WIDEST)) return {};  // also if one of them is no number
+    std::vector<float> weights(logarithms.size());
+    std::transform(logarithms.begin(), logarithms.end(), weights.begin(),
+                   [largest = *most](float logarithm) { return std::exp(logarithm - largest); });
+    return weights;
+}
+
+constexpr long SUMS = 8;  // side by side: one after the other, each would wait for the last
+
+// Σ numbers, or Σ numbers²
+float summed(const float* numbers, long count, bool squares) {
+    float sums[SUMS] = {};
+    for (long first = 0; first < count; first += SUMS)
+        for (long place = first; place < std::min(first + SUMS, count); ++place)
+            sums[place - first] += squares ? numbers[place] * numbers[place] : numbers[place];
+    return std::accumulate(sums, sums + SUMS, 0.0f);
+}
+
 }  // namespace
 
 Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_length, const Weights& dense,
@@ -27,6 +51,8 @@ Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_leng
       unit_length_(unit_length),
       words_(embeddings, dense_matrix(dense, pair, kernels), false, budget, kernels) {
     if (word_weights != nullptr) logarithms_.assign(word_weights, word_weights + embeddings.words);
+    weights_ = weights_of(logarithms_);
+    if (!weights_.empty()) logarithms_ = {};
     if (folds_dense(dense, pair)) bias_.assign(dense_bias, dense_bias + dense.outputs);
 }
 
@@ -42,22 +68,26 @@ void Bag::read_text(const Text& text, float* features, Scratch& scratch) const {
     const void** rows = scratch.take<const void*>(text.length);
     float* shares = scratch.take<float>(text.length);
     words_.rows(text.ids, text.length, 0, rows, scratch);
-    if (logarithms_.empty()) {
-        std::fill_n(shares, text.length, 1.0f / static_cast<float>(text.length));
-    } else {
-        for (long word = 0; word < text.length; ++word) shares[word] = logarithms_[text.ids[word]];
-        kernels_.softmax(shares, text.length);
-    }
-    if (unit_length_) {
-        float squares = 0.0f;
-        for (long word = 0; word < text.length; ++word) squares += shares[word] * shares[word];
-        const float scale = 1.0f / std::sqrt(squares);  // at least one of the shares is not small
-        for (long word = 0; word < text.length; ++word) shares[word] *= scale;
-    }
-    kernels_.weighted_sum(reinterpret_cast<const float* const*>(rows), shares, text.length, words_.part_numbers(0),
-                          features);
+    const float scale = weigh(text, shares);
+    const long width = words_.part_numbers(0);
+    kernels_.weighted_sum(reinterpret_cast<const float* const*>(rows), shares, text.length, width, features);
+    for (long place = 0; place < width; ++place) features[place] *= scale;
     for (std::size_t place = 0; place < bias_.size(); ++place)
         features[place] = std::max(features[place] + bias_[place], 0.0f);
+}
+
+// Writes the weights of the words, and returns what all have to be multiplied by.
+float Bag::weigh(const Text& text, float* shares) const {
+    if (!weights_.empty()) {
+        for (long word = 0; word < text.length; ++word) shares[word] = weights_[text.ids[word]];
+    } else if (!logarithms_.empty()) {
+        for (long word = 0; word < text.length; ++word) shares[word] = logarithms_[text.ids[word]];
+        kernels_.softmax(shares, text.length);
+    } else {
+        std::fill_n(shares, text.length, 1.0f);
+    }
+    const float sum = summed(shares, text.length, unit_length_);  // not 0: one of the shares is not small
+    return 1.0f / (unit_length_ ? std::sqrt(sum) : sum);
 }
 
 }  // namespace limbeck

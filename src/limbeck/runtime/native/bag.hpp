@@ -24,8 +24,10 @@ class Bag : public Student {
 
   private:
     void read_text(const Text& text, float* features, Scratch& scratch) const;
+    float weigh(const Text& text, float* shares) const;
 
-    std::vector<float> logarithms_;
+    std::vector<float> weights_;     // of each word, the largest is 1; empty if all weigh the same
+    std::vector<float> logarithms_;  // in place of weights that are too far apart for their squares to be floats
     bool unit_length_;
     std::vector<float> bias_;  // of the layer that is multiplied into the words
     WordTable words_;

@@ -1,8 +1,11 @@
-// The Python module: three types with the same two methods, and the level of the CPU.
+// The Python module: three types with the same two methods, the reader of n-grams, and the level of the CPU.
+#include <cstring>
 #include <exception>
 
 #include "building.hpp"
 #include "cpu.hpp"
+#include "ngram_type.hpp"
+#include "python_errors.hpp"
 
 namespace limbeck {
 
@@ -12,24 +15,6 @@ struct Object {
     PyObject_HEAD
     Built* built;
 };
-
-// Runs a function, and turns exceptions into Python errors; `failed` is then the return value.
-template <class Result, class Function>
-Result as_python_errors(Result failed, Function function) {
-    try {
-        return function();
-    } catch (const PythonError&) {
-    } catch (const TypeMistake& mistake) {
-        PyErr_SetString(PyExc_TypeError, mistake.what());
-    } catch (const std::invalid_argument& mistake) {
-        PyErr_SetString(PyExc_ValueError, mistake.what());
-    } catch (const std::bad_alloc&) {
-        PyErr_NoMemory();
-    } catch (const std::exception& failure) {
-        PyErr_SetString(PyExc_RuntimeError, failure.what());
-    }
-    return failed;
-}
 
 template <Built (*BUILT)(PyObject*, PyObject*)>
 PyObject* make(PyTypeObject* type, PyObject* positional, PyObject* keywords) {
@@ -55,6 +40,7 @@ struct Ids {
     std::vector<Text> texts;
 
     void add(PyObject* row, long words) {
+        if (PyBytes_Check(row)) return add_bytes(row, words);
         const Py_ssize_t length = PyList_Check(row) ? PyList_Size(row) : -1;
         if (length < 0) throw TypeMistake("a text must be a list of ints");
         if (length == 0) throw std::invalid_argument("a text has no tokens");
@@ -64,11 +50,26 @@ struct Ids {
             if (!PyLong_Check(item)) throw TypeMistake("a text must be a list of ints");
             const long id = PyLong_AsLong(item);
             if (id == -1 && PyErr_Occurred()) refuse_large();
-            if (id < 0 || id >= words)
-                throw std::invalid_argument("no such word: " + std::to_string(id) + " of " + std::to_string(words));
+            if (id < 0 || id >= words) refuse(id, words);
             ids.push_back(static_cast<std::int32_t>(id));
         }
         texts.push_back({nullptr, static_cast<long>(length)});
+    }
+
+    // Numbers of 32 bits, as the reader of n-grams gives them: a text has hundreds.
+    void add_bytes(PyObject* row, long words) {
+        const std::size_t bytes = static_cast<std::size_t>(PyBytes_Size(row)), first = ids.size();
+        if (bytes % sizeof(std::int32_t) != 0) throw std::invalid_argument("a text has half an id");
+        if (bytes == 0) throw std::invalid_argument("a text has no tokens");
+        ids.resize(first + bytes / sizeof(std::int32_t));
+        std::memcpy(&ids[first], PyBytes_AsString(row), bytes);
+        for (std::size_t place = first; place < ids.size(); ++place)
+            if (ids[place] < 0 || ids[place] >= words) refuse(ids[place], words);
+        texts.push_back({nullptr, static_cast<long>(ids.size() - first)});
+    }
+
+    [[noreturn]] static void refuse(long id, long words) {
+        throw std::invalid_argument("no such word: " + std::to_string(id) + " of " + std::to_string(words));
     }
 
     [[noreturn]] static void refuse_large() {
@@ -185,7 +186,8 @@ int add_type(PyObject* module, const char* full_name, const char* name) {
 int fill(PyObject* module) {
     if (add_type<built_recurrent>(module, "limbeck.runtime._native.Recurrent", "Recurrent") != 0) return -1;
     if (add_type<built_convolution>(module, "limbeck.runtime._native.Convolution", "Convolution") != 0) return -1;
-    return add_type<built_bag>(module, "limbeck.runtime._native.Bag", "Bag");
+    if (add_type<built_bag>(module, "limbeck.runtime._native.Bag", "Bag") != 0) return -1;
+    return add_ngram_type(module);
 }
 
 PyMethodDef FUNCTIONS[] = {

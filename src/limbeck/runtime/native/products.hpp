@@ -181,11 +181,18 @@ void softmax(float* numbers, long count) {
 
 template <class Lanes>
 void weighted_sum(const float* const* rows, const float* weights, long count, long width, float* sum) {
+    constexpr long SUMS = 4;  // side by side: one after the other, each row would wait for the last
     for (long place = 0; place < width; place += Lanes::lanes) {
-        typename Lanes::Floats total = Lanes::all(0.0f);
-        for (long row = 0; row < count; ++row)
-            total = Lanes::multiply_add(Lanes::all(weights[row]), Lanes::load(rows[row] + place), total);
-        Lanes::store(sum + place, total);
+        typename Lanes::Floats totals[SUMS];
+        for (long which = 0; which < SUMS; ++which) totals[which] = Lanes::all(0.0f);
+        long row = 0;
+        for (; row + SUMS <= count; row += SUMS)
+            for (long which = 0; which < SUMS; ++which)
+                totals[which] = Lanes::multiply_add(Lanes::all(weights[row + which]),
+                                                    Lanes::load(rows[row + which] + place), totals[which]);
+        for (; row < count; ++row)
+            totals[0] = Lanes::multiply_add(Lanes::all(weights[row]), Lanes::load(rows[row] + place), totals[0]);
+        Lanes::store(sum + place, Lanes::add(Lanes::add(totals[0], totals[1]), Lanes::add(totals[2], totals[3])));
     }
 }
 

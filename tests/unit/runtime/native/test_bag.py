@@ -90,3 +90,26 @@ def test_weights_may_be_so_large_that_their_exponentials_overflow(
     logits = logits_of(extension.Bag(**student.arguments, level=level), columns)
 
     np.testing.assert_allclose(logits, expected, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [False, True], ids=["sum", "length"])
+def test_weights_may_be_so_far_apart_that_their_squares_are_no_floats(
+    extension: Any, level: str, draw: Any, logits_of: LogitsOf, unit: bool
+) -> None:
+    student = Student(draw, width=30, weighted=True, pair=False, dense=20, int8=False, unit=unit)
+    assert student.logarithms is not None
+    student.logarithms[:] = np.where(np.arange(WORDS + 1) % 2, 60, -60) + student.logarithms
+    columns = [[[0, 2, 4], [1, 3, 5], [0, 1, 2], [6]]]
+
+    logits = logits_of(extension.Bag(**student.arguments, level=level), columns)
+
+    np.testing.assert_allclose(logits, student.logits(columns), rtol=1e-4, atol=1e-4)
+
+
+def test_ids_may_come_as_bytes(extension: Any, level: str, draw: Any, logits_of: LogitsOf) -> None:
+    student = Student(draw, width=30, weighted=True, pair=True, dense=20, int8=True)
+    columns, network = draw.rows(WORDS, LENGTHS, columns=2), extension.Bag(**student.arguments, level=level)
+
+    as_bytes = [[np.array(row, dtype=np.int32).tobytes() for row in column] for column in columns]
+
+    assert (logits_of(network, as_bytes) == logits_of(network, columns)).all()

@@ -43,6 +43,11 @@ def test_an_id_that_is_no_word_is_refused(extension: Any, logits_of: LogitsOf, i
     ("columns", "error", "message"),
     [
         ([[[]]], ValueError, "a text has no tokens"),
+        ([[b""]], ValueError, "a text has no tokens"),
+        ([[b"\1\0\0"]], ValueError, "a text has half an id"),
+        ([[WORDS.to_bytes(4, "little")]], ValueError, "no such word: 10 of 10"),
+        ([[b"\xff\xff\xff\xff"]], ValueError, "no such word: -1 of 10"),
+        ([[bytearray(4)]], TypeError, "a text must be a list of ints"),
         ([[[1]], [[1]]], ValueError, "the model reads 1 texts a row"),
         ([], ValueError, "the model reads 1 texts a row"),
         ([[(1, 2)]], TypeError, "a text must be a list of ints"),

@@ -48,11 +48,11 @@ def _other_words(shares: Mapping[str, float]) -> Iterator[Finding]:
     if shares["words_in_train"] < FAR:
         yield Finding(
             "domain",
-            "warning",
+            "note",
             "the transfer text has other words than the corpus",
             f"{shares['words_in_train']:.0%} of its running words appear in train, against "
             f"{shares['dev_words_in_train']:.0%} of those of dev",
-            "Gather text of the same kind: text of another domain helps little. `limbeck transfer RUN` shows it.",
+            "General text helps if rows are few; text of the same kind helps more. `limbeck transfer RUN` shows it.",
         )
 
 

@@ -99,7 +99,7 @@ def _minutes(found: Inspection) -> list[str]:
     minutes = min(most, max(least, least - 2 + found.rows // ROWS_PER_MINUTE))
     return [
         "# The numbers below are for two cores of an ordinary machine. Where a short timing finds that they would take",
-        "# longer than this, fewer rows, epochs and copies are used. With more minutes, or without this line: all of them.",
+        "# longer than this, fewer rows, epochs and copies are used; with more minutes, or without this line, all.",
         f"minutes = {minutes}",
     ]
 

@@ -10,9 +10,8 @@ import pytest
 
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
-from limbeck.drafting import draft
+from limbeck.drafting import draft, draft_transfer
 from limbeck.drafting.draft import draft_recipe
-from limbeck.drafting import draft_transfer
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import look_at_text

@@ -1,7 +1,6 @@
 """docs/arena.md and its picture, from benchmarks/results/arena.json."""
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -11,139 +10,145 @@ from limbeck.report.plots.drawing import COLOURS, PALETTE, canvas, drawing, lege
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE, PICTURE = ROOT / "docs" / "arena.md", ROOT / "docs" / "results" / "arena.svg"
-OURS, TFIDF = "limbeck", "tfidf"
+OURS = {"cpu": "Limbeck, draft without a GPU", "gpu": "Limbeck, draft with a GPU"}
 FAST = 1_000.0  # µs: the speed class of small models
 SIGNIFICANT = 0.05
-Row = Mapping[str, Any]
-Model = Mapping[str, Any]
+Entry = Mapping[str, Any]
+Case = tuple[str, str, int]  # set, cut, seed
 
 INTRODUCTION = """# The arena
 
-`limbeck run train.csv` on ten files that no setting was chosen for, each complete and cut to 300 and 1,000 rows, next
-to what else a user could take. Every model of a line learned from the same training rows; test rows were read last. The
-command:
+`limbeck run train.csv` on files that no setting was chosen for, complete and cut to few rows, next to what else a user
+could take. Every model of a line learned from the same training rows; test rows were read last. Only what was run is
+shown: the tables name sets, rows and seeds. The commands:
 
 ```
-LIMBECK_DATA=path/to/data python benchmarks/arena.py
-python benchmarks/arena.py --write-page
+LIMBECK_DATA=path/to/data python benchmarks/arena.py --models cpu,tfidf,fastText,model2vec
+python benchmarks/arena.py --collect --write-page
 ```
 
-`limbeck` is the model under `models/best`, as the draft chose it by dev, without any setting changed. `tfidf` is TF-IDF
-of words (1–2) and characters (2–5) with a linear SVC; fastText has word pairs and character n-grams;
-model2vec is distilled from the draft's own encoder, with its own classifier; "frozen encoder" is that encoder with
-logistic regression, and not in the speed class of the others. Times are for one text, one thread.
+Limbeck's model is `models/best`, as the draft chose it by dev, without any setting changed. `tfidf` is TF-IDF of words
+(1–2) and characters (2–5) with a linear SVC; fastText has word pairs and character n-grams; model2vec is distilled from
+the draft's own encoder, with its own classifier; "frozen encoder" is that encoder with logistic regression, and not in
+the speed class of the others. Times are for one text, one thread.
 """
 
 
 def write_page(found: Mapping[str, Any]) -> None:
     """Write the page and the picture."""
-    rows = sorted(found["rows"], key=_order)
-    parts = [
-        INTRODUCTION,
-        f"Measured on: {machine_name(found['machine'])}.\n",
-        _means(rows),
-        "![](results/arena.svg)\n",
-    ]
-    for cut, of_cut in groupby(rows, key=lambda row: row["cut"]):
-        title = "All rows" if cut == "all" else f"{int(cut):,} rows"
-        parts.append(f"## {title}\n\n{_accuracies(list(of_cut))}\n")
-    parts.append(f"## Lost\n\n{_lost(rows)}\n")
+    entries = found["results"]
+    cuts = sorted({entry["cut"] for entry in entries}, key=_size)
+    machines = "; ".join(machine_name(machine) for machine in found["machines"])
+    parts = [INTRODUCTION, f"Measured on: {machines}.\n", _means(entries, cuts), "![](results/arena.svg)\n"]
+    for cut in cuts:
+        parts.append(f"## {_title(cut)}\n\n{_accuracies([entry for entry in entries if entry['cut'] == cut])}\n")
+    parts.append(f"## Lost\n\n{lost(entries)}\n")
     PAGE.write_text("\n".join(parts), encoding="utf-8")
-    _draw(rows)
+    _draw(entries, cuts)
 
 
-def _order(row: Row) -> tuple[int, str, int]:
-    return (10**9 if row["cut"] == "all" else int(row["cut"]), row["set"], row["seed"])
+def _size(cut: str) -> int:
+    return 10**9 if cut == "all" else int(cut)
 
 
-def _models(rows: Sequence[Row]) -> list[str]:
-    """The models that answered every one of these rows' sets, ours first."""
-    names = [model["name"] for model in rows[0]["models"]]
-    return [name for name in names if all(_of(row, name) for row in rows)]
+def _title(cut: str) -> str:
+    return "All rows" if cut == "all" else f"{int(cut):,} rows"
 
 
-def _of(row: Row, name: str) -> Model | None:
-    return next((model for model in row["models"] if model["name"] == name), None)
+def _case(entry: Entry) -> Case:
+    return entry["name"], entry["cut"], entry["seed"]
 
 
-def _values(rows: Sequence[Row], name: str, key: str) -> list[float]:
-    models = [_of(row, name) for row in rows]
-    return [model[key] for model in models if model is not None and model[key] is not None]
+def _of(entries: Sequence[Entry], model: str) -> dict[Case, Entry]:
+    return {_case(entry): entry for entry in entries if entry["model"] == model}
 
 
-def _means(rows: Sequence[Row]) -> str:
+def _models(entries: Sequence[Entry]) -> list[str]:
+    """Ours first, then the rivals."""
+    names = dict.fromkeys(entry["model"] for entry in entries)
+    return [*(name for name in OURS if name in names), *(name for name in names if name not in OURS)]
+
+
+def _mean(entries: Sequence[Entry], key: str, *, scale: float = 1.0, digits: int = 1) -> str:
+    values = [entry[key] for entry in entries if entry.get(key) is not None]
+    return f"{scale * mean(values):,.{digits}f}" if values else "–"
+
+
+def _means(entries: Sequence[Entry], cuts: Sequence[str]) -> str:
+    """Over the cases that all models of a cut have: others would compare different files."""
     lines = []
-    for cut, of_cut in groupby(rows, key=lambda row: row["cut"]):
-        here = list(of_cut)
-        for name in _models(here):
-            sizes = _values(here, name, "megabytes")
+    for cut in cuts:
+        here = [entry for entry in entries if entry["cut"] == cut]
+        models = _models(here)
+        shared = set.intersection(*(set(_of(here, model)) for model in models))
+        for model in models:
+            own = [entry for case, entry in _of(here, model).items() if case in shared]
+            on_cpu = [entry for entry in own if entry.get("trained_on") != "GPU" or model == "gpu"]
             lines.append(
                 [
-                    "all rows" if cut == "all" else f"{int(cut):,} rows",
-                    f"{len({row['set'] for row in here})}",
-                    name,
-                    f"{100 * mean(_values(here, name, 'accuracy')):.1f}",
-                    f"{100 * mean(_values(here, name, 'macro_f1')):.1f}",
-                    f"{mean(_values(here, name, 'microseconds')):,.0f}",
-                    f"{mean(sizes):.1f}" if sizes else "–",
-                    f"{mean(_values(here, name, 'minutes')):.1f}",
+                    _title(cut),
+                    f"{len(shared)}",
+                    OURS.get(model, model),
+                    _mean(own, "accuracy", scale=100),
+                    _mean(own, "macro_f1", scale=100),
+                    _mean(own, "microseconds", digits=0),
+                    _mean(own, "megabytes"),
+                    _mean(on_cpu, "minutes"),
                 ]
             )
-    headings = ["training rows", "sets", "model", "accuracy", "macro F1", "µs a text", "MB", "minutes to train"]
-    return table(headings, lines, words=["model"]) + "\n"
+    headings = ["training rows", "files", "model", "accuracy", "macro F1", "µs a text", "MB", "minutes to train"]
+    return table(headings, lines, words=["training rows", "model"]) + "\n"
 
 
-def _accuracies(rows: Sequence[Row]) -> str:
-    names = [model["name"] for model in rows[0]["models"]]
+def _accuracies(entries: Sequence[Entry]) -> str:
+    models = _models(entries)
     lines = []
-    for _, of_set in groupby(rows, key=lambda row: row["set"]):
-        seeds = list(of_set)
-        accuracies = [_values(seeds, name, "accuracy") for name in names]
-        teachers = [
-            entry["accuracy"] for row in seeds for entry in row["report"].values() if entry["role"] == "teacher"
-        ]
+    for name in sorted({entry["name"] for entry in entries}):
+        here = [entry for entry in entries if entry["name"] == name]
+        ours = [entry for entry in here if entry["model"] in OURS]
         lines.append(
             [
-                seeds[0]["set"],
-                f"{seeds[0]['train_rows']:,}",
-                f"{len(seeds)}",
-                ", ".join(dict.fromkeys(str(row["best"]) for row in seeds)),
-                *(f"{100 * mean(found):.1f}" if found else "–" for found in accuracies),
-                f"{100 * mean(teachers):.1f}" if teachers else "–",
+                name,
+                f"{here[0]['train_rows']:,}",
+                f"{len({entry['seed'] for entry in here})}",
+                ", ".join(dict.fromkeys(str(entry["best"]) for entry in ours)) or "–",
+                *(_mean(list(_of(here, model).values()), "accuracy", scale=100) for model in models),
+                _mean(ours, "teacher", scale=100),
             ]
         )
-    headings = ["set", "rows", "seeds", "shipped", *names, "the teacher"]
-    return table(headings, lines, words=["shipped"])
+    headings = ["set", "rows", "seeds", "shipped", *models, "the teacher"]
+    return table(headings, lines, words=["set", "shipped"])
 
 
-def _lost(rows: Sequence[Row]) -> str:
+def lost(entries: Sequence[Entry]) -> str:
     """Where a rival of the same speed class is significantly better than what was shipped."""
-    lost = [
-        f"- {row['set']}, {row['train_rows']:,} rows, seed {row['seed']}: "
-        f"{model['name']} {100 * model['accuracy']:.1f}, limbeck {100 * ours['accuracy']:.1f} "
-        f"(McNemar p = {model['mcnemar_p']:.3f})"
-        for row in rows
-        if (ours := _of(row, OURS)) is not None
-        for model in row["models"]
-        if model["name"] != OURS
-        and model["microseconds"] < FAST
-        and model["accuracy"] > ours["accuracy"]
-        and model["mcnemar_p"] < SIGNIFICANT
+    ours = {model: _of(entries, model) for model in OURS}
+    found = [
+        f"- {entry['name']}, {entry['train_rows']:,} rows, seed {entry['seed']}: {entry['model']} "
+        f"{100 * entry['accuracy']:.1f}, {OURS[draft]} {100 * own['accuracy']:.1f} (McNemar p = {p:.3f})"
+        for entry in entries
+        for draft, p in entry.get("mcnemar_p", {}).items()
+        if (own := ours[draft].get(_case(entry))) is not None
+        and (entry["microseconds"] is None or entry["microseconds"] < FAST)
+        and entry["accuracy"] > own["accuracy"]
+        and p < SIGNIFICANT
     ]
     said = "Rivals below a millisecond that are significantly better (McNemar, 5 %) than the shipped model:"
-    return "\n".join([f"{said}\n", *(lost or ["none."])])
+    return "\n".join([f"{said}\n", *(found or ["none."])])
 
 
-def _draw(rows: Sequence[Row]) -> None:
-    """Mean accuracy against the number of training rows, a line for each model."""
-    cuts = [(cut, list(of_cut)) for cut, of_cut in groupby(rows, key=lambda row: row["cut"])]
-    names = _models(rows)
+def _draw(entries: Sequence[Entry], cuts: Sequence[str]) -> None:
+    """Mean accuracy against the number of training rows, a line for each model that all cuts have."""
+    models = [
+        model for model in _models(entries) if {entry["cut"] for entry in _of(entries, model).values()} == {*cuts}
+    ]
     with drawing():
         figure, axes = canvas(xlabel="training rows", ylabel="mean accuracy on test (%)", width=7.2, height=4.2)
-        for name, colour in zip(names, [COLOURS["student"], *PALETTE], strict=False):
-            heights = [100 * mean(_values(here, name, "accuracy")) for _, here in cuts]
-            axes.plot(range(len(cuts)), heights, marker="o", color=colour, label=name)
-        axes.set_xticks(range(len(cuts)), ["all" if cut == "all" else f"{int(cut):,}" for cut, _ in cuts])
+        for model, colour in zip(models, [COLOURS["student"], *PALETTE], strict=False):
+            own = _of(entries, model).values()
+            heights = [100 * mean(entry["accuracy"] for entry in own if entry["cut"] == cut) for cut in cuts]
+            axes.plot(range(len(cuts)), heights, marker="o", color=colour, label=OURS.get(model, model))
+        axes.set_xticks(range(len(cuts)), ["all" if cut == "all" else f"{int(cut):,}" for cut in cuts])
         legend(axes)
         PICTURE.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(PICTURE, format="svg")

@@ -57,7 +57,7 @@ def main() -> None:
     texts = dict(named.split("=", 1) for named in asked.text)
     tasks = [(draft, name) for draft in asked.drafts.split(",") for name in asked.sets.split(",")]
     with ThreadPoolExecutor(asked.workers) as pool:
-        found = list(pool.map(lambda task: run_set(*task, Path(data), texts, runs=asked.runs), tasks))
+        found = list(pool.map(lambda task: run_set(task[0], task[1], Path(data), texts, runs=asked.runs), tasks))
     facts = {"machine": machine_facts(threads=0), "rows": ROWS, "seed": SEED}
     results = [entry for entries in found for entry in entries]
     RESULTS.write_text(json.dumps({**facts, "results": results}, indent=1) + "\n", encoding="utf-8")

@@ -37,5 +37,5 @@ def rates_of_teacher(section: EncoderTeacher, *, corpus: Corpus, rows: Rows) -> 
             optimiser.zero_grad()
 
     model.train()
-    steps(starts[-1:])
+    steps(starts)  # every shape once: the first step of each takes up to twice as long on a CPU
     return per_second(lambda: steps(starts), rows=size * STEPS), labelling

@@ -200,6 +200,8 @@ def collect(results: Path, *, out: Path) -> None:
             if entry["model"] not in DRAFTS:
                 entry["mcnemar_p"] = {name: mcnemar(right_of(one), right_of(entry))["p"] for name, one in ours.items()}
     machines = list({json.dumps(entry["machine"]): entry["machine"] for entry in found}.values())
+    if changed := sorted({str(entry["name"]) for entry in found if entry.get("changed")}):
+        sys.exit(f"Runs with --set are not the draft's own: move them out of {results} first ({', '.join(changed)}).")
     rows = [
         {**{key: value for key, value in entry.items() if key != "right"}, "machine": machines.index(entry["machine"])}
         for entry in found
@@ -243,6 +245,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
         "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),
         "report": {entry["name"]: round(entry["accuracy"], 4) for entry in report["models"]},
         "trained_on": "GPU" if torch.cuda.is_available() else "CPU",
+        "changed": asked.set,
     }
     megabytes = sum(file.stat().st_size for file in best.rglob("*") if file.is_file()) / 1e6
     return Trained(lambda texts: np.array(model.predict(texts)).tolist(), megabytes, seconds, facts)
@@ -272,7 +275,7 @@ def tfidf(train: Rows) -> Trained:
 
 
 def fasttext(train: Rows) -> Trained | None:
-    """fastText with word pairs and character n-grams; the best of twelve settings on rows held out of train."""
+    """fastText with word pairs and character n-grams, and more epochs for few rows."""
     if find_spec("fasttext") is None:
         return None
     import fasttext as library

@@ -98,10 +98,10 @@ def run_set(draft: str, name: str, data: Path, texts: Mapping[str, str], *, runs
 
 
 def _plain(folder: Path) -> list[str]:
-    """Keys that undo what a draft says of its own general text and its time."""
+    """Keys that undo what a draft says of its own general text. Its time is not kept to, as SETTINGS has epochs."""
     drafted = (folder / "train.toml").read_text(encoding="utf-8")
     undone = ["transfer.where={}", "transfer.share=1.0", "transfer.split_sentences=false", "transfer.max_words=400"]
-    return [*(undone if "\n[transfer]" in drafted else []), *(["minutes=600"] if "\nminutes" in drafted else [])]
+    return undone if "\n[transfer]" in drafted else []
 
 
 def write_page(found: Mapping[str, Any]) -> None:

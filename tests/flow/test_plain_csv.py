@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from limbeck.cli import app
+from limbeck.drafting import draft, draft_transfer
 
 QUICK = (
     *("teacher.epochs=12", "teacher.batch_size=16", "teacher.learning_rate=1e-3", "teacher.precision=fp32"),
@@ -58,3 +59,25 @@ def test_with_minutes_the_run_is_planned_and_goes_on_with_its_plan(
     assert "✓ teacher  reused" in again.stderr
     recipe = tomllib.loads(Path("runs/toy/recipe.toml").read_text(encoding="utf-8"))
     assert f"up to {recipe['distillation']['epochs']} epochs" in plan
+
+
+def test_the_time_of_a_draft_is_kept_to_and_the_run_folder_has_the_planned_recipe(
+    write_recipe: Callable[[Path], Path], tiny_teacher_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_recipe(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(draft, "has_gpu", lambda: False)
+    monkeypatch.setattr(draft_transfer, "_has_general_text", lambda: False)
+    own = [f"teacher.checkpoint={tiny_teacher_folder}", "teacher.learning_rate=1e-3", "teacher.precision=fp32"]
+    command = ["run", "data/toy.csv", "--until", "teacher", *(part for key in own for part in ("--set", key))]
+
+    planned = CliRunner().invoke(app, command)
+    fixed = CliRunner().invoke(app, [*command, "--set", "teacher.epochs=12"])
+    continued = CliRunner().invoke(app, ["run", "runs/toy", "--until", "teacher"])
+
+    assert tomllib.loads(Path("toy.toml").read_text(encoding="utf-8"))["minutes"] == 10
+    assert planned.exit_code == fixed.exit_code == continued.exit_code == 0, planned.stderr + fixed.stderr
+    assert "plan for 10 minutes" in planned.stderr
+    assert "minutes = 10 in the recipe is not kept to, as --set gives teacher.epochs" in fixed.stderr
+    assert "plan for" not in fixed.stderr + continued.stderr
+    assert "minutes" not in tomllib.loads(Path("runs/toy/recipe.toml").read_text(encoding="utf-8"))

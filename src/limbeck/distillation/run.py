@@ -46,7 +46,7 @@ from limbeck.recipe.schedule import Schedule
 from limbeck.recipe.student import AnyStudent, Ngrams
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
-from limbeck.training.device import choose_arithmetic, training_device
+from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
 from limbeck.training.epochs import Progress, on_dev
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating, quiet_transformers
@@ -202,10 +202,13 @@ class TrainingSetup:
             terms: dict[str, Tensor] = trained(self.training_rows, places, done)
             return terms
 
+        arithmetic = choose_arithmetic(section.precision)
+        is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in model.modules())
+        refuse_bf16_recurrence(arithmetic, is_recurrent=is_recurrent)
         return train(
             trained,
             section,
-            arithmetic=choose_arithmetic(section.precision),
+            arithmetic=arithmetic,
             batches=batches,
             losses=losses,
             validate=lambda _trained: judge(model, self.dev, by_macro_f1=self.corpus.is_uneven),

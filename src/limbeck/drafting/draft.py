@@ -59,10 +59,11 @@ def draft_recipe(
     if transfer is not None:  # no file has answers for other texts than its own
         inspection = replace(inspection, scores={})
     own = _own_text(inspection, gpu=gpu, path=data_path)
-    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=transfer is not None)
+    has_text = transfer is not None or beside is not None  # text beside takes the place of general text once it is used
+    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=has_text)
     more_text = [
         transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder, general=general),
-        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None),
+        augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None, general=general),
     ]
     sections = [
         _heading(recipe, inspection),
@@ -75,7 +76,7 @@ def draft_recipe(
             inspection,
             gpu=gpu,
             rows=rows,
-            read=rows + general + copied_rows(inspection, gpu=gpu, has_text=transfer is not None),
+            read=rows + general + copied_rows(inspection, gpu=gpu, has_text=transfer is not None, general=general),
         ),
     ]
     text = "\n\n".join("\n".join(lines) for lines in sections) + "\n"

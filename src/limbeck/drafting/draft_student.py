@@ -78,7 +78,7 @@ SHORTEST_INPUT, LONGEST_INPUT = 32, 512  # tokens
 STUDENT_WORDS = 7_000_000
 # Few rows are read more often, in smaller batches; training stops when dev no longer rises.
 BASELINE_EPOCHS = (5, 40)
-STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (64, 128)
+STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
 
 
 def student_lines(found: Inspection, *, gpu: bool) -> list[str]:

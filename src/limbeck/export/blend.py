@@ -19,7 +19,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import blended
-from limbeck.training.dev_targets import dev_targets, probabilities
+from limbeck.training.dev_targets import cross_entropy, dev_targets, probabilities
 from limbeck.training.skill import Labels
 from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
 
@@ -33,7 +33,7 @@ DIGITS = 3
 
 @dataclass(frozen=True)
 class Blend:
-    """Some of the models, each with its weight; the weights sum to one."""
+    """Some of the models, each with its weight; the weights sum to one, but for rounding."""
 
     members: tuple[int, ...]  # their places
     weights: tuple[float, ...]
@@ -105,7 +105,7 @@ def chosen_blend(
         keep = keep[np.argsort(-weights[keep], kind="stable")][:MOST_MEMBERS]
         if len(keep) < 2:  # one alone is a model of its own: the best one beside it
             keep = np.argsort(-weights, kind="stable")[:2]
-            weights = np.maximum(weights, LEAST_WEIGHT)
+            weights = np.clip(weights, LEAST_WEIGHT, 1 - LEAST_WEIGHT)
         if len(keep) == len(members) or len(members) == 2:
             break
         members = tuple(members[place] for place in sorted(keep.tolist()))
@@ -122,15 +122,26 @@ def fitted_weights(logits: Sequence[Floats], targets: Floats, *, multi_label: bo
     """The weights w ≥ 0, Σ w = 1, of the lowest cross-entropy of Σ wₘ zₘ to the targets.
 
     It is convex in w. Exponentiated gradient (Kivinen and Warmuth 1997): w ← w · exp(-step · ∂/∂w), then Σ w = 1 again.
+    A step that makes it worse is taken back and halved: logits that nobody calibrated may be large.
     """
-    weights = np.full(len(logits), 1 / len(logits))
+    weights, step = np.full(len(logits), 1 / len(logits)), STEP
+    lowest = cross_entropy(_sum(logits, weights), targets, multi_label=multi_label)
     for _ in range(STEPS):
-        together: Floats = sum((weight * one for weight, one in zip(weights, logits, strict=True)), np.zeros(()))
-        errors = (probabilities(together, multi_label=multi_label) - targets) / len(targets)
+        errors = (probabilities(_sum(logits, weights), multi_label=multi_label) - targets) / len(targets)
         slopes = np.array([float((errors * one).sum()) for one in logits])
-        weights = weights * np.exp(-STEP * (slopes - slopes.min()))
-        weights /= weights.sum()
+        tried = weights * np.exp(-step * (slopes - slopes.min()))
+        tried /= tried.sum()
+        loss = cross_entropy(_sum(logits, tried), targets, multi_label=multi_label)
+        if loss <= lowest:
+            weights, lowest = tried, loss
+        else:
+            step /= 2
     return weights
+
+
+def _sum(logits: Sequence[Floats], weights: Floats) -> Floats:
+    together: Floats = np.tensordot(weights, np.stack(logits), axes=1)
+    return together
 
 
 def _facts(members: Sequence[ModelFacts], *, name: str, blend: Blend) -> ModelFacts:

@@ -148,10 +148,10 @@ class _Columns:
         table, columns = self._table, list(self._table.columns)
         if self._form.label is not None:
             return [find_column_as_text(table, self._form.label, key="--label")]
-        if trained := self._trained_label():
+        predicted = _written_by_predict(columns, self._facts.labels)
+        if (trained := self._trained_label()) and predicted not in trained:
             self.has_class_columns = isinstance(self._keys["label"], list)
             return trained
-        predicted = _written_by_predict(columns, self._facts.labels)
         if "label" in columns and columns.index("label") != predicted:
             return [columns.index("label")]
         shares = {at: self._share_of_classes(at) for at in range(len(columns)) if at != predicted}
@@ -219,9 +219,14 @@ class _Columns:
 
 
 def _written_by_predict(columns: Sequence[str], classes: Sequence[str]) -> int | None:
-    """The column of answers in a file that `limbeck predict` has written: the one before the probabilities."""
-    first = f"probability_{classes[0]}"
-    return columns.index(first) - 1 if first in columns else None
+    """The column of answers in a file that `limbeck predict` has written: the one before the probabilities.
+
+    Those are an object in JSON lines, and a column for each class elsewhere.
+    """
+    for first in (f"probability_{classes[0]}", "probabilities"):
+        if first in columns:
+            return columns.index(first) - 1
+    return None
 
 
 def _texts(table: object) -> dict[str, str]:

@@ -179,7 +179,7 @@ def rival_answers(rival: RivalFolder, rows: Rows, split: str) -> ModelAnswers:
 
 
 def dev_metrics(answers: ModelAnswers) -> dict[str, float]:
-    """Of the copy that ships, on dev: what the best is chosen by."""
+    """Of the copy that ships, by the labels of dev; the best is chosen with the teacher's answers beside them."""
     temperature = answers.temperatures[0] if answers.temperatures else 1.0
     return {
         "accuracy": answers.accuracies[0],
@@ -222,7 +222,7 @@ def _best(
 def _compared(answers: ModelAnswers, targets: Floats, *, by: str) -> dict[str, Any]:
     """What `choose` compares: score, rows, log-loss and weights of the rows."""
     predicted, multi_label = answers.predicted[0], answers.labels.ndim == 2
-    correct = answers.correct[0].astype(np.float64) if multi_label else expected_correct(predicted, targets)
+    correct = expected_correct(predicted, targets)
     of_classes = by != "accuracy" and not multi_label
     weights = _weights_of_classes(answers.labels) if of_classes else None
     return {

@@ -7,7 +7,7 @@ as that can still help.
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -32,6 +32,12 @@ SCALES = [2 ** (step / 4) for step in range(8, -29, -1)]  # from 4 down to 1/128
 MOST_EPOCHS, FEWEST_STUDENT_EPOCHS, MOST_COPIES = 10, 2, 30
 NGRAMS_COST = 0.3  # of a Bi-LSTM's time for a row
 TIMED_ROWS = 192
+PLANNED_KEYS = frozenset(
+    {
+        *("teacher.epochs", "teacher.max_rows", "distillation.epochs", "distillation.baseline_epochs"),
+        *("augmentation.copies", "transfer.rows", "transfer.pool", "corpus.max_rows"),
+    }
+)
 
 
 class NothingToPlan(LimbeckError):
@@ -116,14 +122,15 @@ def plan(asked: Amounts, rates: Rates, *, seconds: float, may_grow: bool = True)
         return asked
     seconds *= SHARE
     smallest = asked.scaled(SCALES[-1])
-    for amounts in _smaller_and_smaller(asked, smallest):
+    scales = SCALES if may_grow else [scale for scale in SCALES if scale <= 1]
+    for amounts in _smaller_and_smaller(asked, smallest, scales=scales):
         if amounts.seconds(rates) <= seconds:
             return amounts
     return smallest.with_rows(smallest.train // 64)
 
 
-def _smaller_and_smaller(asked: Amounts, smallest: Amounts) -> Iterator[Amounts]:
-    yield from (asked.scaled(scale) for scale in SCALES)
+def _smaller_and_smaller(asked: Amounts, smallest: Amounts, *, scales: Sequence[float]) -> Iterator[Amounts]:
+    yield from (asked.scaled(scale) for scale in scales)
     yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
 
 
@@ -142,7 +149,7 @@ def planned_overrides(
     asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
     rates = measured_rates(recipe, corpus)
     chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
-    overrides = _as_overrides(chosen, recipe, corpus, transfer=asked.transfer)
+    overrides = overrides_of(chosen, recipe, corpus, transfer=asked.transfer)
     words = _in_words(chosen, rates, minutes=minutes)
     fits = chosen.seconds(rates) <= 60 * minutes
     run.reporter.note(f"  {words}", style="" if fits else "warning")
@@ -155,16 +162,16 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     """What the recipe asks for as it is. Raises NothingToPlan."""
     teacher, student = recipe.teacher, recipe.student
     if not isinstance(teacher, EncoderTeacher) or teacher.train == "none":
-        raise NothingToPlan(what="its teacher is not fine-tuned here")
+        raise NothingToPlan(what="its teacher is not one encoder that is fine-tuned here")
     if not isinstance(student, WordStudent):
-        raise NothingToPlan(what="its student is a transformer")
+        raise NothingToPlan(what=f'its student is of kind = "{student.kind}", which does not read word vectors')
     train = len(corpus.splits["train"])
     seeds = len(recipe.distillation.seeds)
     return Amounts(
         train=train,
         others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
         transfer=transfer,
-        teacher_epochs=teacher.epochs * len(teacher.seeds or [0]),
+        teacher_epochs=teacher.epochs,
         teacher_rows=min(teacher.max_rows or train, train),
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
@@ -175,16 +182,22 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     )
 
 
-def _as_overrides(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: int) -> list[str]:
+def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: int) -> list[str]:
+    """The keys of the recipe for these amounts, of which `transfer` rows were gathered, as `--set` takes them."""
     train = len(corpus.splits["train"])
-    rows_key = "rows" if recipe.transfer and recipe.transfer.rows is not None else "pool"
+    # What the teacher chooses from is gathered, and labelled; without a choice, what is gathered is what is kept.
+    kept = recipe.transfer.rows if recipe.transfer else None
+    cut_text = {"transfer.pool": max(1, chosen.transfer)}
+    if kept is not None:
+        cut_text = {"transfer.rows": max(1, min(kept, chosen.transfer))}
+        cut_text |= {"transfer.pool": max(1, chosen.transfer)} if transfer > kept else {}
     keys = {
         "teacher.epochs": chosen.teacher_epochs,
         "distillation.epochs": chosen.student_epochs,
         **({"distillation.baseline_epochs": chosen.baseline_epochs} if chosen.baseline_epochs else {}),
         **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
         **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
-        **({f"transfer.{rows_key}": max(1, chosen.transfer)} if chosen.transfer < transfer else {}),
+        **(cut_text if chosen.transfer < transfer else {}),
         **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
     }
     return [f"{key}={value}" for key, value in keys.items()]

@@ -19,10 +19,10 @@ from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_the_impossible
 from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
-from limbeck.errors import ArtifactError
+from limbeck.errors import ArtifactError, some
 from limbeck.export.blend import export_blend
 from limbeck.export.run import export_student
-from limbeck.pipeline.budget import planned_overrides
+from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, planned_overrides
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
@@ -94,7 +94,9 @@ def run(
     facts = {"name": loaded.name, "recipe": str(source), "seeds": loaded.recipe.distillation.seeds, "machine": machine}
     advice = "Correct that, or give another folder with --out."
     with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
-        planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
+        planned = loaded.recipe
+        if until not in (Stage.CORPUS, Stage.TRANSFER):  # they need neither a teacher nor a plan
+            planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
         run.write("recipe.toml", to_toml(planned))
         _flow(planned, name=loaded.name, until=until, run=run)
     return Run(folder)
@@ -103,19 +105,29 @@ def run(
 def _planned(
     loaded: LoadedRecipe, recipe: str | Path, *, overrides: Sequence[str], minutes: float | None, run: RunFolder
 ) -> Recipe:
-    """The recipe, cut to the time that it may take; what `--set` gives is not changed.
+    """The recipe, cut to the time that it may take.
 
     The planned one has no `minutes`: the run folder's copy would be planned again when the run is continued from there.
     """
     asked, limit = loaded.recipe, minutes or loaded.recipe.minutes
     if limit is None:
         return asked
+    fixed = sorted({override.partition("=")[0].strip() for override in overrides} & PLANNED_KEYS)
+    if minutes is None and fixed:
+        run.reporter.note(f"  minutes = {limit:g} in the recipe is not kept to, as --set gives {some(fixed)}")
+        return asked.model_copy(update={"minutes": None})
     corpus = _corpus(asked, loaded.name, run)
     gathered = transfer_of(asked, corpus, run)
-    planned = planned_overrides(asked, corpus, gathered, run, minutes=limit, may_grow=minutes is not None)
-    given = {override.partition("=")[0].strip() for override in overrides}
-    kept = [override for override in planned if override.partition("=")[0] not in given]
-    return load_recipe(recipe, overrides=[*overrides, *kept]).recipe.model_copy(update={"minutes": None})
+    try:
+        planned = planned_overrides(asked, corpus, gathered, run, minutes=limit, may_grow=minutes is not None)
+    except NothingToPlan as error:
+        if minutes is not None:
+            raise
+        run.reporter.note(f"  minutes = {limit:g} in the recipe is not kept to: {error.found}")
+        planned = []
+    if fixed:
+        run.reporter.note(f"  the plan takes the place of --set {some(fixed)}", style="warning")
+    return load_recipe(recipe, overrides=[*overrides, *planned]).recipe.model_copy(update={"minutes": None})
 
 
 def _as_file(rows: str | Path | DataFrame, *, name: str, folder: Path) -> Path:

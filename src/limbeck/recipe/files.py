@@ -1,5 +1,4 @@
-"""Finding the files that a recipe names: next to the recipe, in the working directory, under LIMBECK_DATA, or in a
-package."""
+"""Finding the files that a recipe names: next to it, in the working directory, under LIMBECK_DATA, in a package."""
 
 import os
 from collections.abc import Sequence
@@ -32,7 +31,10 @@ def find_file(path: str, roots: Sequence[Path]) -> str:
 def in_package(path: str) -> Path:
     """The file of an installed package, which is not imported: that could load or run anything."""
     name, _, inside = path.removeprefix(PACKAGE).partition("/")
-    spec = find_spec(name) if name.isidentifier() else None
+    try:
+        spec = find_spec(name) if name.isidentifier() else None
+    except ValueError:  # such as __main__, which was not found as others are
+        spec = None
     folders = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
     for folder in map(Path, folders):
         if inside and (found := folder / inside).is_file() and found.resolve().is_relative_to(folder.resolve()):

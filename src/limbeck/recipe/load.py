@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
-from limbeck.recipe.files import at_home, find_file, search_roots
+from limbeck.recipe.files import PACKAGE, at_home, find_file, search_roots
 from limbeck.recipe.problems import keys_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides
@@ -129,7 +129,11 @@ def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
         try:
             return find_file(path, roots)
         except FileNotFoundError:
-            if required:
+            if required and path.startswith(PACKAGE):
+                name = path.removeprefix(PACKAGE).partition("/")[0]
+                remedy = f"install the package {name}, or name another file"
+                problems.append(f"no {what} '{path}' in the installed Python packages: {remedy}")
+            elif required:
                 problems.append(f"no {what} '{path}'{_similar_name(path, roots)}{instead}")
             return path
 

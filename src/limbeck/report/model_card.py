@@ -118,8 +118,10 @@ def _chosen(report: Mapping[str, Any], entry: wording.Entry) -> list[str]:
         return []
     choice = report.get("choice") or {}
     by = f" by {choice['by']} on {choice['rows']:,} dev rows" if choice else ""
+    share = choice.get("teacher_share", 0.0)
+    by += f", where the teacher's answers count {share:.0%}" if share else ""
     others = len(choice.get("equal", [])) - 1
-    tie = f", the one with the lowest log-loss of {others + 1} that are equal within noise" if others > 0 else ""
+    tie = f", the one with the lowest cross-entropy of {others + 1} that are equal within noise" if others > 0 else ""
     return [f"The best model of its run{by}{tie}", wording.verdict(report).rstrip(".")]
 
 

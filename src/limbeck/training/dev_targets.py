@@ -77,15 +77,20 @@ def cross_entropy(
 
 
 def expected_correct(predicted: Ints, targets: Floats) -> Floats:
-    """(rows): how likely each prediction is right, if the targets are true; 0 or 1 if they are labels."""
+    """(rows): how likely each prediction is right, if the targets are true; 0 or 1 if they are labels.
+
+    With several labels per row, where `predicted` has 0 and 1 for every class: the mean over classes.
+    """
+    if predicted.ndim == 2:
+        return np.asarray(np.where(predicted == 1, targets, 1 - targets).mean(axis=1), dtype=np.float64)
     return np.take_along_axis(targets, predicted[:, np.newaxis], axis=1)[:, 0]
 
 
 def expected_macro_f1(predicted: Ints, targets: Floats) -> float:
     """The mean over classes of  2 Σ_i q_ic [i is predicted as c] / (Σ_i q_ic + Σ_i [i is predicted as c]).
 
-    If the targets are labels, that is macro F1. `predicted` has a class for each row, or 0 and 1 for every class.
-    Classes that neither the targets nor the predictions have are left out.
+    If the targets are labels, that is macro F1 over the classes that labels or predictions have. `predicted` has a
+    class for each row, or 0 and 1 for every class.
     """
     chosen = predicted if predicted.ndim == 2 else np.eye(targets.shape[1])[predicted]
     totals = targets.sum(axis=0) + chosen.sum(axis=0)

@@ -11,6 +11,7 @@ from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGr
 from accelerate.state import AcceleratorState
 from torch import Tensor
 
+from limbeck.errors import StudentError
 from limbeck.recipe.teacher import Precision
 from limbeck.training.processes import LONGEST_WAIT
 from limbeck.training.tracks import NO_TRACKS, Tracks, log_folder
@@ -35,6 +36,29 @@ def choose_arithmetic(asked: Precision) -> Arithmetic:
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     return "bf16" if _cpu_has_bf16() else "fp32"
+
+
+class Bf16Missing(StudentError):
+    """A recurrent student is to be trained in bf16 on a CPU that cannot."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this CPU cannot train a recurrent student in bf16",
+            found="PyTorch has no bf16 LSTM for its instructions",
+            advice='Set distillation.precision = "fp32", which is the default, or train on a GPU.',
+        )
+
+
+def refuse_bf16_recurrence(arithmetic: Arithmetic, *, is_recurrent: bool) -> None:
+    """Raise Bf16Missing before a training that would break off in its first step. A tiny one shows whether it would:
+    which instructions it needs depends on the version of PyTorch."""
+    if arithmetic != "bf16" or not is_recurrent or training_device().type != "cpu":
+        return
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            torch.nn.LSTM(2, 2, batch_first=True)(torch.zeros(1, 2, 2))[0].sum().backward()
+    except RuntimeError:
+        raise Bf16Missing from None
 
 
 def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what: str = "training") -> Accelerator:

@@ -67,7 +67,7 @@ class TextFilter:
 
     def add(self, text: str, pair: str | None, *, source: int) -> None:
         """Filter one text of a source, if it is among the share of texts that is used."""
-        if self._section.share < 1 and _draw(text, seed=self._section.seed) >= self._section.share:
+        if self._section.share < 1 and _draw(text, pair, seed=self._section.seed) >= self._section.share:
             return
         self.counts["texts_read"] += 1
         self._waiting.append(_Text((text, pair), self._cut((text, pair)), source))
@@ -180,9 +180,9 @@ def teacher_chooses(section: Transfer) -> bool:
     return section.choice != "random" or section.least_confidence > 0
 
 
-def _draw(text: str, *, seed: int) -> float:
-    """A number from 0 to 1 that depends on the text and the seed alone."""
-    digest = blake2b(f"{seed}:{text}".encode(errors="surrogatepass"), digest_size=8).digest()
+def _draw(text: str, pair: str | None, *, seed: int) -> float:
+    """A number from 0 to 1 that depends on the texts and the seed alone."""
+    digest = blake2b(f"{seed}:{text}\0{pair or ''}".encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 

@@ -26,7 +26,7 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.text.student_tokenizer import StudentTokenizer, padded
 from limbeck.training import cuda_graphs, loop
 from limbeck.training.batches import length_batches
-from limbeck.training.device import training_device
+from limbeck.training.device import Bf16Missing, training_device
 
 KEY = Key(section={}, inputs={})
 WIDTH = 8  # of the word vectors, which are ¼ or -¼ everywhere
@@ -300,11 +300,16 @@ def test_pairs_are_read_with_both_texts(
 
 
 def test_a_student_can_be_trained_in_bf16(run_training: Train, toy_corpus: Corpus, make_labels: MakeLabels) -> None:
+    """Or is refused, on a CPU whose instructions PyTorch has no bf16 LSTM for."""
     labels = make_labels(toy_corpus.splits["train"], width=5)
 
-    student = run_training(
-        role="student", labels=labels, precision="bf16", losses=[{"kind": "logit_mse"}, {"kind": "hint"}]
-    )
+    try:
+        student = run_training(
+            role="student", labels=labels, precision="bf16", losses=[{"kind": "logit_mse"}, {"kind": "hint"}]
+        )
+    except Bf16Missing as error:
+        assert 'distillation.precision = "fp32"' in str(error)  # noqa: PT017 (which of the two depends on the CPU)
+        return
 
     assert {weight.dtype for weight in weights_of(student).values()} == {torch.float32}
     assert all(weight.isfinite().all() for weight in weights_of(student).values())

@@ -125,8 +125,11 @@ def test_a_laptop_gets_a_small_student(english: Inspection) -> None:
     assert (student, tuned, seeds) == (150, False, [0])
 
 
-@pytest.mark.parametrize(("rows", "words", "batch_size"), [(300, 10, 64), (3_000, 10, 64), (200_000, 20, 128)])
-def test_few_rows_make_enough_steps(english: Inspection, rows: int, words: int, batch_size: int) -> None:
+@pytest.mark.parametrize(("rows", "words", "batch_size"), [(300, 10, 32), (3_000, 10, 64), (200_000, 20, 128)])
+def test_few_rows_make_enough_steps(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, rows: int, words: int, batch_size: int
+) -> None:
+    monkeypatch.setattr(draft_transfer, "_has_general_text", lambda: False)
     recipe = drafted(replace(english, rows=rows, median_words=words, long_words=words))
     training, copies = recipe.distillation, recipe.augmentation.copies if recipe.augmentation else 0
     read = rows * (1 + copies)
@@ -265,7 +268,7 @@ def test_batches_are_larger_where_train_and_unlabelled_text_have_many_rows(
 def test_the_transfer_block_is_valid_once_its_comment_signs_are_gone(
     fixture: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(draft_transfer, "find_spec", lambda _: None)  # no general text in its place
+    monkeypatch.setattr(draft_transfer, "_has_general_text", lambda: False)
     found = request.getfixturevalue(fixture)
     text = draft_recipe(found.path, found, data_path="data.tsv")
     start = text.index("# [transfer]")

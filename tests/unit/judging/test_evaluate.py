@@ -154,6 +154,21 @@ def test_what_predict_has_written_is_not_taken_for_the_truth(written: Any) -> No
     assert (found.label_columns, found.accuracy) == (["truth"], 0.0)
 
 
+@pytest.mark.parametrize("keys", [{}, {"text": "text", "label": "label"}])
+def test_what_predict_has_written_is_not_the_truth_for_a_model_in_its_run_either(
+    written: Any, keys: dict[str, str]
+) -> None:
+    """A run's recipe names its column of labels, `label`, which is also the name of the answers."""
+    path = written("text,truth,label,probability_even,probability_odd\na,even,odd,0.1,0.9\n")
+    alone = written("text,label,probability_even,probability_odd\na,odd,0.1,0.9\n", name="alone.csv")
+    lines = written('{"text": "a", "label": "odd", "probabilities": {"even": 0.1, "odd": 0.9}}\n', name="a.jsonl")
+
+    assert judged_on(path, keys=keys).label_columns == ["truth"]
+    for one in (alone, lines):
+        with pytest.raises(LabelColumnUnclear):
+            judged_on(one, keys=keys)
+
+
 def test_without_a_column_of_labels_the_option_is_named(written: Any) -> None:
     with pytest.raises(LabelColumnUnclear, match="cannot tell which column") as error:
         judged_on(written("text,id\na,1\nbb,2\n"))

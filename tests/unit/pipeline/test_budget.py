@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from limbeck.pipeline.budget import Amounts, Rates, plan
+from limbeck.artifacts.corpus import Corpus
+from limbeck.pipeline.budget import PLANNED_KEYS, Amounts, NothingToPlan, Rates, amounts_of, overrides_of, plan
+from limbeck.recipe.recipe import Recipe
 
 RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0)
 ASKED = Amounts(
@@ -72,3 +75,59 @@ def test_the_teacher_loses_epochs_before_it_loses_rows() -> None:
 
     assert less.teacher_epochs < 3
     assert less.teacher_rows == 10_000
+
+
+@pytest.mark.parametrize("asked", [ASKED, replace(ASKED, teacher_epochs=20, student_epochs=10, transfer=5_000)])
+@pytest.mark.parametrize("share", [10.0, 0.95, 0.9, 0.5, 0.1])
+def test_a_recipe_s_own_time_only_cuts(asked: Amounts, share: float) -> None:
+    """Twenty epochs of the teacher are more than is ever planned: a larger scale could be cheaper, and is not taken."""
+    seconds = share * asked.seconds(RATES)
+
+    chosen = plan(asked, RATES, seconds=seconds, may_grow=False)
+
+    assert chosen.seconds(RATES) <= seconds
+    assert (chosen == asked) == (share > 1)
+    for name in ("train", "transfer", "teacher_epochs", "teacher_rows", "copies", "student_epochs"):
+        assert getattr(chosen, name) <= getattr(asked, name), name
+    assert plan(ASKED, RATES, seconds=10 * ASKED.seconds(RATES)) != ASKED  # --minutes may also plan more
+
+
+def recipe(**sections: Any) -> Recipe:
+    return Recipe.model_validate({"corpus": {"train": "a.csv"}, **sections})
+
+
+@pytest.mark.parametrize(
+    ("sections", "why"),
+    [
+        ({"student": {"kind": "ngrams"}}, 'kind = "ngrams"'),
+        ({"student": {"kind": "transformer"}}, 'kind = "transformer"'),
+        ({"teacher": {"seeds": [0, 1]}}, "not one encoder that is fine-tuned here"),
+        ({"teacher": {"train": "none"}}, "not one encoder that is fine-tuned here"),
+    ],
+)
+def test_what_cannot_be_planned_is_named(sections: dict[str, Any], why: str, toy_corpus: Corpus) -> None:
+    with pytest.raises(NothingToPlan) as error:
+        amounts_of(recipe(**sections), toy_corpus, transfer=0)
+
+    assert why in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "gathered", "chosen", "expected"),
+    [
+        ({"rows": 20_000}, 20_000, 5_000, {"transfer.rows=5000"}),
+        ({}, 20_000, 5_000, {"transfer.pool=5000"}),
+        # The teacher chooses 10,000 of 40,000: there are never more rows than the recipe has.
+        ({"rows": 10_000, "choice": "balanced"}, 40_000, 30_000, {"transfer.rows=10000", "transfer.pool=30000"}),
+        ({"rows": 10_000, "choice": "balanced"}, 40_000, 4_000, {"transfer.rows=4000", "transfer.pool=4000"}),
+    ],
+)
+def test_text_is_never_planned_larger(
+    section: dict[str, Any], gathered: int, chosen: int, expected: set[str], toy_corpus: Corpus
+) -> None:
+    asked = recipe(transfer={"files": ["a.txt"], **section})
+
+    keys = overrides_of(replace(ASKED, transfer=chosen), asked, toy_corpus, transfer=gathered)
+
+    assert {key for key in keys if key.startswith("transfer.")} == expected
+    assert {key.partition("=")[0] for key in keys} <= PLANNED_KEYS

@@ -22,6 +22,7 @@ from limbeck.recipe.recipe import Recipe
 # What each table decides unless a field of it is marked otherwise.
 TABLES = {
     "name": "",
+    "minutes": "",
     "corpus": "corpus",
     "transfer": "transfer",
     "augmentation": "augmented",

@@ -106,3 +106,33 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(tmp_path: Path) -> 
 
     assert find_file("reviews[1].csv", [tmp_path]) == str(file)
     assert expand(str(file)) == [file]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed package whose import fails: a file of it is found without that."""
+    folder = tmp_path / "site" / "toy_reviews"
+    write(folder / "data" / "reviews.csv")
+    (folder / "__init__.py").write_text("raise RuntimeError('imported')\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    return folder
+
+
+def test_a_file_of_a_package_is_found_without_importing_it(package: Path) -> None:
+    assert find_file("package:toy_reviews/data/reviews.csv", []) == str(package / "data" / "reviews.csv")
+
+
+@pytest.mark.usefixtures("package")
+@pytest.mark.parametrize(
+    "path", ["toy_reviews/data/none.csv", "toy_reviews", "toy_reviews/", "no_such_package/a.csv", "", "a.b/c.csv"]
+)
+def test_what_a_package_does_not_have_is_not_found(path: str) -> None:
+    with pytest.raises(FileNotFoundError):
+        find_file(f"package:{path}", [])
+
+
+def test_a_path_does_not_lead_out_of_a_package(package: Path) -> None:
+    write(package.parent / "secret.csv")
+
+    with pytest.raises(FileNotFoundError):
+        find_file("package:toy_reviews/../secret.csv", [])

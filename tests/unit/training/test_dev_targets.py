@@ -74,6 +74,13 @@ def test_with_labels_as_targets_the_expected_scores_are_the_usual_ones() -> None
     )
 
 
+def test_of_several_labels_every_class_counts() -> None:
+    predicted, targets = np.array([[1, 0], [1, 1]]), np.array([[0.8, 0.4], [0.0, 1.0]])
+
+    assert expected_correct(predicted, targets) == pytest.approx([(0.8 + 0.6) / 2, 0.5])
+    assert expected_macro_f1(predicted, targets) == pytest.approx((2 * 0.8 / (0.8 + 2) + 2 * 1.0 / (1.4 + 1)) / 2)
+
+
 def test_expected_scores_by_hand() -> None:
     """Two rows, both predicted as the first class, which is 0.8 and 0.4 likely: F1 = 2 · 1.2 / (1.2 + 2), and 0."""
     predicted, targets = np.array([0, 0]), np.array([[0.8, 0.2], [0.4, 0.6]])

@@ -94,9 +94,9 @@ def test_needed_steps_that_the_recipe_does_not_take_are_a_warning(
     assert 'form = "auto"' in line
 
 
-def test_text_of_another_domain_is_a_warning(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
+def test_text_of_another_domain_is_called_general(reporter: "RememberingReporter", quality: dict[str, Any]) -> None:
     quality["domain"]["words_in_train"] = 0.49
 
     (line,) = notes(reporter, quality)[1:]
 
-    assert "only 49% of its running words appear in train (of dev's: 95%)" in line
+    assert "49% of its running words appear in train (of dev's: 95%): it is general text" in line

@@ -100,3 +100,15 @@ def test_blocks_make_no_difference(corpus: Corpus, monkeypatch: pytest.MonkeyPat
 )
 def test_what_is_drawn_at_random(section: dict[str, Any], drawn: int | None) -> None:
     assert rows_to_draw(Transfer(files=["a.txt"], **section)) == drawn
+
+
+def test_a_share_of_the_texts_is_drawn_before_they_are_cut(corpus: Corpus) -> None:
+    texts = [f"First sentence of {number}. And its second one, {number}." for number in range(400)]
+
+    kept, counts, _ = filtered(corpus, *texts, share=0.25, split_sentences=True, near_duplicates=1.0)
+    again, _, _ = filtered(corpus, *texts, share=0.25, split_sentences=True, near_duplicates=1.0)
+    others, _, _ = filtered(corpus, *texts, share=0.25, split_sentences=True, near_duplicates=1.0, seed=1)
+
+    assert 70 <= counts["texts_read"] <= 130
+    assert len(kept) == 2 * counts["texts_read"]  # both sentences of a text that was drawn
+    assert kept == again != others

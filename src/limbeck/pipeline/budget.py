@@ -17,7 +17,7 @@ from limbeck.artifacts.manifest import fingerprint_of
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.distillation.speed import rate_of_student
 from limbeck.errors import LimbeckError
-from limbeck.pipeline.keys import ExtraText
+from limbeck.pipeline.keys import ExtraText, input_fingerprints
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
@@ -134,18 +134,33 @@ def _smaller_and_smaller(asked: Amounts, smallest: Amounts, *, scales: Sequence[
     yield from (smallest.with_rows(smallest.train // divisor) for divisor in (2, 4, 8, 16, 32, 64))
 
 
+def kept_plan(recipe: Recipe, run: RunFolder, *, minutes: float, may_grow: bool) -> list[str] | None:
+    """The plan that the run has already, as `planned_overrides` gave it; None if it was made from something else.
+
+    It is looked for before anything is read: the corpus and the text of the planned recipe may be there, cut, and must
+    not be rebuilt whole to find out.
+    """
+    kept = run.folder / PLAN
+    if not kept.is_file():
+        return None
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    if found.get("basis") != _basis(recipe, minutes=minutes, may_grow=may_grow):
+        return None
+    run.reporter.note(f"  {found['words']}")
+    overrides: list[str] = found["overrides"]
+    return overrides
+
+
+def _basis(recipe: Recipe, *, minutes: float, may_grow: bool) -> str:
+    """A fingerprint of all that a plan is made from, except the machine."""
+    inputs = [input_fingerprints(recipe.corpus), input_fingerprints(recipe.transfer) if recipe.transfer else {}]
+    return fingerprint_of(json.dumps([minutes, may_grow, recipe.model_dump(mode="json"), inputs]))
+
+
 def planned_overrides(
     recipe: Recipe, corpus: Corpus, gathered: ExtraText, run: RunFolder, *, minutes: float, may_grow: bool = True
 ) -> list[str]:
-    """The keys of the recipe that differ in the plan, as `--set` takes them. A run that goes on keeps its plan."""
-    basis = fingerprint_of(
-        json.dumps([minutes, may_grow, recipe.model_dump(mode="json"), corpus.fingerprint, sorted(gathered)])
-    )
-    kept = run.folder / PLAN
-    if kept.is_file() and (found := json.loads(kept.read_text(encoding="utf-8"))).get("basis") == basis:
-        overrides: list[str] = found["overrides"]
-        run.reporter.note(f"  {found['words']}")
-        return overrides
+    """The keys of the recipe that differ in the plan, as `--set` takes them; it is kept for `kept_plan`."""
     asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
     rates = measured_rates(recipe, corpus)
     chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
@@ -154,6 +169,7 @@ def planned_overrides(
     fits = chosen.seconds(rates) <= 60 * minutes
     run.reporter.note(f"  {words}", style="" if fits else "warning")
     facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
+    basis = _basis(recipe, minutes=minutes, may_grow=may_grow)
     run.write(PLAN, json.dumps({"basis": basis, "overrides": overrides, "words": words, **facts}, indent=1))
     return overrides
 

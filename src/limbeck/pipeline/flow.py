@@ -22,7 +22,7 @@ from limbeck.drafting.run import draft_to_run
 from limbeck.errors import ArtifactError, some
 from limbeck.export.blend import export_blend
 from limbeck.export.run import export_student
-from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, planned_overrides
+from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
@@ -116,15 +116,18 @@ def _planned(
     if minutes is None and fixed:
         run.reporter.note(f"  minutes = {limit:g} in the recipe is not kept to, as --set gives {some(fixed)}")
         return asked.model_copy(update={"minutes": None})
-    corpus = _corpus(asked, loaded.name, run)
-    gathered = transfer_of(asked, corpus, run)
-    try:
-        planned = planned_overrides(asked, corpus, gathered, run, minutes=limit, may_grow=minutes is not None)
-    except NothingToPlan as error:
-        if minutes is not None:
-            raise
-        run.reporter.note(f"  minutes = {limit:g} in the recipe is not kept to: {error.found}")
-        planned = []
+    may_grow = minutes is not None
+    planned = kept_plan(asked, run, minutes=limit, may_grow=may_grow)
+    if planned is None:
+        corpus = _corpus(asked, loaded.name, run)
+        gathered = transfer_of(asked, corpus, run)
+        try:
+            planned = planned_overrides(asked, corpus, gathered, run, minutes=limit, may_grow=may_grow)
+        except NothingToPlan as error:
+            if may_grow:
+                raise
+            run.reporter.note(f"  minutes = {limit:g} in the recipe is not kept to: {error.found}")
+            planned = []
     if fixed:
         run.reporter.note(f"  the plan takes the place of --set {some(fixed)}", style="warning")
     return load_recipe(recipe, overrides=[*overrides, *planned]).recipe.model_copy(update={"minutes": None})

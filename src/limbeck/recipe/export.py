@@ -25,8 +25,8 @@ class Export(Section):
     calibrate: bool = True
     """Whether probabilities are calibrated on dev, with one temperature per file; labels do not change."""
     blend: Annotated[bool, decides_nothing()] = True
-    """Whether a recipe with `[[candidates]]` also exports a blend: one model that averages the calibrated logits of
-    those of its students that are best together on dev."""
+    """Whether a recipe with `[[candidates]]` also exports a blend: one model that adds up the calibrated logits
+    of those of its students that are best together on dev, with fitted weights."""
 
     @property
     def smallest(self) -> Precision:

@@ -28,9 +28,19 @@ def entry(model: str, right: int, *, seed: int = 0, microseconds: float | None =
     """Right on the first so many test rows."""
     bits = np.packbits(np.arange(ROWS) < right)
     return {
-        "model": model, "name": "toy", "cut": "300", "seed": seed, "train_rows": 300, "test_rows": ROWS,
-        "accuracy": right / ROWS, "macro_f1": right / ROWS, "microseconds": microseconds, "megabytes": 1.0,
-        "minutes": 1.0, "right": b64encode(bits.tobytes()).decode(), "machine": {"cpu": "a", "cores": 2},
+        "model": model,
+        "name": "toy",
+        "cut": "300",
+        "seed": seed,
+        "train_rows": 300,
+        "test_rows": ROWS,
+        "accuracy": right / ROWS,
+        "macro_f1": right / ROWS,
+        "microseconds": microseconds,
+        "megabytes": 1.0,
+        "minutes": 1.0,
+        "right": b64encode(bits.tobytes()).decode(),
+        "machine": {"cpu": "a", "cores": 2},
         **({"best": "bilstm-int8", "teacher": 0.9} if model in OURS else {}),
         **more,
     }

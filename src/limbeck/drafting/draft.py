@@ -59,8 +59,7 @@ def draft_recipe(
     if transfer is not None:  # no file has answers for other texts than its own
         inspection = replace(inspection, scores={})
     own = _own_text(inspection, gpu=gpu, path=data_path)
-    has_text = transfer is not None or beside is not None  # text beside takes the place of general text once it is used
-    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=has_text)
+    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=transfer is not None)
     more_text = [
         transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder, general=general),
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None, general=general),

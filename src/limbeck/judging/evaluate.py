@@ -241,8 +241,20 @@ def evaluate(
     folders = [Path(folder) for folder in (model, against) if folder is not None]
     classifiers = [load(folder) for folder in folders]
     _refuse_other_rows(classifiers, folders)
+    _refuse_unknown_classes(label_names or {}, classifiers[0].facts.labels)
     with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=corpus_keys(folders[0])) as rows:
         return judged(classifiers, rows, names=[str(folder) for folder in folders], errors=errors, watch=watch)
+
+
+def _refuse_unknown_classes(names: Mapping[str, str], classes: Sequence[str]) -> None:
+    """A label that is to mean a class which the model does not have would be counted as wrong, row by row."""
+    for label, name in names.items():
+        if name not in classes:
+            raise DataError(
+                f"--label-name {label}={name}: the model has no class '{name}'{did_you_mean(name, classes)}",
+                found=f"classes of the model: {some(classes, most=8)}",
+                advice="Name one of its classes after the sign =.",
+            )
 
 
 def judged(

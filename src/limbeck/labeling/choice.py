@@ -229,9 +229,8 @@ def _report(quality: Mapping[str, Any], reporter: Reporter) -> None:
         )
         if name == "transfer" and own is not None and numbers["teacher_entropy"] > UNSURE * own:
             reporter.note(
-                "  warning: the teacher is far less confident on the transfer text than on dev; is it of "
-                "the same kind? `limbeck transfer RUN` shows it",
-                style="warning",
+                "  the teacher is far less confident on the transfer text than on dev, as on general text; text of the "
+                "same kind would teach more, and `limbeck transfer RUN` shows what there is"
             )
 
 

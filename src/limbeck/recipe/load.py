@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -13,6 +13,7 @@ from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, find_file, search_roots
 from limbeck.recipe.problems import keys_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import Bag, BiLstm, Ngrams, TextCnn, Transformer
 from limbeck.recipe.toml import apply_overrides
 
 
@@ -65,9 +66,28 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
         return ""
     others = known.get(old, set()) - known[new]
     dropped = [key for key in table if key in others and f"{path.removesuffix('kind')}{key}" not in given]
+    if steps == ["student", "kind"] and "vocabulary" in table and _vocabulary(old) is not _vocabulary(new):
+        dropped += ["vocabulary"] if not any(one.startswith("student.vocabulary") for one in given) else []
     for key in dropped:
         del table[key]
-    return f'--set {override}: dropped {", ".join(dropped)}, which a "{new}" does not have' if dropped else ""
+    notes = [f'dropped {", ".join(dropped)}, which a "{new}" does not have'] if dropped else []
+    others_of_kind = raw.get("candidates") if steps == ["student", "kind"] else None
+    if isinstance(others_of_kind, list) and any(_is_of(one, new) for one in others_of_kind):
+        raw["candidates"] = [one for one in others_of_kind if not _is_of(one, new)]
+        notes.append(f'dropped the candidate of kind "{new}", which is the student now')
+    return f"--set {override}: {'; '.join(notes)}" if notes else ""
+
+
+def _is_of(candidate: Any, kind: str) -> bool:
+    return isinstance(candidate, dict) and candidate.get("kind") == kind
+
+
+def _vocabulary(kind: str) -> Any:
+    """The section of the tokens of a kind of student; None for a kind that is unknown here."""
+    for section in (BiLstm, TextCnn, Bag, Ngrams, Transformer):
+        if kind in get_args(section.model_fields["kind"].annotation):
+            return section.model_fields["vocabulary"].annotation
+    return None
 
 
 def _table_at(here: Any, steps: Sequence[str]) -> Any:

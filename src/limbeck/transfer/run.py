@@ -141,6 +141,7 @@ def report_gathered(quality: dict[str, Any], section: Transfer, reporter: Report
 def _report_amount(quality: dict[str, Any], section: Transfer, reporter: Reporter) -> None:
     cut = "sentences" if section.split_sentences else "paragraphs" if section.split_paragraphs else "rows"
     drawn = f", drawn from {quality['fresh']:,}" if "drawn" in quality else ""
+    drawn += f", of {section.share:.0%} of its texts (share)" if section.share < 1 else ""
     dropped = ", ".join(f"{quality[reason]:,} {name}" for reason, name in DROPPED.items())
     names = some(quality["files"])
     reporter.note(f"  {quality['kept']:,} {cut} of transfer text from {names}{drawn}; dropped: {dropped}")

@@ -137,13 +137,15 @@ def test_general_text_is_a_section_that_can_be_read(corpus: Inspection) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_text_beside_the_data_can_be_used_by_taking_the_comment_signs_away(tmp_path: Path, corpus: Inspection) -> None:
-    """General text would be a second [transfer], which no reader of TOML takes."""
+def test_text_beside_the_data_is_named_and_general_text_stays_until_it_is_used(
+    tmp_path: Path, corpus: Inspection
+) -> None:
+    """There is one [transfer]: two would be no TOML, and none would be a student that reads less for a file found."""
     beside = look(tmp_path / "unlabelled.txt", corpus, *SHORT)
 
     text = draft_recipe(corpus.path, corpus, data_path="reviews.csv", beside=beside)
-    start = text.index("# [transfer]")
-    block = text[start : text.index("\n\n", start)]
-    uncommented = tomllib.loads(text.replace(block, re.sub(r"^# ", "", block, flags=re.MULTILINE)))
 
-    assert uncommented["transfer"]["files"] == [str(tmp_path / "unlabelled.txt")]
+    assert text.count("[transfer]") == 1
+    assert tomllib.loads(text)["transfer"]["files"] == [draft_transfer.GENERAL_FILE]
+    assert "unlabelled.txt lies beside the data" in text
+    assert "limbeck run reviews.csv --transfer unlabelled.txt" in text

@@ -165,8 +165,15 @@ def test_what_predict_has_written_is_not_the_truth_for_a_model_in_its_run_either
 
     assert judged_on(path, keys=keys).label_columns == ["truth"]
     for one in (alone, lines):
-        with pytest.raises(LabelColumnUnclear):
+        with pytest.raises(LabelColumnUnclear, match="'label' has the answers of `limbeck predict`"):
             judged_on(one, keys=keys)
+
+
+def test_a_name_that_is_no_class_of_the_model_is_refused(make_model: Any, written: Any) -> None:
+    model = make_model("one", weight=1.0)
+
+    with pytest.raises(DataError, match=r"no class 'positiv'.*did you mean 'positive'"):
+        evaluate(model.folder, written("text,label\na,good\n"), label_names={"good": "positiv"})
 
 
 def test_without_a_column_of_labels_the_option_is_named(written: Any) -> None:

@@ -154,7 +154,7 @@ def test_the_nearest_rows_are_those_whose_features_are_like_the_corpus(choose: C
     assert ids(chosen) == [0, 2]
 
 
-def test_text_of_which_the_teacher_is_far_less_sure_is_warned_about(choose: Choose) -> None:
+def test_text_of_which_the_teacher_is_far_less_sure_is_named(choose: Choose) -> None:
     notes = Notes()
 
     choose([[0.0, 0.1]] * 10, reporter=notes)

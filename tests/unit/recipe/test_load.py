@@ -263,3 +263,26 @@ def test_a_kind_that_stays_drops_nothing(folder: Path) -> None:
     assert loaded.notes == ()
     assert isinstance(loaded.recipe.student, BiLstm)
     assert loaded.recipe.student.hidden_size == 300
+
+
+@pytest.mark.parametrize(("kind", "vocabulary"), [("ngrams", "ngrams"), ("transformer", "teacher"), ("bag", "words")])
+def test_a_draft_s_vocabulary_and_candidate_give_way_to_another_kind(folder: Path, kind: str, vocabulary: str) -> None:
+    more = '\n[student.vocabulary]\nteacher_words = 20_000\n\n[[candidates]]\nkind = "ngrams"\n'
+    (folder / "toy.toml").write_text(KINDS_CHANGED + more, encoding="utf-8")
+
+    loaded = load_recipe(folder / "toy.toml", overrides=[f"student.kind={kind}"])
+
+    assert (loaded.recipe.student.kind, loaded.recipe.student.vocabulary.kind) == (kind, vocabulary)
+    assert [candidate.kind for candidate in loaded.recipe.candidates] == ([] if kind == "ngrams" else ["ngrams"])
+    (note,) = loaded.notes
+    assert ("vocabulary" in note) == (kind != "bag")
+    assert ('dropped the candidate of kind "ngrams", which is the student now' in note) == (kind == "ngrams")
+
+
+def test_a_file_of_a_package_that_is_not_installed_is_reported_as_that(folder: Path) -> None:
+    (folder / "toy.toml").write_text(
+        KINDS_CHANGED + '\n[transfer]\nfiles = ["package:no_such_package/a.csv"]\n', encoding="utf-8"
+    )
+
+    with pytest.raises(RecipeInvalid, match="install the package no_such_package, or name another file"):
+        load_recipe(folder / "toy.toml")

@@ -48,10 +48,8 @@ class LabelForm:
 class LabelColumnUnclear(DataError):
     """Nothing says which column of a file holds the labels."""
 
-    def __init__(
-        self, *, path: Path, columns: Sequence[str], classes: Sequence[str], predicted: int | None = None
-    ) -> None:
-        answers = "" if predicted is None else f"\n'{columns[predicted]}' has the answers of `limbeck predict`"
+    def __init__(self, *, path: Path, columns: Sequence[str], classes: Sequence[str], predicted: str) -> None:
+        answers = f"\n'{predicted}' has the answers of `limbeck predict`" if predicted else ""
         super().__init__(
             f"cannot tell which column of '{path}' is the label",
             found=f"its columns: {some(columns, most=8)}; the model's classes: {some(classes, most=5)}{answers}",
@@ -164,7 +162,12 @@ class _Columns:
         if not likely and set(self._facts.labels) <= set(columns):
             self.has_class_columns = True
             return [columns.index(label) for label in self._facts.labels]
-        raise LabelColumnUnclear(path=table.path, columns=columns, classes=self._facts.labels, predicted=predicted)
+        raise LabelColumnUnclear(
+            path=table.path,
+            columns=columns,
+            classes=self._facts.labels,
+            predicted="" if predicted is None else columns[predicted],
+        )
 
     def _trained_label(self) -> list[int]:
         """The columns of the recipe, if the file has them all."""

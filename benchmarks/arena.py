@@ -245,7 +245,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
         "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),
         "report": {entry["name"]: round(entry["accuracy"], 4) for entry in report["models"]},
         "trained_on": "GPU" if torch.cuda.is_available() else "CPU",
-        "changed": asked.set,
+        "changed": [key for key in asked.set if not key.startswith("evaluation.")],  # those change no model
     }
     megabytes = sum(file.stat().st_size for file in best.rglob("*") if file.is_file()) / 1e6
     return Trained(lambda texts: np.array(model.predict(texts)).tolist(), megabytes, seconds, facts)

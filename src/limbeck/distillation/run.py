@@ -205,21 +205,25 @@ class TrainingSetup:
         arithmetic = choose_arithmetic(section.precision)
         is_recurrent = any(isinstance(layer, nn.RNNBase) for layer in model.modules())
         refuse_bf16_recurrence(arithmetic, is_recurrent=is_recurrent)
+
+        def judge_here() -> dict[str, float]:
+            return judge(model, self.dev, by_macro_f1=self.corpus.is_uneven)
+
         return train(
             trained,
             section,
             arithmetic=arithmetic,
             batches=batches,
             losses=losses,
-            validate=lambda _trained: judge(model, self.dev, by_macro_f1=self.corpus.is_uneven),
+            validate=lambda _trained: judge_here(),
             work_folder=work_folder,
             reporter=self.reporter,
             what=f"training {self.name}, seed {self.seed}{training.title}",
             tracks=self.tracks,
-            keep="best" if training.judged_by_dev else "last",
+            keep=section.keep if training.judged_by_dev else "last",
             average=section.average,
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
-            may_keep_start=may_keep_start,
+            judge_start=judge_here if may_keep_start else None,
         )
 
     def _student_with_objective(self, model: Any, training: Training) -> StudentWithObjective:

@@ -8,7 +8,7 @@ from limbeck.recipe.base import Section
 from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.kinds import Loss
 from limbeck.recipe.losses import LogitMse, Need, needs_of
-from limbeck.recipe.teacher import Precision
+from limbeck.recipe.teacher import Keep, Precision
 
 
 class TrainingStage(Section):
@@ -31,9 +31,12 @@ class Distillation(Section):
     """Training of the student: the same loop for the distilled student and for the baseline."""
 
     epochs: int = Field(default=6, ge=1)
-    """Passes over the training rows and the transfer text; the best epoch on dev is kept."""
+    """Passes over the training rows and the transfer text; `keep` says which one's weights are kept."""
+    keep: Keep = "best"
+    """Which epoch is kept: the "best" on dev, or the "latest" that is not worse than the best by more than two
+    standard errors."""
     patience: int | None = Field(default=None, ge=1)
-    """Stop after this many epochs in a row without a better one on dev. Default: run all epochs."""
+    """Stop after this many epochs in a row that are not kept. Default: run all epochs."""
     batch_size: int = Field(default=128, ge=1)
     """Rows per batch; the rows of a batch have similar lengths."""
     accumulation_steps: int = Field(default=1, ge=1)

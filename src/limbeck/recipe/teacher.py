@@ -17,6 +17,7 @@ LongTexts = Literal["head", "head_and_tail"]
 NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
 Head = Literal["own", "mean"]
+Keep = Literal["best", "latest"]
 FINE_TUNING = has_effect_if('train is not "none"')
 TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
 
@@ -89,11 +90,16 @@ class EncoderTeacher(Section):
     """What classifies: "own" is the head that transformers has for the family, with random weights at first; "mean" is
     a linear layer on the mean of the last states. That one is fitted by logistic regression before anything else
     changes, and fine-tuning starts from there (Kumar et al. 2022, arXiv:2202.10054): better with few rows, many classes
-    or few epochs. If no epoch is better on dev than this start, the start is kept. Transformer students need "own"."""
+    or few epochs. If no epoch is better on dev than this start (or, with `keep = "latest"`, none is as good within two
+    standard errors), the start is kept. Transformer students need "own"."""
     epochs: Annotated[int, FINE_TUNING] = Field(default=3, ge=1)
-    """Passes over the training rows; the best epoch on dev is kept."""
+    """Passes over the training rows; `keep` says which one's weights are kept."""
+    keep: Annotated[Keep, FINE_TUNING] = "best"
+    """Which epoch is kept: the "best" on dev, or the "latest" that is not worse than the best by more than two
+    standard errors. With few rows in dev, the best of several epochs is mostly a lucky one: see docs/teacher.md. The
+    fitted head of `head = "mean"` counts as the first of them."""
     patience: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=1)
-    """Stop after this many epochs in a row without a better one on dev. Default: run all epochs."""
+    """Stop after this many epochs in a row that are not kept. Default: run all epochs."""
     max_rows: Annotated[int | None, FINE_TUNING] = Field(default=None, ge=2)
     """Fine-tune on at most this many training rows, drawn at random, but a few of every class. The student still learns
     from all rows. Default: all."""

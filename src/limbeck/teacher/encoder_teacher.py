@@ -16,7 +16,7 @@ from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
 from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
 from limbeck.training.device import training_device
-from limbeck.training.epochs import is_rising, on_dev, rank, rise_in_words
+from limbeck.training.epochs import is_rising, on_dev, rise_in_words
 from limbeck.training.skill import rows_of_others
 
 
@@ -53,7 +53,7 @@ def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolde
         save_teacher_facts(scratch, facts)
         (scratch / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
     size = (facts.parameters or 0) / 1e6
-    reporter.note(f"  teacher {facts.name}: {on_dev(max(history, key=rank))}, {size:.1f}M parameters")
+    reporter.note(f"  teacher {facts.name}: {on_dev(_kept(history))}, {size:.1f}M parameters")
     if facts.still_learning:
         reporter.note(f"  still learning when training ended: {rise_in_words(history)}; more epochs may help")
     return TeacherFolder(given.out)
@@ -83,8 +83,13 @@ def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:
     return encoder
 
 
+def _kept(history: list[dict[str, Any]]) -> dict[str, Any]:
+    """The entry of the epoch whose weights the teacher has."""
+    return next((entry for entry in history if entry.get("kept")), history[-1])
+
+
 def _facts(encoder: Encoder, section: EncoderTeacher, *, corpus: Corpus, history: list[dict[str, Any]]) -> TeacherFacts:
-    best, dev = max(history, key=rank), labelled(corpus.splits["dev"])
+    best, dev = _kept(history), labelled(corpus.splits["dev"])
     return TeacherFacts(
         name=Path(section.checkpoint).name,
         kind="encoder",

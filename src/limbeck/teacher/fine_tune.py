@@ -26,10 +26,10 @@ from limbeck.teacher.loading import load_encoder
 from limbeck.teacher.probe import fit_head
 from limbeck.teacher.tokens import MASK, Tokens
 from limbeck.training.batches import length_batches
-from limbeck.training.checkpoints import best_of, progress_of, save_best
+from limbeck.training.checkpoints import best_of
 from limbeck.training.cuda_graphs import Slots, Widths
 from limbeck.training.device import choose_arithmetic
-from limbeck.training.epochs import on_dev, rank
+from limbeck.training.epochs import Progress, on_dev
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.processes import process_count, reporter_of_member, run_together
@@ -39,7 +39,7 @@ from limbeck.training.tracks import Tracks
 
 History = list[dict[str, Any]]
 FEW_OF_A_CLASS = 8  # rows of each that `max_rows` keeps, where it can
-START = "start.json"  # in the work folder: what the fitted head reached on dev
+HISTORY = "history.json"  # in the work folder: what a group of processes found
 # Others ask the GPU for a number in every step (XLM, Longformer), or draw on the CPU which layers to leave out (BART).
 CAPTURABLE = {"albert", "bert", "camembert", "distilbert", "electra", "ernie", "mpnet", "roberta", "xlm-roberta"}
 
@@ -74,7 +74,8 @@ def fine_tune(
     tracks: Tracks,
     name: str,
 ) -> History:
-    """Leave the weights of the best epoch by dev in the encoder; returns what was found after every epoch."""
+    """Leave the weights of the epoch that is kept in the encoder; returns what was found after every epoch, with
+    `"kept": True` in that one's entry."""
     processes = process_count(section.processes)
     if processes == 1:
         return _fine_tune_here(encoder, section, corpus=corpus, work=work, reporter=reporter, tracks=tracks, name=name)
@@ -90,16 +91,15 @@ def fine_tune(
     }
     run_together("limbeck.teacher.fine_tune:fine_tune_as_member", job, processes=processes)
     encoder.model.load_state_dict(best_of(work))
-    history: History = progress_of(work)["history"]
-    start = work / START
-    return [*(json.loads(start.read_text(encoding="utf-8")) if start.is_file() else []), *history]
+    history: History = json.loads((work / HISTORY).read_text(encoding="utf-8"))
+    return history
 
 
 def fine_tune_as_member(job: Mapping[str, Any]) -> None:
     """One process of a group: everything is loaded again, the same in each; the first one saves the results."""
     section, corpus = EncoderTeacher.model_validate(job["section"]), Corpus(Path(job["corpus"]))
     tracks = Tracks(**{**job["tracks"], "folder": Path(job["tracks"]["folder"])})
-    _fine_tune_here(
+    history = _fine_tune_here(
         start_encoder(section, corpus=corpus),
         section,
         corpus=corpus,
@@ -108,6 +108,8 @@ def fine_tune_as_member(job: Mapping[str, Any]) -> None:
         tracks=tracks,
         name=job["name"],
     )
+    if os.environ.get("RANK", "0") == "0":
+        (Path(job["work"]) / HISTORY).write_text(json.dumps(history), encoding="utf-8")
 
 
 def _fine_tune_here(
@@ -147,7 +149,13 @@ def _fine_tune_here(
         with evaluating(model):
             return judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)
 
-    before = _fitted_start(encoder, section, rows=rows, corpus=corpus, work=work, reporter=reporter)
+    def judge_start() -> dict[str, float]:
+        found = validate(encoder.model)
+        reporter.note(f"  head on the frozen encoder: {on_dev(found)}; fine-tuning starts from there")
+        return found
+
+    fits = section.head == "mean"
+    fitted = fit_head(encoder, rows, corpus=corpus, loss=loss, reporter=reporter) if fits else None
     progress = train(
         encoder.model,
         section,
@@ -159,9 +167,11 @@ def _fine_tune_here(
         reporter=reporter,
         what=f"fine-tuning {name} ({encoder.arithmetic})",
         tracks=tracks,
-        widths=widths if can_be_captured(encoder) and not section.compile else None,
+        keep=section.keep,
+        judge_start=judge_start if fits else None,
+        widths=widths if can_be_captured(encoder, section) else None,
     )
-    return progress.history if before is None else _better_of(before, progress.history, encoder, work, reporter)
+    return _whole_history(progress, fitted, reporter)
 
 
 def rows_to_learn(train: Rows, section: EncoderTeacher) -> Rows:
@@ -179,42 +189,21 @@ def rows_to_learn(train: Rows, section: EncoderTeacher) -> Rows:
     return train.select(np.sort(order[: section.max_rows]))
 
 
-@dataclass(frozen=True)
-class _FittedStart:
-    """What fine-tuning starts from if the head was fitted first: its result on dev, and all weights."""
-
-    entry: dict[str, Any]
-    weights: dict[str, Tensor]
-
-
-def _better_of(before: _FittedStart, history: History, encoder: Encoder, work: Path, reporter: Reporter) -> History:
-    """With the start in the encoder if no epoch of fine-tuning was better on dev."""
-    if all(rank(before.entry) >= rank(entry) for entry in history):
-        encoder.model.load_state_dict(before.weights)
-        if os.environ.get("RANK", "0") == "0":  # the first of a group of processes writes for all
-            save_best(work, encoder.model)
+def _whole_history(progress: Progress, fitted: dict[str, Any] | None, reporter: Reporter) -> History:
+    """The epochs, after the fitted head if there was one; the one that is kept is marked."""
+    start = [] if fitted is None else [{**fitted, **(progress.start or {})}]
+    history = [*start, *({**entry} for entry in progress.history)]
+    history[len(start) + progress.best_epoch]["kept"] = True
+    if progress.best_epoch < 0:
         reporter.note("  no epoch was better on dev than the head on the frozen encoder, which is kept")
-    return [before.entry, *history]
+    return history
 
 
-def _fitted_start(
-    encoder: Encoder, section: EncoderTeacher, *, rows: Rows, corpus: Corpus, work: Path, reporter: Reporter
-) -> _FittedStart | None:
-    if section.head != "mean":
-        return None
-    entry = fit_head(encoder, rows, corpus=corpus, loss=label_loss(corpus), reporter=reporter)
-    entry |= judge(encoder, corpus.splits["dev"], by_macro_f1=corpus.is_uneven)
-    reporter.note(f"  head on the frozen encoder: {on_dev(entry)}; fine-tuning starts from there")
-    work.mkdir(parents=True, exist_ok=True)
-    (work / START).write_text(json.dumps([entry]), encoding="utf-8")  # for the process that asked for a group of them
-    return _FittedStart(entry, {name: value.cpu().clone() for name, value in encoder.model.state_dict().items()})
-
-
-def can_be_captured(encoder: Encoder) -> bool:
+def can_be_captured(encoder: Encoder, section: EncoderTeacher) -> bool:
     """Whether a step does the same on every batch of a shape, and never asks the GPU for a number: so we have read."""
     config = encoder.model.config
     family = config.encoder["model_type"] if config.model_type == MeanEncoderConfig.model_type else config.model_type
-    return family in CAPTURABLE and encoder.tokenizer.padding_side == "right"
+    return family in CAPTURABLE and not section.compile and encoder.tokenizer.padding_side == "right"
 
 
 def judge(encoder: Encoder, rows: Rows, *, by_macro_f1: bool = False) -> dict[str, float]:

@@ -59,14 +59,27 @@ def load_checkpoint(
     return progress
 
 
-def save_best(folder: Path, model: nn.Module) -> None:
-    """Save the weights of the best epoch so far."""
-    _save(folder / BEST, model.state_dict(), {})
+class KeptWeights:
+    """The weights of the epoch that is kept: in memory, and on disk as soon as a checkpoint refers to them."""
 
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._weights: dict[str, Tensor] | None = None
+        self._is_saved = True
 
-def load_best(folder: Path, model: nn.Module) -> None:
-    """Load the weights of the best epoch into the model."""
-    model.load_state_dict(best_of(folder))
+    def take(self, model: nn.Module) -> None:
+        """Keep the weights that the model has now."""
+        self._weights, self._is_saved = _copied(model.state_dict()), False
+
+    def save(self) -> None:
+        """Write them, if they are newer than the file."""
+        if self._weights is not None and not self._is_saved:
+            _save(self._folder / BEST, self._weights, {})
+            self._is_saved = True
+
+    def put_into(self, model: nn.Module) -> None:
+        """Load them into the model; those of an earlier process come from its file."""
+        model.load_state_dict(best_of(self._folder) if self._weights is None else self._weights)
 
 
 def best_of(folder: Path) -> dict[str, Tensor]:
@@ -82,11 +95,14 @@ def progress_of(folder: Path) -> dict[str, Any]:
 
 
 def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    # Copied once, on any device: safetensors refuses tensors that share memory, such as tied weights.
-    plain = {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
     scratch = path.with_suffix(".partial")
-    save_file(plain, str(scratch), metadata=metadata)
+    save_file(_copied(tensors), str(scratch), metadata=metadata)
     scratch.rename(path)
+
+
+def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copied once, on any device: safetensors refuses tensors that share memory, such as tied weights."""
+    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
 
 
 def _under(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

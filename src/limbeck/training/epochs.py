@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from limbeck.recipe.teacher import Keep
+
 STEPS_BETWEEN_READINGS = 16
 MOST_POINTS = 512  # of the curve of every term; beyond that, every second point is dropped
 RISE, FALL = 3.0, 0.1  # an epoch has collapsed if its loss is so many times the lowest, and dev this far below the best
@@ -18,15 +20,30 @@ class Progress:
     sums: dict[str, float] = field(default_factory=dict)  # loss terms summed over the epoch's rows so far
     rows: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
-    best_epoch: int = -1
+    best_epoch: int = -1  # the one that is kept; -1 for the start
     points: list[dict[str, float]] = field(default_factory=list)  # a step, and each loss term's mean since the last one
     terms: list[dict[str, float]] = field(default_factory=list)  # of each step since the last point
     start: dict[str, float] | None = None  # validation before the first step, if the start may be kept
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The entry of the best epoch, or the validation of the start if no epoch is better; None before both."""
+        """The entry of the epoch that is kept, or the validation of the start; None before both."""
         return self.start if self.best_epoch < 0 else self.history[self.best_epoch]
+
+    def is_kept(self, validation: dict[str, Any], *, keep: Keep) -> bool:
+        """Whether an epoch with this validation takes the place of what was kept so far.
+
+        With "best" it does if it is better on dev. With "latest" it does unless it is worse than the best one so far by
+        more than two standard errors: with few rows in dev the best of several epochs is mostly a lucky one, and the
+        last, at the lowest learning rate, the better guess.
+        """
+        if self.best is None:
+            return True
+        if keep == "best":
+            return rank(validation) > rank(self.best)
+        so_far = [*([] if self.start is None else [self.start]), *self.history]
+        noise: float = validation["dev_noise"]
+        return score_of(validation) >= max(map(score_of, so_far)) - 2 * noise
 
     def add_step(self, step: int, terms: dict[str, float]) -> None:
         """Add a step to the curves. The points depend only on steps, not on when losses are read."""
@@ -45,7 +62,7 @@ class Progress:
             self.points = self.points[::2]
 
     def has_patience_left(self, patience: int | None) -> bool:
-        """Whether to continue: fewer than `patience` epochs have passed since the best one."""
+        """Whether to continue: fewer than `patience` epochs have passed since the one that is kept."""
         return patience is None or self.best is None or self.epoch - 1 - self.best_epoch < patience
 
     @property

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from limbeck.errors import LimbeckError
 from limbeck.progress import Bar, Reporter
-from limbeck.training.checkpoints import load_best, load_checkpoint, save_best, save_checkpoint
+from limbeck.recipe.teacher import Keep
+from limbeck.training.checkpoints import KeptWeights, load_checkpoint, save_checkpoint
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
-from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress, rank
+from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress
 from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
@@ -80,14 +81,15 @@ def train(
     reporter: Reporter,
     what: str,
     tracks: Tracks = NO_TRACKS,
-    keep: Literal["best", "last"] = "best",
+    keep: Keep | Literal["last"] = "best",
     average: float | None = None,
     widths: Widths | None = None,
-    may_keep_start: bool = False,
+    judge_start: Callable[[], dict[str, float]] | None = None,
 ) -> Progress:
-    """Train; at the end the model has the weights of the best epoch on dev, or those of the last.
+    """Train; at the end the model has the weights of the best epoch on dev, of the latest that is as good within the
+    noise (see Progress.is_kept), or of the last.
 
-    With `may_keep_start` it has those it started with if no epoch was better.
+    With `judge_start`, which is called before the first step, it has those it started with if no epoch was better.
     A loss that is no longer finite, or an epoch that collapses, ends it early with what it has; without a whole epoch,
     TrainingDiverged is raised. Better means a higher dev score or, if equal, a lower dev loss. With `average`, the
     decay of a running mean of the weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved
@@ -112,12 +114,15 @@ def train(
     progress = Progress(**(load_checkpoint(work_folder, model=plain, optimiser=optimiser, average=mean.values) or {}))
     stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, capturer)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
+    kept = KeptWeights(work_folder)
 
     def save() -> None:
         if accelerator.is_main_process:
+            kept.save()
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
-    _judge_start(progress, accelerator, validate if may_keep_start else None, model=plain, work_folder=work_folder)
+    saver = _Saver(save)
+    _judge_start(progress, accelerator, judge_start, kept=kept, model=plain)
     first, is_finite = batches(0), True
     rows = sum(len(batch) for batch in first)
     if capturer:
@@ -129,38 +134,31 @@ def train(
             model.train()
             try:
                 plan = _steps(batches(progress.epoch), settings.accumulation_steps)
-                _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, save=save, bar=bar, curves=curves)
+                _one_epoch(progress, plan, epochs=settings.epochs, stepper=stepper, saver=saver, bar=bar, curves=curves)
                 with mean.in_model():
                     validation = _from_first_process(accelerator, lambda: validate(plain))
                     curves.add(validation, step=(progress.epoch + 1) * len(plan))
-                    _finish_epoch(
-                        progress,
-                        validation,
-                        keep=keep,
-                        model=plain,
-                        work_folder=work_folder,
-                        is_writing=accelerator.is_main_process,
-                    )
+                    _finish_epoch(progress, validation, keep=keep, kept=kept, model=plain)
             except FloatingPointError:
                 if progress.best is None or accelerator.num_processes > 1:  # others of a group would wait forever
                     epoch, rate = progress.epoch + 1, settings.learning_rate
                     raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
                 is_finite = False
                 continue
-            save()
+            saver.save_if_due(is_last=not _goes_on(progress, settings, keep=keep))
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     _note_early_end(progress, settings, reporter, what=what, is_finite=is_finite)
     accelerator.wait_for_everyone()
-    load_best(work_folder, plain)
+    kept.put_into(plain)
     curves.close()  # last: accelerate ends the group of processes with its trackers
     return progress
 
 
-def _goes_on(progress: Progress, settings: Hyperparameters, *, keep: Literal["best", "last"]) -> bool:
-    """Whether there is another epoch to run."""
-    has_collapsed = keep == "best" and progress.has_collapsed
-    return progress.epoch < settings.epochs and progress.has_patience_left(settings.patience) and not has_collapsed
+def _goes_on(progress: Progress, settings: Hyperparameters, *, keep: Keep | Literal["last"]) -> bool:
+    """Whether there is another epoch to run; what is kept for any dev score does not end by it either."""
+    is_promising = keep == "last" or (progress.has_patience_left(settings.patience) and not progress.has_collapsed)
+    return progress.epoch < settings.epochs and is_promising
 
 
 def _note_early_end(
@@ -195,13 +193,38 @@ def _from_first_process(accelerator: Accelerator, find: Callable[[], Found]) -> 
 
 
 def _judge_start(
-    progress: Progress, accelerator: Accelerator, validate: Validate | None, *, model: nn.Module, work_folder: Path
+    progress: Progress,
+    accelerator: Accelerator,
+    judge: Callable[[], dict[str, float]] | None,
+    *,
+    kept: KeptWeights,
+    model: nn.Module,
 ) -> None:
-    """Make the start the best so far if it may be kept, and is not judged yet: a checkpoint has the result."""
-    if validate is not None and progress.start is None:
-        progress.start = _from_first_process(accelerator, lambda: validate(model))
-        if accelerator.is_main_process:
-            save_best(work_folder, model)
+    """Keep the start, if it may be kept and is not judged yet: a checkpoint has the result."""
+    if judge is not None and progress.start is None:
+        progress.start = _from_first_process(accelerator, judge)
+        kept.take(model)
+
+
+class _Saver:
+    """Saves from time to time: seldom enough that saving takes little of the time."""
+
+    def __init__(self, save: Callable[[], None]) -> None:
+        self._save = save
+        self._last, self._pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._last > self._pause
+
+    def save_if_due(self, *, is_last: bool = False) -> None:
+        """Save if the last time was long enough ago, or nothing more will be trained."""
+        if not self.is_due and not is_last:
+            return
+        started = time.monotonic()
+        self._save()
+        self._last = time.monotonic()
+        self._pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, self._last - started)
 
 
 @dataclass
@@ -301,12 +324,11 @@ def _one_epoch(
     *,
     epochs: int,
     stepper: _Stepper,
-    save: Callable[[], None],
+    saver: _Saver,
     bar: Bar,
     curves: Curves,
 ) -> None:
     """Run the rest of an epoch, from the step in `progress`."""
-    last_save, pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
     unread: list[_FinishedStep] = []  # losses still on the device: reading each would stall it
     while progress.step < len(plan):
         batches = plan[progress.step]
@@ -315,17 +337,14 @@ def _one_epoch(
         terms = stepper.take(batches, rate=rate, number=number, total=epochs * len(plan))
         unread.append(_FinishedStep(number, sum(len(batch) for batch in batches), terms))
         progress.step += 1
-        due = (now := time.monotonic()) - last_save > pause
+        due = saver.is_due
         if due or len(unread) >= STEPS_BETWEEN_READINGS or progress.step == len(plan):
             read = _read(unread)
             latest = {f"loss/{name}": _mean(read, name) for name in read[0]}
             curves.add({**latest, "learning_rate": rate}, step=number)
             bar.advance(_add_losses(progress, unread, read), note=_note(progress))
             unread.clear()
-        if due:
-            save()
-            last_save = time.monotonic()
-            pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, last_save - now)
+            saver.save_if_due()
     progress.add_point((progress.epoch + 1) * len(plan) - 1)  # the remaining steps of the epoch
 
 
@@ -357,18 +376,16 @@ def _finish_epoch(
     progress: Progress,
     validation: dict[str, float],
     *,
-    keep: Literal["best", "last"],
+    keep: Keep | Literal["last"],
+    kept: KeptWeights,
     model: nn.Module,
-    work_folder: Path,
-    is_writing: bool,
 ) -> None:
     _finite(validation["dev_loss"])
     means = {name: value / progress.rows for name, value in progress.sums.items()}
     progress.history.append({"epoch": progress.epoch + 1, "loss": sum(means.values()), "losses": means, **validation})
-    if progress.best is None or keep == "last" or rank(validation) > rank(progress.best):
+    if keep == "last" or progress.is_kept(validation, keep=keep):
         progress.best_epoch = progress.epoch
-        if is_writing:
-            save_best(work_folder, model)
+        kept.take(model)
     progress.epoch, progress.step, progress.rows, progress.sums = progress.epoch + 1, 0, 0, {}
 
 

@@ -26,7 +26,9 @@ def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict
     `dev_accuracy` is the share of rows that are right in every label. `dev_score`, which selects the epoch, is the same
     with one label per row. With several it is macro F1, because few rows are right in every one of many labels; also
     with uneven classes (`by_macro_f1`), where answering the frequent one every time is accurate. Then it is
-    `dev_macro_f1` too.
+    `dev_macro_f1` too. `dev_noise` is the standard error of the difference between two such scores, for models that
+    share half of their errors:  sqrt(2 · (1 - ½)) times the standard error of one, which is sqrt(s (1 - s) / n) for an
+    accuracy s on n rows.
     """
     multi_label = labels.ndim == 2
     answers = predicted(logits, multi_label=multi_label)
@@ -36,7 +38,9 @@ def judged(logits: Logits, labels: Labels, *, by_macro_f1: bool = False) -> dict
     if multi_label or by_macro_f1:
         score = _macro_f1(labels, answers) if multi_label else _macro_f1_of_one(labels, answers)
         found |= {"dev_score": score, "dev_macro_f1": score}
-    return found
+    macro = "dev_macro_f1" in found
+    noise = _noise_of_macro_f1(labels, answers) if macro else math.sqrt(accuracy * (1 - accuracy) / len(labels))
+    return {**found, "dev_noise": noise}
 
 
 def skill(logits: Logits, labels: Labels) -> float | None:
@@ -105,6 +109,22 @@ def _macro_f1_of_one(labels: Labels, answers: Labels) -> float:
     """The mean over the classes that appear in the labels."""
     numbers = np.unique(labels)
     return _macro_f1((labels[:, None] == numbers).astype(np.int64), (answers[:, None] == numbers).astype(np.int64))
+
+
+RESAMPLES = 200
+
+
+def _noise_of_macro_f1(labels: Labels, answers: Labels) -> float:
+    """Its standard deviation over samples of as many rows, drawn from these with replacement."""
+    numbers = np.unique(labels)
+    one_column_each = labels.ndim == 2
+    true = labels if one_column_each else (labels[:, None] == numbers).astype(np.int64)
+    predicted_too = answers if one_column_each else (answers[:, None] == numbers).astype(np.int64)
+    both, either = (true & predicted_too).astype(np.float64), (true + predicted_too).astype(np.float64)
+    draws = np.random.default_rng(0).multinomial(len(labels), np.full(len(labels), 1 / len(labels)), size=RESAMPLES)
+    scores = 2 * (draws @ both) / np.maximum(draws @ either, 1)  # (resamples, classes)
+    seen = draws @ true > 0
+    return float(np.std((scores * seen).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)))
 
 
 def _kappa(labels: Labels, answers: Labels) -> float:

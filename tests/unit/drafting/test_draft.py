@@ -135,8 +135,15 @@ def test_few_rows_make_enough_steps(
     read = rows * (1 + copies)
 
     assert training.batch_size == batch_size
-    assert training.patience == 4
+    assert (training.keep, training.patience) == ("latest", None)
     assert read * training.epochs // training.batch_size >= 2_000
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(300, 200), (1_000, 96), (10_000, 9), (50_000, 5)])
+def test_the_student_alone_reads_few_rows_more_often(english: Inspection, rows: int, epochs: int) -> None:
+    recipe = drafted(replace(english, rows=rows, median_words=10, long_words=10))
+
+    assert recipe.distillation.baseline_epochs == epochs
 
 
 @pytest.mark.parametrize("rows", [300, 3_000, 10_000, 20_000, 60_000, 200_000])
@@ -152,7 +159,7 @@ def test_without_a_gpu_a_draft_takes_minutes(english: Inspection, rows: int, wor
     assert training.epochs == 4 or rows * (1 + copies) * training.epochs * words <= 7_000_000
 
 
-@pytest.mark.parametrize(("rows", "epochs", "most"), [(500, 5, None), (20_000, 1, None), (60_000, 1, 20_000)])
+@pytest.mark.parametrize(("rows", "epochs", "most"), [(500, 10, None), (501, 5, None), (20_000, 1, None), (60_000, 1, 20_000)])
 def test_a_teacher_of_single_texts_starts_from_a_fitted_head(
     english: Inspection, rows: int, epochs: int, most: int | None
 ) -> None:

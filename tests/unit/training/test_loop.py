@@ -415,7 +415,7 @@ def _learn_scores_and_keep(
 
     def validate(model: nn.Module) -> dict[str, float]:
         weights.append(next(model.parameters()).detach().clone())
-        return {"dev_accuracy": next(script), "dev_loss": 1.0}
+        return {"dev_accuracy": next(script), "dev_loss": 1.0, "dev_noise": 0.025}
 
     progress = train(
         model,
@@ -424,7 +424,7 @@ def _learn_scores_and_keep(
         batches=lambda _: [np.arange(96)],
         losses=lambda model, rows, _done: {"hard_labels": F.cross_entropy(model(INPUTS[rows]), LABELS[rows])},
         validate=validate,
-        may_keep_start=may_keep_start,
+        judge_start=(lambda: validate(model)) if may_keep_start else None,
         work_folder=work,
         reporter=SilentReporter(),
         what="training",
@@ -441,6 +441,35 @@ def test_the_last_epoch_can_be_kept_for_any_dev_score(tmp_path: Path) -> None:
     assert len(last.history) == 3  # patience is about dev, too
     assert torch.equal(of_last[-1], of_last[2])
     assert torch.equal(of_best[-1], of_best[0])
+
+
+@pytest.mark.parametrize(
+    ("scores", "patience", "kept", "epochs"),
+    [
+        ([0.9, 0.7, 0.86], None, 2, 3),  # the last is as good as the first within two standard errors of 0.025
+        ([0.9, 0.86, 0.7], None, 1, 3),  # it is not, but the one before it
+        ([0.9, 0.86, 0.84], None, 1, 3),  # compared with the best, not with the one before
+        ([0.9, 0.88, 0.86, 0.89], 2, 3, 4),  # patience counts from the one that is kept
+        ([0.9, 0.8, 0.8, 0.9], 2, 0, 3),
+        ([0.5, 0.7, 0.9], 1, 2, 3),
+    ],
+)
+def test_the_latest_epoch_is_kept_that_is_as_good_as_the_best_within_the_noise(
+    scores: list[float], patience: int | None, kept: int, epochs: int, tmp_path: Path
+) -> None:
+    progress, weights = _learn_scores_and_keep(tmp_path / "run", scores, keep="latest", patience=patience)
+
+    assert (progress.best_epoch, len(progress.history)) == (kept, epochs)
+    assert torch.equal(weights[-1], weights[kept])
+
+
+def test_the_start_is_kept_only_if_it_is_better_than_the_last_epoch_beyond_the_noise(tmp_path: Path) -> None:
+    within, of_within = _learn_scores_and_keep(tmp_path / "within", [0.9, 0.87], keep="latest", may_keep_start=True)
+    beyond, of_beyond = _learn_scores_and_keep(tmp_path / "beyond", [0.9, 0.84], keep="latest", may_keep_start=True)
+
+    assert (within.best_epoch, beyond.best_epoch) == (0, -1)
+    assert torch.equal(of_within[-1], of_within[1])
+    assert torch.equal(of_beyond[-1], of_beyond[0])
 
 
 @pytest.mark.parametrize(

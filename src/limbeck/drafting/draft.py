@@ -31,7 +31,7 @@ HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
 THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
 EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
-TEACHER_EPOCHS, EPOCHS_OF_FEW_ROWS, FEW_ROWS = 5, 10, 500  # at most; benchmarks/teacher_starts.py has the trials
+TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#which-epoch-is-kept)
 MINUTES, ROWS_PER_MINUTE = (10, 20), 5_000  # without a GPU; from 10,000 rows on, one minute more for so many
 # Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
 FINE_TUNED_TOKENS = 600_000
@@ -237,12 +237,11 @@ def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
     if found.pair is not None:
         return ["epochs = 3", KEEP_LATEST, f"learning_rate = {'5e-5' if small else '3e-5'}"]
     most_tokens = FINE_TUNED_TOKENS * 2 // 3 if found.is_long else FINE_TUNED_TOKENS  # long texts take longer per token
-    most_epochs = EPOCHS_OF_FEW_ROWS if found.rows <= FEW_ROWS and found.is_complete else TEACHER_EPOCHS
-    most_rows = most_epochs * found.rows if gpu else most_tokens // tokens_of(found)
+    most_rows = TEACHER_EPOCHS * found.rows if gpu else most_tokens // tokens_of(found)
     remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
     return [
         line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),
-        line("epochs", max(1, min(most_epochs, most_rows // found.rows))),
+        line("epochs", max(1, min(TEACHER_EPOCHS, most_rows // found.rows))),
         KEEP_LATEST,
         *([line("max_rows", most_rows, remark)] if most_rows < found.rows else []),
         f"learning_rate = {'2e-4' if small else '5e-5'}",

@@ -159,7 +159,7 @@ def test_without_a_gpu_a_draft_takes_minutes(english: Inspection, rows: int, wor
     assert training.epochs == 4 or rows * (1 + copies) * training.epochs * words <= 7_000_000
 
 
-@pytest.mark.parametrize(("rows", "epochs", "most"), [(500, 10, None), (501, 5, None), (20_000, 1, None), (60_000, 1, 20_000)])
+@pytest.mark.parametrize(("rows", "epochs", "most"), [(500, 5, None), (20_000, 1, None), (60_000, 1, 20_000)])
 def test_a_teacher_of_single_texts_starts_from_a_fitted_head(
     english: Inspection, rows: int, epochs: int, most: int | None
 ) -> None:

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from limbeck.telemetry import switch_off_telemetry
+
 if TYPE_CHECKING:
     from limbeck.artifacts.run_folder import Run
     from limbeck.errors import LimbeckError
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from limbeck.recipe.load import load_recipe
     from limbeck.recipe.recipe import Recipe
     from limbeck.runtime.classifier import Classifier, load
+
+switch_off_telemetry()  # before anything that would report is imported
 
 __version__ = "0.1.0"
 __all__ = [

@@ -58,7 +58,7 @@ def test_with_minutes_the_run_is_planned_and_goes_on_with_its_plan(
     assert plan in again.stderr  # the machine is not timed a second time
     assert "✓ teacher  reused" in again.stderr
     recipe = tomllib.loads(Path("runs/toy/recipe.toml").read_text(encoding="utf-8"))
-    assert f"up to {recipe['distillation']['epochs']} epochs" in plan
+    assert f"students: {recipe['distillation']['epochs']} epochs" in plan
 
 
 def test_the_time_of_a_draft_is_kept_to_and_the_run_folder_has_the_planned_recipe(

@@ -10,7 +10,7 @@ from transformers import MODEL_FOR_MASKED_LM_MAPPING, AutoConfig, AutoModelForMa
 
 from limbeck.augmentation.piece_words import PieceWords, vocabulary_of
 from limbeck.errors import CheckpointDamaged, TeacherError, some
-from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.checkpoint import damage_as_user_errors, from_folder, model_from_folder
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
@@ -56,14 +56,12 @@ def load_language_model(folder: Path, *, name: str, max_length: int) -> Language
     """
     quiet_transformers()
     with damage_as_user_errors(folder, what=WHAT):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = from_folder(AutoConfig, folder)
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             raise LanguageModelUnfit(checkpoint=name, reason=f"a {config.model_type} has no such head")
         tokenizer = load_tokenizer(folder, config)
         _refuse_tokenizer(tokenizer, name=name)
-        model, loading = AutoModelForMaskedLM.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
-        )
+        model, loading = model_from_folder(AutoModelForMaskedLM, folder, dtype=torch.float32, output_loading_info=True)
     _refuse_random_weights(model, missing=loading["missing_keys"], folder=folder, name=name)
     refuse_tokens_without_rows(tokenizer, model, folder=folder)
     model.to(training_device()).eval()

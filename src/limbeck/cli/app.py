@@ -31,6 +31,13 @@ EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"
 RESUMABLE = {"run", "demo", "search"}  # commands that can be stopped and continued
 
 ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
+AllowOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-custom-code",
+        help='Let the recipe call functions that are not part of Limbeck (kind = "custom").',
+    ),
+]
 TransferOption = Annotated[
     list[Path] | None,
     typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import app, reported, starting
+from limbeck.cli.app import AllowOption, app, reported, starting
 from limbeck.progress import plain_console
 
 
@@ -32,6 +32,7 @@ def doctor(
         bool, typer.Option("--no-ask", help="Do not open the teacher; its answers are not checked again.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
+    allow_custom_code: AllowOption = False,
 ) -> None:
     """Find what is wrong or suspicious in a recipe, before a run costs money, or in a run: evidence and what to do.
     Exits with status 1 if there are errors."""
@@ -42,7 +43,9 @@ def doctor(
         from limbeck.doctor import doctor as examine
 
     console = plain_console()
-    with TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
+    from limbeck.recipe.calls import allowing_custom_code
+
+    with allowing_custom_code(allow_custom_code), TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
         recipe = target if draft is None else str(draft.kept_in(Path(scratch)))
         is_fine = examine(
             recipe, called=target, changes=changes or [], asks=not no_ask, as_json=as_json, console=console

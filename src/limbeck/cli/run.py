@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from limbeck.cli.app import DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
+from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
 
@@ -38,6 +38,7 @@ def run(
         float | None,
         typer.Option(min=0.5, help="Plan rows, epochs and copies so that the run takes about so long on this machine."),
     ] = None,
+    allow_custom_code: AllowOption = False,
 ) -> None:
     """Run all stages, from files to report. Run it again and it continues where it stopped."""
     from limbeck.drafting.run import draft_to_run
@@ -52,7 +53,14 @@ def run(
         draft.write()
         plain_console(stderr=True, soft_wrap=True).print(draft.summary)
         recipe = str(draft.recipe)
-    finished = run_recipe(recipe, overrides=changes or [], until=until, out=out, minutes=minutes)
+    finished = run_recipe(
+        recipe,
+        overrides=changes or [],
+        until=until,
+        out=out,
+        minutes=minutes,
+        allow_custom_code=allow_custom_code,
+    )
     if until in (None, Stage.EVALUATION):
         from limbeck.cli.report import show_report
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from limbeck.cli.app import (
+    AllowOption,
     DevOption,
     EncodingOption,
     TestOption,
@@ -53,29 +54,32 @@ def search(
     dev: DevOption = None,
     transfer: TransferOption = None,
     encoding: EncodingOption = None,
+    allow_custom_code: AllowOption = False,
 ) -> None:
     """Find the most accurate student within limits of latency and size, by training many of them on the labels of one
     run. Run it again and it goes on. Exits with status 1 if no student is within the limits."""
     with starting():
+        from limbeck.recipe.calls import allowing_custom_code
         from limbeck.report.tables.terminal import print_grid
         from limbeck.search import show
         from limbeck.search.choice import CostLimits
         from limbeck.search.run import search as find
 
     limits = CostLimits(max_us=max_us, max_mb=max_mb)
-    found = find(
-        recipe,
-        limits=limits,
-        trials=trials,
-        minutes=minutes,
-        seed=seed,
-        changes=changes or [],
-        out=out,
-        transfer=transfer or [],
-        test=test,
-        dev=dev,
-        encoding=encoding,
-    )
+    with allowing_custom_code(allow_custom_code):
+        found = find(
+            recipe,
+            limits=limits,
+            trials=trials,
+            minutes=minutes,
+            seed=seed,
+            changes=changes or [],
+            out=out,
+            transfer=transfer or [],
+            test=test,
+            dev=dev,
+            encoding=encoding,
+        )
     console = plain_console(soft_wrap=True)
     print_grid(show.front_grid(found.front, chosen=found.chosen, limits=limits), plain_console())
     console.print(f"All {len(found.trials)} trials: {found.folder / 'search.json'}, {found.folder / 'front.html'}")

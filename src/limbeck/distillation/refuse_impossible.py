@@ -14,7 +14,7 @@ from limbeck.distillation.terms.term import LayerShape, Shapes
 from limbeck.distillation.transformer_vocabulary import refuse_tokens, transformer_budget
 from limbeck.distillation.vectors import width_of
 from limbeck.errors import LayersUnreadable, StudentError
-from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint
+from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint, from_folder
 from limbeck.models.layer_parts import FAMILIES
 from limbeck.models.mean_encoder import MeanEncoderConfig
 from limbeck.models.students import word_student
@@ -159,7 +159,7 @@ def _config_of(checkpoint: str, *, with_tokens: bool) -> Any:
     quiet_transformers()
     folder = find_checkpoint(checkpoint)
     with damage_as_user_errors(folder):
-        config = AutoConfig.from_pretrained(folder)
+        config = from_folder(AutoConfig, folder)
         if with_tokens:
             refuse_tokens(load_tokenizer(folder, config))
     return config

@@ -16,6 +16,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
 from limbeck.distillation.size_limit import SizeBudget, SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.errors import TeacherTokensUnsupported
+from limbeck.models.checkpoint import from_folder
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.models.transformer import refuse_family, student_family, transformer_student
 from limbeck.progress import Reporter, counted
@@ -53,7 +54,7 @@ def build_transformer_vocabulary(
     """
     assert encoder is not None, "otherwise the recipe is refused"
     quiet_transformers()
-    config = AutoConfig.from_pretrained(encoder.folder)
+    config = from_folder(AutoConfig, encoder.folder)
     refuse_family(section, model_type=config.model_type)
     theirs = load_tokenizer(encoder.folder, config)
     with written_atomically(out, kind="vocabulary", key=key) as scratch:

@@ -33,6 +33,7 @@ from limbeck.export.parity import (
     sample,
     spread,
 )
+from limbeck.models.checkpoint import model_from_folder
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
 from limbeck.runtime.row import Row
@@ -115,9 +116,7 @@ def _compared(
 def _load(student: StudentFolder) -> Any:
     """Raises if a weight is missing: transformers would initialise it at random, and the graph would match that."""
     quiet_transformers()
-    network, loading = AutoModelForSequenceClassification.from_pretrained(
-        student.folder, local_files_only=True, output_loading_info=True
-    )
+    network, loading = model_from_folder(AutoModelForSequenceClassification, student.folder, output_loading_info=True)
     if missing := sorted(map(str, loading["missing_keys"])):
         reason, advice = f"weights are missing: {some(missing)}", "Train the student again with this version."
         raise CheckpointDamaged(path=student.folder, reason=reason, advice=advice, what="student")

@@ -15,6 +15,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import TeacherTokensUnsupported
 from limbeck.export.transformer_graph import transformer_graph
 from limbeck.export.transformer_int8 import transformer_int8
+from limbeck.models.checkpoint import model_from_folder
 from limbeck.models.tokenizer import load_tokenizer
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Precision
@@ -63,9 +64,7 @@ def _parts(teacher: TeacherFolder, *, pair: bool) -> tuple[ModelProto, FramedTok
     if (facts.parameters or 0) > MOST_PARAMETERS:
         raise _NotExportable(f"its {facts.parameters:,} parameters are more than one ONNX file can hold")
     quiet_transformers()
-    network = AutoModelForSequenceClassification.from_pretrained(
-        teacher.folder, local_files_only=True, dtype=torch.float32
-    )
+    network = model_from_folder(AutoModelForSequenceClassification, teacher.folder, dtype=torch.float32)
     try:
         return transformer_graph(network.eval(), pair=pair), _tokenizer(teacher, network.config)
     except (TypeError, ValueError) as error:  # an unknown class, an unknown activation

@@ -19,6 +19,7 @@ from limbeck.errors import TooFewRows
 from limbeck.judging import calibration, metrics
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.models.auto_classes import register_auto_classes
+from limbeck.models.checkpoint import model_from_folder
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
 from limbeck.runtime.probabilities import probabilities_of
@@ -207,9 +208,7 @@ def network_logits(
 def _network(student: StudentFolder) -> Any:
     quiet_transformers()
     register_auto_classes()
-    network = AutoModelForSequenceClassification.from_pretrained(
-        student.folder, local_files_only=True, dtype=torch.float32
-    )
+    network = model_from_folder(AutoModelForSequenceClassification, student.folder, dtype=torch.float32)
     return network.to(training_device())
 
 

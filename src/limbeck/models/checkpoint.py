@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from huggingface_hub import snapshot_download
 
@@ -55,6 +56,19 @@ class WeightsNotSafe(TeacherError):
             advice="Limbeck never loads pickles. Convert the checkpoint where you trust it: load it with transformers "
             "and call save_pretrained, which writes model.safetensors.",
         )
+
+
+def from_folder(kind: Any, folder: Path, **options: Any) -> Any:
+    """The config, tokenizer or model of a local Hugging Face folder: no host is asked, and no code in it is run.
+
+    If `trust_remote_code` were left out, transformers would ask on standard input whether to run such code.
+    """
+    return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+
+
+def model_from_folder(kind: Any, folder: Path, **options: Any) -> Any:
+    """The same for a model, whose weights are never unpickled."""
+    return from_folder(kind, folder, use_safetensors=True, **options)
 
 
 @dataclass(frozen=True)

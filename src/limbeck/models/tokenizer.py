@@ -10,6 +10,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer
 
 from limbeck.errors import TeacherError
+from limbeck.models.checkpoint import from_folder
 
 FILE = "tokenizer.json"
 TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: its module
@@ -90,7 +91,7 @@ def refuse_tokens_without_rows(tokenizer: Any, model: Any, *, folder: Path) -> N
 
 def _loaded(folder: Path) -> Any:
     try:
-        return AutoTokenizer.from_pretrained(folder, use_fast=True)
+        return from_folder(AutoTokenizer, folder, use_fast=True)
     except Exception as error:
         present = [name for name in (FILE, *BYTE_PAIRS) if (folder / name).is_file()]
         if len(present) == 1 and FILE not in present:  # half of a tokenizer: transformers' own error is unclear

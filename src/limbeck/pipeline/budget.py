@@ -165,7 +165,7 @@ def planned_overrides(
     rates = measured_rates(recipe, corpus)
     chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
     overrides = overrides_of(chosen, recipe, corpus, transfer=asked.transfer)
-    words = _in_words(chosen, rates, minutes=minutes)
+    words = _in_words(chosen, rates, asked=asked, minutes=minutes)
     fits = chosen.seconds(rates) <= 60 * minutes
     run.reporter.note(f"  {words}", style="" if fits else "warning")
     facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
@@ -219,15 +219,22 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     return [f"{key}={value}" for key, value in keys.items()]
 
 
-def _in_words(chosen: Amounts, rates: Rates, *, minutes: float) -> str:
+def _in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -> str:
+    """The plan; a number that is not the recipe's is followed by that one in brackets."""
+
+    def amount(name: str, of: str) -> str:
+        own, before = getattr(chosen, name), getattr(asked, name)
+        return f"{own:,} {of}" if own == before else f"{own:,} {of} (recipe: {before:,})"
+
     takes = chosen.seconds(rates) / 60
     fits = "" if takes <= minutes else ", which is too long, but less would teach nothing"
-    texts = f", {chosen.transfer:,} other texts" if chosen.transfer else ""
+    texts = f", {amount('transfer', 'other texts')}" if asked.transfer else ""
+    copies = f"{amount('copies', 'copies of each row')}, " if asked.copies else ""
     return (
-        f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {chosen.train:,} training rows{texts}; "
-        f"teacher: {chosen.teacher_epochs} × {chosen.teacher_rows:,} rows at {rates.fine_tuning:,.0f}/s; "
-        f"{chosen.copies} copies of each row, labelled at {rates.labelling:,.0f}/s; "
-        f"students: up to {chosen.student_epochs} epochs at {rates.student:,.0f}/s"
+        f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {amount('train', 'training rows')}{texts}; "
+        f"teacher: {amount('teacher_epochs', 'epochs')} of {amount('teacher_rows', 'rows')} at "
+        f"{rates.fine_tuning:,.0f}/s; {copies}labelled at {rates.labelling:,.0f}/s; "
+        f"students: {amount('student_epochs', 'epochs')} at {rates.student:,.0f}/s"
     )
 
 

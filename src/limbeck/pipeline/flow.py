@@ -31,6 +31,7 @@ from limbeck.pipeline.students import Students, size_limit_of, students_of, voca
 from limbeck.pipeline.teachers import labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
+from limbeck.recipe.calls import allowing_custom_code
 from limbeck.recipe.export import Precision
 from limbeck.recipe.load import LoadedRecipe, load_recipe, recipe_source
 from limbeck.recipe.recipe import Recipe
@@ -54,6 +55,7 @@ def run(
     dev: str | Path | DataFrame | None = None,
     encoding: str | None = None,
     minutes: float | None = None,
+    allow_custom_code: bool = False,
 ) -> Run:
     """Run a recipe and reuse all artifacts that are up to date; the same as `limbeck run`.
 
@@ -61,7 +63,7 @@ def run(
     files `transfer` as unlabelled text, and `test` and `dev` as rows that are held out. These three may be data frames
     (pandas, polars, pyarrow): they are kept beside the run folder under `name`, which also names recipe and run.
     With `minutes`, rows, epochs and copies are planned so that the run takes about so long here
-    (limbeck.pipeline.budget).
+    (limbeck.pipeline.budget). A recipe may call functions of the user only with `allow_custom_code`.
     """
     reporter = reporter or TerminalReporter()
     beside = Path(out).parent if out else RUNS
@@ -86,19 +88,20 @@ def run(
     if not out and loaded.recipe.corpus.train:  # a folder that the user names is the user's choice
         refuse_other_data(folder, train=Path(loaded.recipe.corpus.train), recipe=source)
     refuse_unknown_trackers(loaded.recipe.tracking.trackers)
-    for one in loaded.recipe.for_each_student():
-        refuse_the_impossible(one, size_limit=size_limit_of(one))
-    refuse_unusable(loaded.recipe.teacher, recipe=str(recipe))
-    refuse_pretraining(loaded.recipe.teacher)
-    machine = machine_facts(threads=loaded.recipe.evaluation.threads)
-    facts = {"name": loaded.name, "recipe": str(source), "seeds": loaded.recipe.distillation.seeds, "machine": machine}
-    advice = "Correct that, or give another folder with --out."
-    with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
-        planned = loaded.recipe
-        if until not in (Stage.CORPUS, Stage.TRANSFER):  # they need neither a teacher nor a plan
-            planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
-        run.write("recipe.toml", to_toml(planned))
-        _flow(planned, name=loaded.name, until=until, run=run)
+    with allowing_custom_code(allow_custom_code):
+        for one in loaded.recipe.for_each_student():
+            refuse_the_impossible(one, size_limit=size_limit_of(one))
+        refuse_unusable(loaded.recipe.teacher, recipe=str(recipe))
+        refuse_pretraining(loaded.recipe.teacher)
+        machine, seeds = machine_facts(threads=loaded.recipe.evaluation.threads), loaded.recipe.distillation.seeds
+        facts = {"name": loaded.name, "recipe": str(source), "seeds": seeds, "machine": machine}
+        advice = "Correct that, or give another folder with --out."
+        with disk_errors_as_user_errors(folder, advice=advice), open_run(folder, reporter=reporter, facts=facts) as run:
+            planned = loaded.recipe
+            if until not in (Stage.CORPUS, Stage.TRANSFER):  # they need neither a teacher nor a plan
+                planned = _planned(loaded, recipe, overrides=overrides, minutes=minutes, run=run)
+            run.write("recipe.toml", to_toml(planned))
+            _flow(planned, name=loaded.name, until=until, run=run)
     return Run(folder)
 
 

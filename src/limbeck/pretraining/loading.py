@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from limbeck.errors import CheckpointDamaged, TeacherError, some
-from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.checkpoint import damage_as_user_errors, from_folder, model_from_folder
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
 from limbeck.training.modes import quiet_transformers
@@ -75,7 +75,7 @@ def masked_lm_tokenizer(folder: Path, *, name: str) -> Any:
     """
     quiet_transformers()
     with damage_as_user_errors(folder):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+        config = from_folder(AutoConfig, folder)
         if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
             reason = f"a {config.model_type} has no head for masked words"
             raise PretrainingImpossible(checkpoint=name, reason=reason, advice=ADVICE)
@@ -97,13 +97,12 @@ def _with_head(folder: Path) -> tuple[Any, Any]:
 
 
 def _loaded(kind: Any, folder: Path, **changes: Any) -> tuple[Any, Any]:
-    model, loading = kind.from_pretrained(
+    model, loading = model_from_folder(
+        kind,
         folder,
-        use_safetensors=True,
         dtype=torch.float32,
         output_loading_info=True,
         ignore_mismatched_sizes=True,  # those of the body are refused below
-        trust_remote_code=False,
         **changes,
     )
     return model, loading

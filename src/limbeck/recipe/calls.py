@@ -1,16 +1,88 @@
-"""User-defined functions that a recipe names as `package.module:function`: importing them, and finding their files."""
+"""User-defined functions that a recipe names as `package.module:function`: importing them, and finding their files.
+
+A recipe may come from somebody else, and naming a function is enough to run code. So none is imported before the user
+has allowed it.
+"""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.machinery import PathFinder
 from pathlib import Path
 from sysconfig import get_paths
 from traceback import extract_tb
 from typing import Any
 
+from limbeck.errors import LimbeckError
+
 PACKAGE = Path(__file__).resolve().parents[1]
 STANDARD, *INSTALLED = (Path(get_paths()[name]).resolve() for name in ("stdlib", "purelib", "platlib"))
+
+
+ALLOWED = "LIMBECK_ALLOW_CUSTOM_CODE"  # functions that a recipe may call, with commas between them, or ALL
+ALL = "all"
+
+
+class CustomCodeNotAllowed(LimbeckError):
+    """A recipe names a function, and the user has not said that it may be called."""
+
+    def __init__(self, *, call: str, place: str) -> None:
+        self.call = call
+        super().__init__(
+            f"the recipe would run code that is not part of Limbeck: {call}",
+            found=place,
+            advice="Code can do whatever you can. If you trust this recipe and that code, add --allow-custom-code, or "
+            f"set {ALLOWED}={call}; from Python: allow_custom_code=True.",
+        )
+
+
+class CustomCodeRefused(LimbeckError):
+    """A recipe names a function of Python itself, which could run anything that the recipe's options say."""
+
+    def __init__(self, *, call: str) -> None:
+        self.call = call
+        super().__init__(
+            f"a recipe may not call {call}",
+            found="it is part of Python itself, and would do what the recipe's options say",
+            advice="Write a function of your own that does what you need, beside the recipe or in a package.",
+        )
+
+
+@contextmanager
+def allowing_custom_code(is_allowed: bool) -> Iterator[None]:
+    """Inside, also in processes that are started there, a recipe may call any function; without a change if False."""
+    before = os.environ.get(ALLOWED)
+    if is_allowed:
+        os.environ[ALLOWED] = ALL
+    try:
+        yield
+    finally:
+        if is_allowed:
+            os.environ.pop(ALLOWED)
+            os.environ |= {} if before is None else {ALLOWED: before}
+
+
+def refuse_call(call: str) -> None:
+    """Raise unless the function may be called; nothing is imported to find out."""
+    module = call.partition(":")[0]
+    package = module.partition(".")[0]
+    if package in sys.stdlib_module_names and package != "__main__":
+        raise CustomCodeRefused(call=call)
+    allowed = {name.strip() for name in os.environ.get(ALLOWED, "").split(",")}
+    if not allowed & {ALL, call}:
+        raise CustomCodeNotAllowed(call=call, place=_place_of_package(package))
+
+
+def _place_of_package(package: str) -> str:
+    """Where the code would come from. Only the outermost package is looked up: for others, theirs would be imported."""
+    spec = PathFinder.find_spec(package)
+    if package == "__main__":
+        return "it would come from the program that is running"
+    place = (spec.origin or next(iter(spec.submodule_search_locations or []), "")) if spec else ""
+    return f"it would come from {place}" if place else f"there is no package '{package}' here"
 
 
 class CallUnusable(Exception):
@@ -18,7 +90,8 @@ class CallUnusable(Exception):
 
 
 def resolve_call(call: str) -> Callable[..., Any]:
-    """The function that `module:function` names. Raises CallUnusable."""
+    """The function that `module:function` names. Raises CallUnusable; and if the user has not allowed it."""
+    refuse_call(call)
     module, _, path = call.partition(":")
     try:
         found: Any = import_module(module)

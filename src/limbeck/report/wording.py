@@ -261,6 +261,10 @@ def _against_teacher(model: Entry, report: Mapping[str, Any]) -> list[Sentence]:
     if round(lost, 4) == 0:
         return [Sentence(f"It is as good as the teacher, {percent(teacher['accuracy'])} %{where}.")]
     is_loss = lost > 0 and share is not None and share < GOOD_SHARE
+    test = (model.get("mcnemar") or {}).get("teacher")
+    if test and test["p"] >= SIGNIFICANT and not is_loss:
+        noise = f"no difference beyond the noise (McNemar's p {p_value(test['p'])})"
+        return [Sentence(f"It is {points}, {percent(teacher['accuracy'])} %{where}: {noise}.")]
     return [Sentence(f"It is {points}, {percent(teacher['accuracy'])} %{where}{kept if lost > 0 else ''}.", is_loss)]
 
 

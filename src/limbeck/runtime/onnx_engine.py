@@ -11,6 +11,7 @@ from limbeck.runtime.batches import length_batches
 from limbeck.runtime.inputs import Columns, Inputs
 
 Logits = npt.NDArray[np.float32]
+onnxruntime.disable_telemetry_events()  # a second time: where it was imported before limbeck.telemetry could tell it
 
 
 class OnnxEngine:

@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
-from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.checkpoint import damage_as_user_errors, from_folder, model_from_folder
 from limbeck.models.mean_encoder import MeanEncoderConfig, mean_encoder_of
 from limbeck.models.size import position_count
 from limbeck.models.tokenizer import load_tokenizer, refuse_tokens_without_rows
@@ -81,7 +81,7 @@ def load_encoder(
     """
     quiet_transformers()
     with damage_as_user_errors(folder):
-        config = AutoConfig.from_pretrained(folder)
+        config = from_folder(AutoConfig, folder)
         tokenizer = load_tokenizer(folder, config)
     theirs = classes_of(config)
     becomes_twin = apart and config.model_type != TwinEncoderConfig.model_type
@@ -93,9 +93,9 @@ def load_encoder(
     if becomes_twin:
         _refuse_apart(config, tokenizer, folder=folder)
     with damage_as_user_errors(folder):
-        model, loading = (AutoModel if gets_head else AutoModelForSequenceClassification).from_pretrained(
+        model, loading = model_from_folder(
+            AutoModel if gets_head else AutoModelForSequenceClassification,
             folder,
-            use_safetensors=True,
             dtype=torch.float32,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are refused below, in our own words

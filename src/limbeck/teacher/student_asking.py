@@ -14,7 +14,7 @@ from limbeck.artifacts.model_folder import CARD, TOKENIZER, ModelFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import CheckpointDamaged, TeacherError, some
-from limbeck.models.checkpoint import damage_as_user_errors
+from limbeck.models.checkpoint import damage_as_user_errors, model_from_folder
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.row import Row
@@ -153,8 +153,12 @@ def _network(folder: Path) -> Any:
     """Raises if a weight is missing: transformers would initialise it at random."""
     quiet_transformers()
     with damage_as_user_errors(folder):
-        network, loading = AutoModelForSequenceClassification.from_pretrained(
-            folder, use_safetensors=True, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
+        network, loading = model_from_folder(
+            AutoModelForSequenceClassification,
+            folder,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
         )
     unusable = sorted({str(key) for name in ("missing_keys", "mismatched_keys") for key in loading[name]})
     if unusable:

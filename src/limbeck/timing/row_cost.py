@@ -60,10 +60,11 @@ def encoder_tokens(folder: Path, rows: Rows, *, max_length: int) -> list[int]:
     """The same for an encoder, special tokens included."""
     from transformers import AutoConfig
 
+    from limbeck.models.checkpoint import from_folder
     from limbeck.models.tokenizer import load_tokenizer
 
     sample = spread(rows, most=MOST_ROWS)
-    tokenizer = load_tokenizer(folder, AutoConfig.from_pretrained(folder, local_files_only=True))
+    tokenizer = load_tokenizer(folder, from_folder(AutoConfig, folder))
     read = tokenizer(sample.texts, sample.pairs, truncation=True, max_length=max_length)
     return [_median(read["input_ids"])]
 

@@ -187,13 +187,14 @@ def open_student(folder: Path) -> Predict:
 
     from limbeck.artifacts.student_folder import StudentFolder
     from limbeck.models.auto_classes import register_auto_classes
+    from limbeck.models.checkpoint import model_from_folder
     from limbeck.text.student_reader import StudentReader, has_token_types
 
     register_auto_classes()
     facts = StudentFolder(folder).facts
     is_framed = facts.tokenizer == "framed"
     reader = StudentReader.load(folder / "tokenizer.json", is_framed=is_framed, max_length=facts.max_length)
-    network = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    network = model_from_folder(AutoModelForSequenceClassification, folder, dtype=torch.float32)
     network.eval()
     with_types = has_token_types(network.config)
 
@@ -215,10 +216,11 @@ def open_teacher(folder: Path, *, max_length: int | None) -> Predict:
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+    from limbeck.models.checkpoint import from_folder, model_from_folder
     from limbeck.models.size import position_count
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, local_files_only=True, dtype=torch.float32)
+    tokenizer = from_folder(AutoTokenizer, folder)
+    model = model_from_folder(AutoModelForSequenceClassification, folder, dtype=torch.float32)
     model.eval()
     most = max_length or min(tokenizer.model_max_length, position_count(model) or MOST_TOKENS)
 

@@ -1,7 +1,8 @@
 """Saves a training's state to disk, as safetensors only, so that a killed one continues to the same result."""
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+MOST_OF_TIME = 0.1  # that saving after each epoch may take
 AVERAGE = "average."  # prefix of the running means of weights
 
 
@@ -57,6 +59,38 @@ def load_checkpoint(
     if "random.cuda" in tensors and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensors["random.cuda"])
     return progress
+
+
+class Saver:
+    """Saves from time to time: so seldom that saving takes little of the time."""
+
+    def __init__(self, save: Callable[[], None], *, seconds: float) -> None:
+        self._save, self._seconds = save, seconds
+        self._last, self._took = time.monotonic(), 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so many seconds have passed; times the seconds that saving takes, if that is more than one."""
+        return time.monotonic() - self._last > self._seconds * max(1.0, self._took)
+
+    def save_if_due(self) -> None:
+        """Save if the last time was long enough ago."""
+        if self.is_due:
+            self._save_now()
+
+    def save_after_epoch(self, *, is_last: bool) -> None:
+        """Save if nothing more will be trained, or saving takes little of the time since the last one.
+
+        A large model reads few rows in less time than it is written.
+        """
+        if is_last or self.is_due or time.monotonic() - self._last > self._took / MOST_OF_TIME:
+            self._save_now()
+
+    def _save_now(self) -> None:
+        started = time.monotonic()
+        self._save()
+        self._last = time.monotonic()
+        self._took = self._last - started
 
 
 class KeptWeights:

@@ -1,7 +1,6 @@
 """The one training loop, for teacher and students: on accelerate, with checkpoints from which it can continue."""
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from torch import Tensor, nn
 from limbeck.errors import LimbeckError
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.teacher import Keep
-from limbeck.training.checkpoints import KeptWeights, load_checkpoint, save_checkpoint
+from limbeck.training.checkpoints import KeptWeights, Saver, load_checkpoint, save_checkpoint
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress
@@ -121,7 +120,7 @@ def train(
             kept.save()
             save_checkpoint(work_folder, model=plain, optimiser=optimiser, progress=vars(progress), average=mean.values)
 
-    saver = _Saver(save)
+    saver = Saver(save, seconds=SECONDS_BETWEEN_CHECKPOINTS)
     _judge_start(progress, accelerator, judge_start, kept=kept, model=plain)
     first, is_finite = batches(0), True
     rows = sum(len(batch) for batch in first)
@@ -145,7 +144,7 @@ def train(
                     raise TrainingDiverged(what=what, epoch=epoch, learning_rate=rate) from None
                 is_finite = False
                 continue
-            saver.save_if_due(is_last=not _goes_on(progress, settings, keep=keep))
+            saver.save_after_epoch(is_last=not _goes_on(progress, settings, keep=keep))
     if capturer and capturer.problem:
         reporter.note(f"  {what}: trained without CUDA graphs, which is slower: {capturer.problem}", style="warning")
     _note_early_end(progress, settings, reporter, what=what, is_finite=is_finite)
@@ -204,27 +203,6 @@ def _judge_start(
     if judge is not None and progress.start is None:
         progress.start = _from_first_process(accelerator, judge)
         kept.take(model)
-
-
-class _Saver:
-    """Saves from time to time: seldom enough that saving takes little of the time."""
-
-    def __init__(self, save: Callable[[], None]) -> None:
-        self._save = save
-        self._last, self._pause = time.monotonic(), SECONDS_BETWEEN_CHECKPOINTS
-
-    @property
-    def is_due(self) -> bool:
-        return time.monotonic() - self._last > self._pause
-
-    def save_if_due(self, *, is_last: bool = False) -> None:
-        """Save if the last time was long enough ago, or nothing more will be trained."""
-        if not self.is_due and not is_last:
-            return
-        started = time.monotonic()
-        self._save()
-        self._last = time.monotonic()
-        self._pause = SECONDS_BETWEEN_CHECKPOINTS * max(1.0, self._last - started)
 
 
 @dataclass
@@ -324,7 +302,7 @@ def _one_epoch(
     *,
     epochs: int,
     stepper: _Stepper,
-    saver: _Saver,
+    saver: Saver,
     bar: Bar,
     curves: Curves,
 ) -> None:

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from limbeck.progress import SilentReporter, Style
 from limbeck.training import loop
 from limbeck.training.batches import length_batches
-from limbeck.training.checkpoints import CHECKPOINT, progress_of, save_checkpoint
+from limbeck.training.checkpoints import CHECKPOINT, progress_of
 from limbeck.training.epochs import MOST_POINTS, STEPS_BETWEEN_READINGS, Progress
 from limbeck.training.loop import TrainingDiverged, train
 from limbeck.training.tracks import NO_TRACKS, Tracks
@@ -261,28 +261,6 @@ def test_a_loss_that_rises_is_not_a_collapse_by_itself(
     progress, _ = _learn_losses(tmp_path / "work", losses, scores)
 
     assert len(progress.history) == 4
-
-
-def test_saving_that_takes_long_is_done_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now, saved = 0.0, 0
-
-    def monotonic() -> float:
-        nonlocal now
-        now += 1.0  # every look at the clock is a second later; a step takes one look
-        return now
-
-    def slow_save(work: Path, **rest: object) -> None:
-        nonlocal now, saved
-        now, saved = now + 9.0, saved + 1
-        save_checkpoint(work, **rest)  # type: ignore[arg-type]  # handed on as it came
-
-    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=monotonic))
-    monkeypatch.setattr(loop, "save_checkpoint", slow_save)
-    monkeypatch.setattr(loop, "SECONDS_BETWEEN_CHECKPOINTS", 2.0)
-    monkeypatch.setattr(SETTINGS, "epochs", 1)
-    learn(new_model(), tmp_path / "work")
-
-    assert saved == 2  # once in the twelve steps, since twenty times as long must pass; and at the end
 
 
 def still(model: nn.Module) -> nn.Module:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -157,8 +158,10 @@ def test_an_option_that_it_does_not_accept_is_reported() -> None:
         term("focal", options={"alpha": 1})
 
 
-def test_the_files_of_own_functions_are_known_for_keys(module: Path) -> None:
-    losses = [custom("focal"), LogitMse(kind="logit_mse"), Custom(kind="custom", call="math:sqrt")]
+def test_the_files_of_own_functions_are_known_for_keys(module: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_here = ModuleType("made_here")  # as in a notebook: without a file
+    made_here.root = abs  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "made_here", made_here)
+    losses = [custom("focal"), LogitMse(kind="logit_mse"), Custom(kind="custom", call="made_here:root")]
 
-    assert custom_files(losses)["own_losses:focal"] == module
-    assert custom_files(losses).keys() == {"own_losses:focal", "math:sqrt"}
+    assert custom_files(losses) == {"own_losses:focal": module, "made_here:root": None}

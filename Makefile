@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test browser demo fix docs site constraints clean
+.PHONY: help setup test hostile browser demo fix docs site constraints clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: setup  ## format check, lint, types, tests: all that CI runs
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, a file each, the long ones first (tests/conftest.py)
+
+hostile: setup  ## the long form of tests/hostile: 6,500 changed models of each kind
+	LIMBECK_HOSTILE_MODELS=6500 $(BIN)/pytest tests/hostile
 
 # The only target that changes the system, and the only one that may need root.
 browser:  ## install Chromium, for the tests of the pages in a browser (Debian and Ubuntu; asks for root)

@@ -14,6 +14,7 @@ MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
+MOST_BYTES_OF_JSON = 1 << 24
 WORK = ".work"  # folder of a stage's unfinished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when files change so that an older reader would fail on them or misread them
     "corpus": 2,
@@ -105,12 +106,12 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
 def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe again.") -> Manifest:
     """The manifest of an artifact of this kind. Raises if it is missing, or if another version wrote it."""
     try:
-        raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        raw = read_small_json(folder / MANIFEST)
         found_kind, found_format = str(raw["kind"]), int(raw["format"])
     except OSError:
         reason = "it has no manifest.json" if folder.is_dir() else "there is no such folder"
         raise ArtifactMissing(folder=folder, kind=kind, reason=reason, advice=advice) from None
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):  # "format": 1e400 is infinite
         raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
     if found_kind != kind:
         raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {found_kind}", advice=advice)
@@ -127,6 +128,19 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     return manifest
 
 
+def read_small_json(path: Path) -> Any:
+    """What a JSON file of a few kilobytes holds. Raises OSError if it is no plain file, ValueError if it cannot be read
+    or is far too large: a stranger may have written it."""
+    if not path.is_file():  # opening a named pipe would wait for ever
+        raise FileNotFoundError(path)
+    if path.stat().st_size > MOST_BYTES_OF_JSON:
+        raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError(f"{path.name} is nested too deeply") from None
+
+
 def _contents(files: Mapping[str, Mapping[str, Any]]) -> str:
     """The fingerprint of an artifact's contents."""
     return fingerprint_of("\n".join(f"{name} {facts['blake2b']}" for name, facts in files.items()))
@@ -134,7 +148,10 @@ def _contents(files: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _adds_up(manifest: Manifest) -> bool:
     is_whole = _contents(manifest.files) == manifest.fingerprint and _is_key(manifest.key)
-    return is_whole and all(map(_is_inside, manifest.files))
+    are_known = all(
+        type(facts["bytes"]) is int and isinstance(facts["blake2b"], str) for facts in manifest.files.values()
+    )
+    return is_whole and are_known and all(map(_is_inside, manifest.files))
 
 
 def _is_key(key: Key) -> bool:
@@ -153,7 +170,9 @@ def faults_of(folder: Path, manifest: Manifest) -> list[str]:
     for name, facts in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            faults.append(f"{name} is missing")
+            faults.append(f"{name} is {'not a plain file' if path.exists() else 'missing'}")
+        elif not path.resolve().is_relative_to(folder.resolve()):
+            faults.append(f"{name} is a link to a file outside of the folder")
         elif path.stat().st_size != facts["bytes"]:
             faults.append(f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}")
         elif file_digest(path) != facts["blake2b"]:

@@ -1,12 +1,14 @@
 """The model that ships: ONNX graph, tokenizer.json and model.json, or a blend of such (numpy alone, no pyarrow)."""
 
 import json
+import math
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from limbeck.artifacts.manifest import faults_of, read_manifest
+from limbeck.artifacts.manifest import Manifest, faults_of, read_manifest, read_small_json
 from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
@@ -65,7 +67,12 @@ class ModelFolder:
 
     def facts(self) -> ModelFacts:
         """The content of model.json."""
-        card = json.loads((self.folder / CARD).read_text(encoding="utf-8"))
+        try:
+            card = read_small_json(self.folder / CARD)
+        except (OSError, ValueError) as error:
+            raise ArtifactDamaged(folder=self.folder, faults=[f"{CARD} cannot be read: {error}"]) from error
+        if faults := _faults_of_card(card):
+            raise ArtifactDamaged(folder=self.folder, faults=[f"{CARD}: {fault}" for fault in faults])
         members = tuple(Member(**member) for member in card.pop("members", []))
         return ModelFacts(**card, members=members)
 
@@ -85,9 +92,85 @@ class ModelFolder:
 def open_model(folder: Path) -> ModelFolder:
     """The model in this folder. Raises if it has none, if it is damaged, or if a newer Limbeck wrote it."""
     manifest = read_manifest(folder, kind="model", advice=_advice(folder))
-    if faults := faults_of(folder, manifest):
+    model = ModelFolder(folder)
+    if faults := faults_of(folder, manifest) or _faults_of_list(manifest, model.facts()):
         raise ArtifactDamaged(folder=folder, faults=faults)
-    return ModelFolder(folder)
+    return model
+
+
+def _faults_of_list(manifest: Manifest, facts: ModelFacts) -> list[str]:
+    """Files of the model that the manifest does not vouch for, and files that no model has."""
+    inside = [f"{member.folder}/" for member in facts.members] or [""]
+    files = [GRAPH, TOKENIZER, *([CARD] if facts.members else [])]
+    needed = {CARD, *(f"{place}{name}" for place in inside for name in files)}
+    missing, other = sorted(needed - set(manifest.files)), sorted(set(manifest.files) - needed)
+    return [
+        *(f"{name} is not in its manifest" for name in missing),
+        *(f"its manifest lists {name}, which no model has" for name in other),
+    ]
+
+
+MOST_LABELS, MOST_TOKENS = 1_000_000, 1_000_000
+
+
+def _faults_of_card(card: Any) -> list[str]:
+    """What is wrong with the content of model.json: anybody may have written it."""
+    if not isinstance(card, dict):
+        return ["it is no table of keys"]
+    optional = {field.name for field in fields(ModelFacts) if field.default is not MISSING}
+    known = {field.name for field in fields(ModelFacts)}
+    faults = [f"the key {name} is missing" for name in sorted(known - optional - set(card))]
+    faults += [f"the key {name!r} is not known" for name in sorted(map(str, set(card) - known))]
+    return faults or [f"{name} is {_shown(card[name])}" for name, is_right in CHECKS.items() if not is_right(card)]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _is_whole(value: Any, *, least: int, most: float = math.inf) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _are_labels(labels: Any) -> bool:
+    is_list = isinstance(labels, list) and 1 <= len(labels) <= MOST_LABELS
+    return is_list and all(map(_is_text, labels)) and len(set(labels)) == len(labels)
+
+
+def _are_members(members: Any) -> bool:
+    if not isinstance(members, list):
+        return False
+    are_pairs = all(isinstance(member, dict) and set(member) == {"folder", "weight"} for member in members)
+    return are_pairs and all(isinstance(member["folder"], str) and _is_finite(member["weight"]) for member in members)
+
+
+CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "name": lambda card: _is_text(card["name"]),
+    "kind": lambda card: _is_text(card["kind"]),
+    "precision": lambda card: card["precision"] in ("fp32", "int8"),
+    "labels": lambda card: _are_labels(card["labels"]),
+    "language": lambda card: _is_text(card["language"]),
+    "pair": lambda card: isinstance(card["pair"], bool),
+    "max_length": lambda card: _is_whole(card["max_length"], least=1, most=MOST_TOKENS),
+    "parameters": lambda card: _is_whole(card["parameters"], least=0),
+    "parameters_without_embeddings": lambda card: _is_whole(card["parameters_without_embeddings"], least=0),
+    "multi_label": lambda card: isinstance(card.get("multi_label", False), bool),
+    "tokenizer": lambda card: card.get("tokenizer", "words") in ("words", "framed"),
+    "temperature": lambda card: _is_finite(card.get("temperature", 1.0)) and card.get("temperature", 1.0) > 0,
+    "members": lambda card: _are_members(card.get("members", [])),
+}
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+MOST_SHOWN = 60
 
 
 def _advice(folder: Path) -> str:

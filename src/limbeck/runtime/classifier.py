@@ -1,17 +1,21 @@
 """An exported model in memory: texts in, labels and probabilities out."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
+from limbeck.errors import ArtifactDamaged, LimbeckError
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
+
+MOST_SHOWN = 200  # characters of an error of a library
 
 
 def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice = "auto") -> "Classifier":
@@ -21,10 +25,39 @@ def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice
     single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
     with AVX2; "onnx", onnxruntime, for all models everywhere; "auto", the first of the two that can run the model.
 
-    Raises ArtifactMissing, ArtifactDamaged or FormatTooNew; DependencyMissing if the model needs jieba to segment text
+    Raises ArtifactMissing, ArtifactDamaged (also for a network or a tokenizer that cannot be opened, or does not fit to
+    the classes) or FormatTooNew; DependencyMissing if the model needs jieba to segment text
     and it is not installed; EngineUnusable if "native" is asked for and cannot run the model.
     """
-    return Classifier(open_model(Path(folder)), threads=threads, engine=engine)
+    _refuse_arguments(threads=threads, engine=engine)
+    model = open_model(Path(folder))
+    with _damage_as_user_errors(model.folder):
+        found = Classifier(model, threads=threads, engine=engine)
+        shape = found.logits([("", "") if found.facts.pair else ""]).shape
+    if shape != (1, len(found.labels)):
+        fault = f"its network has {shape[-1]:,} outputs for {len(found.labels):,} labels"
+        raise ArtifactDamaged(folder=model.folder, faults=[fault])
+    return found
+
+
+@contextmanager
+def _damage_as_user_errors(folder: Path) -> Iterator[None]:
+    """Whatever a library raises for a file that is not what it should be; a panic of Rust is not even an Exception."""
+    try:
+        yield
+    except (LimbeckError, ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        first, *_ = f"{type(error).__name__}: {error}".splitlines()
+        fault = f"its network or tokenizer cannot be used: {first[:MOST_SHOWN]}"
+        raise ArtifactDamaged(folder=folder, faults=[fault]) from error
+
+
+def _refuse_arguments(*, threads: int | None, engine: str) -> None:
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads must be at least 1, not {threads}")
+    if engine not in get_args(EngineChoice):
+        raise ValueError(f"engine must be one of {', '.join(get_args(EngineChoice))}, not {engine!r}")
 
 
 class Classifier:
@@ -36,10 +69,7 @@ class Classifier:
 
     def __init__(self, model: ModelFolder, *, threads: int | None = None, engine: EngineChoice = "auto") -> None:
         """Without the manifest check of `load`."""
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads}")
-        if engine not in get_args(EngineChoice):
-            raise ValueError(f"engine must be one of {', '.join(get_args(EngineChoice))}, not {engine!r}")
+        _refuse_arguments(threads=threads, engine=engine)
         self.facts: ModelFacts = model.facts()
         self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
 

@@ -6,11 +6,28 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    RuntimeException,
+)
+from onnxruntime.capi.onnxruntime_pybind11_state import (
+    NotImplemented as GraphNotImplemented,
+)
 
+from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.batches import length_batches
 from limbeck.runtime.inputs import Columns, Inputs
 
 Logits = npt.NDArray[np.float32]
+FAILURES = (
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    GraphNotImplemented,
+    RuntimeException,
+)  # of a graph that nobody exported
 onnxruntime.disable_telemetry_events()  # a second time: where it was imported before limbeck.telemetry could tell it
 
 
@@ -20,7 +37,13 @@ class OnnxEngine:
     name = "onnxruntime"
 
     def __init__(self, graph: Path, inputs: Inputs, *, classes: int, threads: int) -> None:
-        self._session = onnxruntime.InferenceSession(str(graph), _options(), providers=["CPUExecutionProvider"])
+        self._graph = graph
+        self._session = onnxruntime.InferenceSession(
+            str(graph),
+            _options(),
+            providers=["CPUExecutionProvider"],
+            enable_fallback=0,  # it would print to standard output, and try the same again
+        )
         self._names = [value.name for value in self._session.get_inputs()]
         self._inputs, self._classes, self._threads = inputs, classes, threads
 
@@ -45,7 +68,11 @@ class OnnxEngine:
 
     def _run(self, columns: Columns) -> Logits:
         feed = self._inputs.feed(columns)
-        logits: Logits = self._session.run(["logits"], {name: feed[name] for name in self._names})[0]
+        try:
+            logits: Logits = self._session.run(["logits"], {name: feed[name] for name in self._names})[0]
+        except FAILURES as error:
+            first, *_ = str(error).splitlines()
+            raise ArtifactDamaged(folder=self._graph.parent, faults=[f"its network cannot be run: {first}"]) from error
         return logits
 
 

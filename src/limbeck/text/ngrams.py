@@ -5,13 +5,14 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 from zlib import crc32
 
 from limbeck.text.forms import FormStep, in_form
 from limbeck.text.ngram_characters import KINDS
 from limbeck.text.readable import readable
 
+MOST_BUCKETS, LONGEST = 1 << 26, 16
 MARK = "ngrams"  # the one key of such a tokenizer.json; the tokenizers library refuses to read the file
 FIRST_BUCKET = 3  # after padding, unknown and mask
 MASK = "[MASK]"
@@ -47,7 +48,22 @@ def ngram_settings(json_text: str) -> NgramSettings | None:
     if not json_text.lstrip().startswith(f'{{"{MARK}"'):  # avoids parsing a large JSON twice
         return None
     given: dict[str, Any] = json.loads(json_text)[MARK]
-    return NgramSettings(**{**given, "form": tuple(given["form"])})
+    settings = NgramSettings(**{**given, "form": tuple(given["form"])})
+    numbers = (settings.buckets, settings.words, settings.shortest, settings.longest)
+    if not all(type(number) is int for number in numbers) or not _are_usual(settings):
+        raise ValueError(f"the n-grams of tokenizer.json are not usable: {numbers}")
+    return settings
+
+
+def _are_usual(settings: NgramSettings) -> bool:
+    """Bounds far beyond what is trained: a file of somebody else must not make every text take for ever."""
+    return (
+        2 <= settings.buckets <= MOST_BUCKETS
+        and 1 <= settings.words <= LONGEST
+        and 1 <= settings.shortest <= LONGEST
+        and 0 <= settings.longest <= LONGEST  # 0: words alone
+        and set(settings.form) <= set(get_args(FormStep))
+    )
 
 
 def first_part(buckets: int) -> int:

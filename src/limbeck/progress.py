@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Column
 from rich.text import Text
 
@@ -19,9 +20,30 @@ Style = Literal["", "dim", "warning"]
 RICH_STYLES: dict[Style, str] = {"": "", "dim": "dim", "warning": "yellow"}
 
 
+# Control characters as Unicode has pictures of them; those without one as a sign for an unknown character.
+PICTURES = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
+    0x7F: 0x2421,
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+}
+
+
+def visible(text: str) -> str:
+    """The text with pictures of control characters in their place: a name in a file could move the cursor, or more."""
+    return text if text.isprintable() else text.translate(PICTURES)
+
+
+class _PlainConsole(Console):
+    """Shows control characters of a text, and sends only its own to the terminal."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     """A console that shows text as it is, also in tables: "[b]" and ":x:" are class names and file names here."""
-    return Console(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False, highlight=False)
+    return _PlainConsole(stderr=stderr, soft_wrap=soft_wrap, markup=False, emoji=False, highlight=False)
 
 
 class Bar(Protocol):

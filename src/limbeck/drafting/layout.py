@@ -9,7 +9,7 @@ from pathlib import Path
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
 from limbeck.tables.label_cells import written_list
-from limbeck.tables.opening import TextInput, opened, text_lines
+from limbeck.tables.opening import TextInput, opened, text_lines, wide_encoding
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
 from limbeck.tables.table import open_table, plain_text
@@ -17,7 +17,6 @@ from limbeck.text.language import detect_language
 
 MOST_ROWS = 200_000  # rows that are read; later ones are not counted
 HEAD_BYTES = 4_096  # by which UTF-16 without its mark is recognised
-ZERO_SHARE = 0.5
 SAMPLE_LINES = 2_000
 MOST_ACCENTED = 0.25  # of the letters; languages in Latin letters have a tenth
 COMMON_LEADS = (0xB0, 0xD7)  # first bytes of the 3,755 characters of level 1 of GB 2312
@@ -148,7 +147,7 @@ def find_encoding(path: Path) -> str:
     assert isinstance(head, bytes), "a path is opened as bytes"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    if wide := _without_mark(head):
+    if wide := wide_encoding(head):
         return wide
     try:
         for _ in islice(text_lines(path, encoding="utf-8"), MOST_ROWS):
@@ -170,14 +169,6 @@ def find_encoding(path: Path) -> str:
 
 def _lines(path: Path, encoding: str) -> list[str]:
     return list(islice(text_lines(path, encoding=encoding), MOST_ROWS))
-
-
-def _without_mark(head: bytes) -> str | None:
-    """UTF-16 without its mark: every second byte of most characters is zero, of the first or of the second ones."""
-    for encoding, high, low in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
-        if high.count(0) > ZERO_SHARE * len(high) and low.count(0) <= (1 - ZERO_SHARE) * len(low):
-            return encoding
-    return None
 
 
 def _is_chinese(lines: Sequence[str]) -> bool:

@@ -67,8 +67,28 @@ def _base_path(name: str, *, extending: Path) -> Path:
 
 def _read(path: Path) -> Raw:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return _flat_enough(tomllib.loads(path.read_text(encoding="utf-8-sig")), path)
+    except RecursionError:
+        raise RecipeInvalid(recipe=str(path), problems=["its tables or lists are nested too deeply"]) from None
     except tomllib.TOMLDecodeError as error:
         raise RecipeInvalid(recipe=str(path), problems=[f"not valid TOML: {error}"]) from None
     except UnicodeDecodeError as error:
         raise RecipeInvalid(recipe=str(path), problems=[f"not UTF-8 text: {error.reason}"]) from None
+
+
+MOST_LEVELS = 32  # of tables and lists inside each other; no recipe has ten
+
+
+def _flat_enough(raw: Raw, path: Path) -> Raw:
+    """The recipe; refused if what it holds is nested so deeply that nothing could work with it."""
+    level: list[Any] = [raw]
+    for _ in range(MOST_LEVELS):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+    if level:
+        raise RecipeInvalid(recipe=str(path), problems=["its tables or lists are nested too deeply"])
+    return raw

@@ -217,10 +217,9 @@ class TextInput:
     def _decoded(self, stream: BinaryIO, decoder: codecs.IncrementalDecoder) -> Iterator[str]:
         read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)  # what has arrived, not a full block
         may_have_halves = not codecs.lookup(self._form.encoding).name.startswith(WITHOUT_HALVES)
+        self._refuse_wide(block := read(BLOCK_BYTES))
         line_ends = 0
-        block = b"more"
-        while block:
-            block = read(BLOCK_BYTES)
+        while True:
             fault = None
             try:
                 text = decoder.decode(block, final=not block)
@@ -231,7 +230,17 @@ class TextInput:
             yield LONE_SURROGATE.sub("\ufffd", text) if may_have_halves else text
             if fault is not None:
                 raise fault
+            if not block:
+                return
             line_ends += text.count("\n")
+            block = read(BLOCK_BYTES)
+
+    def _refuse_wide(self, head: bytes) -> None:
+        """UTF-16 is valid UTF-8, with a zero after every letter, and would be read as such."""
+        if codecs.lookup(self._form.encoding).name == "utf-8" and (wide := wide_encoding(head)):
+            named = f"--encoding {wide}" if self._form.by_options else f'encoding = "{wide}" in the recipe'
+            advice = f"It looks like UTF-16: name it by {named}, or save the file as UTF-8."
+            raise BytesUndecodable(path=self.path, row=1, encoding="utf-8", found=head[:4], advice=advice)
 
     def _undecodable(self, found: bytes, *, row: int) -> BytesUndecodable:
         advice = "Save the file as UTF-8, or name its encoding, e.g. --encoding gb18030."
@@ -242,6 +251,17 @@ class TextInput:
             found=found,
             advice=advice if self._form.by_options else "",
         )
+
+
+ZERO_SHARE = 0.5
+
+
+def wide_encoding(head: bytes) -> str | None:
+    """UTF-16 without its mark: every second byte of most characters is zero, of the first or of the second ones."""
+    for encoding, high, low in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
+        if high.count(0) > ZERO_SHARE * len(high) and low.count(0) <= (1 - ZERO_SHARE) * len(low):
+            return encoding
+    return None
 
 
 def text_lines(path: Path, *, encoding: str) -> Iterator[str]:

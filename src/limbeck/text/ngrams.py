@@ -12,7 +12,7 @@ from limbeck.text.forms import FormStep, in_form
 from limbeck.text.ngram_characters import KINDS
 from limbeck.text.readable import readable
 
-MOST_BUCKETS, LONGEST = 1 << 26, 16
+MOST_BUCKETS, LONGEST = 1 << 32, 16
 MARK = "ngrams"  # the one key of such a tokenizer.json; the tokenizers library refuses to read the file
 FIRST_BUCKET = 3  # after padding, unknown and mask
 MASK = "[MASK]"

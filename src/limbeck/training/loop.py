@@ -35,6 +35,9 @@ Validate = Callable[[nn.Module], dict[str, float]]
 
 
 Found = TypeVar("Found")
+# Groups of processes that are done, until the process ends. The destructor of a group waits for its thread while it
+# holds the interpreter's lock; right after the last message that thread needs the lock, and both would wait for ever.
+_GROUPS: list[Any] = []
 
 
 class TrainingDiverged(LimbeckError):
@@ -150,6 +153,7 @@ def train(
     _note_early_end(progress, settings, reporter, what=what, is_finite=is_finite)
     accelerator.wait_for_everyone()
     kept.put_into(plain)
+    _GROUPS.extend([torch.distributed.group.WORLD] if accelerator.num_processes > 1 else [])
     curves.close()  # last: accelerate ends the group of processes with its trackers
     return progress
 

@@ -7,8 +7,8 @@ import pytest
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
-from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import ModelFolder, open_model
+from limbeck.artifacts.manifest import Key, faults_of, read_manifest
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, save_report
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.pipeline.flow import _current_best, _ship_best
@@ -47,7 +47,8 @@ def test_the_named_model_is_copied(run: RunFolder, make_candidate: MakeCandidate
 
     (best,) = _ship_best(report_of(run, "bilstm"), candidates, run)
 
-    assert open_model(best.folder).graph.read_text(encoding="utf-8") == "b"
+    assert faults_of(best.folder, read_manifest(best.folder, kind="model")) == []
+    assert best.graph.read_text(encoding="utf-8") == "b"
     assert sorted(path.name for path in (run.folder / "models").iterdir()) == ["best", "bilstm", "bilstm-alone"]
     assert _current_best(candidates, run) == ["best"]
 

@@ -78,6 +78,8 @@ def model(tmp_path: Path) -> ModelFolder:
     )
     with written_atomically(tmp_path / "models" / "bilstm", kind="model", key=KEY) as scratch:
         save_facts(scratch, facts)
+        for name in ("model.onnx", "tokenizer.json"):
+            (scratch / name).write_text("", encoding="utf-8")
     return ModelFolder(tmp_path / "models" / "bilstm")
 
 

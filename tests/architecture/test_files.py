@@ -68,7 +68,9 @@ def test_text_on_terminals_is_plain() -> None:
     own_consoles = [
         place
         for place, tree in TREES.items()
-        if any(isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Console") for node in ast.walk(tree))
+        if any(
+            isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("Console") for node in ast.walk(tree)
+        )
     ]
 
     assert reading_markup == []

@@ -10,7 +10,6 @@ import os
 SWITCHES = {
     "ORT_DISABLE_TELEMETRY": "1",  # onnxruntime
     "HF_HUB_DISABLE_TELEMETRY": "1",  # huggingface_hub, and transformers and datasets through it
-    "WANDB_ERROR_REPORTING": "false",  # wandb, if [tracking] asks for it: what it tracks is sent, errors are not
 }
 
 

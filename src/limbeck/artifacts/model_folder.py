@@ -93,9 +93,16 @@ def open_model(folder: Path) -> ModelFolder:
     """The model in this folder. Raises if it has none, if it is damaged, or if a newer Limbeck wrote it."""
     manifest = read_manifest(folder, kind="model", advice=_advice(folder))
     model = ModelFolder(folder)
-    if faults := faults_of(folder, manifest) or _faults_of_list(manifest, model.facts()):
+    faults = _links_out(folder, manifest) or faults_of(folder, manifest) or _faults_of_list(manifest, model.facts())
+    if faults:
         raise ArtifactDamaged(folder=folder, faults=faults)
     return model
+
+
+def _links_out(folder: Path, manifest: Manifest) -> list[str]:
+    inside = folder.resolve()
+    out = [name for name in manifest.files if not (folder / name).resolve().is_relative_to(inside)]
+    return [f"{name} is a link to a file outside of the folder" for name in out]
 
 
 def _faults_of_list(manifest: Manifest, facts: ModelFacts) -> list[str]:

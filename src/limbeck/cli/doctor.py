@@ -41,10 +41,9 @@ def doctor(
     draft = draft_to_run(target)
     with starting():
         from limbeck.doctor import doctor as examine
+        from limbeck.recipe.calls import allowing_custom_code
 
     console = plain_console()
-    from limbeck.recipe.calls import allowing_custom_code
-
     with allowing_custom_code(allow_custom_code), TemporaryDirectory(prefix="limbeck-doctor-") as scratch:
         recipe = target if draft is None else str(draft.kept_in(Path(scratch)))
         is_fine = examine(

@@ -165,7 +165,7 @@ def planned_overrides(
     rates = measured_rates(recipe, corpus)
     chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
     overrides = overrides_of(chosen, recipe, corpus, transfer=asked.transfer)
-    words = _in_words(chosen, rates, asked=asked, minutes=minutes)
+    words = in_words(chosen, rates, asked=asked, minutes=minutes)
     fits = chosen.seconds(rates) <= 60 * minutes
     run.reporter.note(f"  {words}", style="" if fits else "warning")
     facts = {"rates": asdict(rates), "amounts": asdict(chosen), "seconds": chosen.seconds(rates)}
@@ -219,7 +219,7 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     return [f"{key}={value}" for key, value in keys.items()]
 
 
-def _in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -> str:
+def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -> str:
     """The plan; a number that is not the recipe's is followed by that one in brackets."""
 
     def amount(name: str, of: str) -> str:

@@ -6,29 +6,21 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from onnxruntime.capi.onnxruntime_pybind11_state import (
-    Fail,
-    InvalidArgument,
-    InvalidGraph,
-    RuntimeException,
-)
-from onnxruntime.capi.onnxruntime_pybind11_state import (
-    NotImplemented as GraphNotImplemented,
-)
+from onnxruntime.capi import onnxruntime_pybind11_state as onnx_errors
 
 from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.batches import length_batches
 from limbeck.runtime.inputs import Columns, Inputs
 
 Logits = npt.NDArray[np.float32]
-FAILURES = (
-    Fail,
-    InvalidArgument,
-    InvalidGraph,
-    GraphNotImplemented,
-    RuntimeException,
-)  # of a graph that nobody exported
-onnxruntime.disable_telemetry_events()  # a second time: where it was imported before limbeck.telemetry could tell it
+FAILURES = (  # of a graph that no Limbeck exported
+    onnx_errors.Fail,
+    onnx_errors.InvalidArgument,
+    onnx_errors.InvalidGraph,
+    onnx_errors.NotImplemented,
+    onnx_errors.RuntimeException,
+)
+onnxruntime.disable_telemetry_events()  # if it was imported before limbeck.telemetry had switched it off
 
 
 class OnnxEngine:

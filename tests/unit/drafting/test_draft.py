@@ -139,11 +139,22 @@ def test_few_rows_make_enough_steps(
     assert read * training.epochs // training.batch_size >= 2_000
 
 
-@pytest.mark.parametrize(("rows", "epochs"), [(300, 200), (1_000, 96), (10_000, 9), (50_000, 5)])
+@pytest.mark.parametrize(("rows", "epochs"), [(300, 200), (1_000, 96), (3_000, 40), (10_000, 14), (50_000, 5)])
 def test_the_student_alone_reads_few_rows_more_often(english: Inspection, rows: int, epochs: int) -> None:
     recipe = drafted(replace(english, rows=rows, median_words=10, long_words=10))
 
     assert recipe.distillation.baseline_epochs == epochs
+
+
+@pytest.mark.parametrize(("rows", "epochs"), [(300, 200), (7_000, 13), (8_000, None), (50_000, None)])
+def test_with_a_gpu_the_student_alone_never_has_fewer_epochs_than_the_student(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, rows: int, epochs: int | None
+) -> None:
+    monkeypatch.setattr("limbeck.drafting.draft.has_gpu", lambda: True)
+    training = drafted(replace(english, rows=rows, median_words=10, long_words=10)).distillation
+
+    assert training.baseline_epochs == epochs
+    assert (training.baseline_epochs or training.epochs) >= training.epochs
 
 
 @pytest.mark.parametrize("rows", [300, 3_000, 10_000, 20_000, 60_000, 200_000])

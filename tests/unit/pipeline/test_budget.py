@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.pipeline.budget import PLANNED_KEYS, Amounts, NothingToPlan, Rates, amounts_of, overrides_of, plan
+from limbeck.pipeline.budget import (
+    PLANNED_KEYS,
+    Amounts,
+    NothingToPlan,
+    Rates,
+    amounts_of,
+    in_words,
+    overrides_of,
+    plan,
+)
 from limbeck.recipe.recipe import Recipe
 
 RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0)
@@ -131,3 +140,12 @@ def test_text_is_never_planned_larger(
 
     assert {key for key in keys if key.startswith("transfer.")} == expected
     assert {key.partition("=")[0] for key in keys} <= PLANNED_KEYS
+
+
+def test_a_plan_says_what_the_recipe_had_where_it_cut() -> None:
+    words = in_words(replace(ASKED, copies=2, teacher_epochs=1), RATES, asked=ASKED, minutes=10)
+
+    assert "1 epochs (recipe: 3) of 10,000 rows at" in words
+    assert "2 copies of each row (recipe: 4), labelled" in words
+    assert "students: 8 epochs at" in words
+    assert "other texts" not in words

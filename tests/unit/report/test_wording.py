@@ -84,6 +84,20 @@ def test_a_large_loss_against_the_teacher_comes_before_gain_and_speed(rival_repo
     assert "240× faster" in cost.text
 
 
+@pytest.mark.parametrize(("p", "is_noise"), [(0.31, True), (0.01, False)])
+def test_a_small_difference_to_the_teacher_is_called_noise_if_mcnemar_does(
+    rival_report: dict[str, Any], p: float, is_noise: bool
+) -> None:
+    model = rival_report["models"][4]
+    model["accuracy"] = rival_report["models"][0]["accuracy"] - 0.004
+    model["mcnemar"] = {"teacher": {"p": p, "only_this": 3, "only_other": 6}}
+
+    found = next(one.text for one in wording.verdict_sentences(rival_report) if "below the teacher" in one.text)
+
+    assert found.startswith("It is 0.4 points below the teacher")
+    assert ("no difference beyond the noise" in found) is is_noise
+
+
 def test_a_loss_by_distilling_comes_before_what_was_kept(rival_report: dict[str, Any]) -> None:
     rival_report["models"][4]["gain_over_baseline"] = {"accuracy": -0.03, "ci95": [-0.05, -0.01]}
 

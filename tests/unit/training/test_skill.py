@@ -1,6 +1,7 @@
 """Accuracy, the score that decides, and skill over guessing."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from limbeck.training.skill import NEAR_CHANCE, guessing, judged, predicted, skill
@@ -122,3 +123,25 @@ def test_several_labels_of_which_none_is_found_are_guessing() -> None:
     assert guessing(blind, labels, names=NAMES) == "it finds none of the 20 labels of the dev rows"
     assert guessing(finds_one, labels, names=NAMES) == ""
     assert guessing(blind, np.where(np.arange(100)[:, None] < 2, labels, 0), names=NAMES) == ""
+
+
+def test_the_noise_of_an_accuracy_is_its_standard_error() -> None:
+    logits = np.array([[1, 0], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
+
+    found = judged(logits, np.array([0, 0, 1, 1]))
+
+    assert found["dev_accuracy"] == 0.75
+    assert found["dev_noise"] == pytest.approx((0.75 * 0.25 / 4) ** 0.5)
+
+
+def test_the_noise_of_macro_f1_grows_with_rare_classes_and_is_none_where_all_is_right() -> None:
+    even, rare = np.repeat([0, 1], 50), np.repeat([0, 1], [96, 4])
+    wrong = np.zeros(100, dtype=bool)
+    wrong[[0, 98]] = True
+
+    def noise(labels: npt.NDArray[np.int64], answers: npt.NDArray[np.int64]) -> float:
+        return judged(np.eye(2, dtype=np.float32)[answers], labels, by_macro_f1=True)["dev_noise"]
+
+    assert noise(even, even) == 0
+    assert 0 < noise(even, np.where(wrong, 1 - even, even)) < 0.03
+    assert noise(rare, np.where(wrong, 1 - rare, rare)) > 0.1

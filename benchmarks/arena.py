@@ -101,6 +101,7 @@ def main() -> None:
     options.add_argument("--runs", type=Path, default=Path("runs/arena"))
     options.add_argument("--out", type=Path, default=RESULTS)
     options.add_argument("--set", action="append", default=[], help="a key of every recipe, as in `limbeck run`")
+    options.add_argument("--checkpoint", help="the teacher's encoder, where the draft's own cannot be fetched")
     options.add_argument("--workers", type=int, default=1, help="runs at a time; with one alone, times mean something")
     options.add_argument("--collect", action="store_true")
     options.add_argument("--write-page", action="store_true")
@@ -123,8 +124,18 @@ def main() -> None:
         if not (task := Task(model, name, cut, seed)).file(asked.runs).exists()
     ]
     with ThreadPoolExecutor(asked.workers) as pool:
-        for _ in pool.map(lambda task: run_task(task, Path(data), asked), tasks):
-            pass
+        failed = [task for task in pool.map(lambda task: failure_of(task, Path(data), asked), tasks) if task]
+    if failed:
+        sys.exit(f"{len(failed)} of {len(tasks)} failed; each folder has its run.log: {', '.join(failed)}")
+
+
+def failure_of(task: Task, data: Path, asked: argparse.Namespace) -> str | None:
+    """Run the task; its name if that failed: the others go on."""
+    try:
+        run_task(task, data, asked)
+    except subprocess.CalledProcessError:
+        return f"{task.model} {task.name} {task.cut} {task.seed}"
+    return None
 
 
 def run_task(task: Task, data: Path, asked: argparse.Namespace) -> None:
@@ -224,6 +235,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
     write(folder / "train.csv", train)
     write(folder / "test.csv", test)
     changes = [f"corpus.split_seed={task.seed}", f"distillation.seeds=[{task.seed}]", *asked.set]
+    changes += [f"teacher.checkpoint={json.dumps(asked.checkpoint)}"] if asked.checkpoint else []
     started = time.perf_counter()
     command = [sys.executable, "-m", "limbeck"]
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""} if task.model == "cpu" else None
@@ -244,6 +256,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
         "best": report.get("best"),
         "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),
         "report": {entry["name"]: round(entry["accuracy"], 4) for entry in report["models"]},
+        "checkpoint": asked.checkpoint,
         "trained_on": "GPU" if torch.cuda.is_available() else "CPU",
         "changed": [key for key in asked.set if not key.startswith("evaluation.")],  # those change no model
     }

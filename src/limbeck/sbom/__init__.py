@@ -1,0 +1,1 @@
+"""What is installed, under which licences and with which hashes: `limbeck sbom`."""

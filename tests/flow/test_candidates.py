@@ -164,3 +164,43 @@ def test_candidates_trained_at_once_are_those_trained_one_after_the_other(
     assert [read_manifest(out / name, kind="student") for name in students] == [
         read_manifest(several / name, kind="student") for name in students
     ]
+
+
+# ---- n-grams as a candidate: they also learn from the labels alone, which may be part of the blend ----
+
+NGRAMS = "candidates=[{kind='ngrams'}]"
+
+
+@pytest.fixture(scope="module")
+def with_ngrams(recipe: Path, plain: Path) -> Path:
+    out = recipe.parent / "with-ngrams"
+    shutil.copytree(plain, out)
+    go(recipe, out, NGRAMS)
+    return out
+
+
+def test_ngrams_alone_are_a_baseline_and_a_possible_member_of_the_blend(with_ngrams: Path) -> None:
+    found = report_of(with_ngrams)
+
+    assert [name for name, entry in found.items() if entry["role"] == "baseline"] == [
+        "bilstm-alone",
+        "ngrams-alone-int8",
+    ]
+    assert found["ngrams-alone-int8"]["precision"] == "int8"
+    assert found["ngrams-int8"]["gain_over_baseline"]
+    inputs = read_manifest(with_ngrams / "exports" / "blend-int8" / "0", kind="model").key.inputs
+    assert {"bilstm-int8", "ngrams-int8", "ngrams-alone-int8"} <= set(inputs)
+    assert "bilstm-alone" not in inputs
+    card = (with_ngrams / "models" / "ngrams-alone-int8" / "README.md").read_text(encoding="utf-8")
+    assert "ngrams-alone" in card
+
+
+def test_without_a_blend_ngrams_alone_stay_in_fp32_like_every_baseline(recipe: Path, with_ngrams: Path) -> None:
+    out = recipe.parent / "ngrams-apart"
+    shutil.copytree(with_ngrams, out)
+
+    go(recipe, out, NGRAMS, "export.blend=false", until=Stage.EXPORT)
+
+    names = {path.name for path in (out / "models").iterdir()}
+    assert "ngrams-alone" in names
+    assert not {"ngrams-alone-int8", "blend-int8"} & names

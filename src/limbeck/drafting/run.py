@@ -7,7 +7,8 @@ from pathlib import Path
 
 from limbeck.artifacts.disk import refuse_place
 from limbeck.artifacts.run_folder import RUNS, refuse_other_data
-from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft import draft_recipe, has_gpu
+from limbeck.drafting.draft_teacher import chosen_teacher
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
 from limbeck.drafting.unlabelled import is_data_file, look_at_text, text_beside
@@ -116,9 +117,11 @@ def draft_for(
     folder = recipe.parent
     files = [data, *found.given.values(), *(path for text in (given, beside) if text for path in text.files)]
     _refuse_names([place(path, folder=folder) for path in files])
+    teacher = None if found.scores and not given else chosen_teacher(found, gpu=has_gpu())
     drafted = draft_recipe(
         data,
         found,
+        teacher=teacher,
         data_path=place(data, folder=folder),
         recipe_path=str(recipe),
         folder=folder,
@@ -126,6 +129,7 @@ def draft_for(
         beside=beside,
     )
     lines = [found.summary(), *([given.summary()] if given else []), *([beside.offer()] if beside else [])]
+    lines += [teacher.note(found)] if teacher and teacher.note(found) else []
     return Draft(data, recipe, drafted, "\n".join(lines))
 
 

@@ -31,6 +31,7 @@ MOST_CHARACTERS = 1_000  # of a text among the errors that are kept; the rest is
 NO_CLASS = -1  # of a label that the model does not know
 BETWEEN_LABELS = "|"
 DIGITS = 6
+MOST_DIGITS = 9  # of labels that may be the numbers of classes
 
 
 class Judged(Protocol):
@@ -92,7 +93,7 @@ def _mapping_advice(found: Sequence[str], classes: Sequence[str]) -> str:
     """Names for the labels, if it is plain which is which; otherwise how to give them."""
     folded = {name.strip().casefold(): name for name in classes}
     names = {label: folded[label.casefold()] for label in found if label.casefold() in folded}
-    numbers = sorted((label for label in found if label.isdecimal()), key=int)
+    numbers = sorted((label for label in found if label.isdecimal() and len(label) <= MOST_DIGITS), key=int)
     if not names and len(numbers) == len(found) == len(classes):
         names = dict(zip(numbers, classes, strict=True))
     if names:

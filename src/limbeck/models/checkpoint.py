@@ -14,6 +14,7 @@ from huggingface_hub import snapshot_download
 from limbeck.errors import CheckpointDamaged, LimbeckError, TeacherError, did_you_mean
 from limbeck.kinds import STUDENT_KINDS
 from limbeck.recipe.files import why_no_hub
+from limbeck.text.tokenizer_limits import TokenizerRefused, panics_as_errors
 
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]  # never pickles, never code
 
@@ -102,7 +103,10 @@ def find_checkpoint(checkpoint: str, *, what: str = "teacher") -> Path:
 def damage_as_user_errors(folder: Path, *, what: str = "teacher") -> Iterator[None]:
     """Turns whatever transformers raises for a broken checkpoint into an error that names the folder."""
     try:
-        yield
+        with panics_as_errors():
+            yield
+    except TokenizerRefused as error:
+        raise CheckpointDamaged(path=folder, reason=error.reason, what=what) from (error.__cause__ or error)
     except LimbeckError:
         raise
     except Exception as error:
@@ -200,6 +204,6 @@ def _read(path: Path) -> dict[str, object]:
     """The object in a JSON file; empty if it is missing or unreadable, which other checks report."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 
 from limbeck.errors import TeacherError
 from limbeck.models.checkpoint import from_folder
+from limbeck.text.tokenizer_limits import characters_at_once
 
 FILE = "tokenizer.json"
 TO_READ_SENTENCEPIECE = {"sentencepiece": "sentencepiece", "protobuf": "google.protobuf"}  # package: its module
@@ -61,6 +62,8 @@ def load_tokenizer(folder: Path, config: Any) -> Any:
     """The fast tokenizer of a Hugging Face folder, with the settings that its model needs, whatever the folder has."""
     _refuse_unreadable(folder)
     tokenizer = _loaded(folder)
+    if backend := getattr(tokenizer, "backend_tokenizer", None):
+        characters_at_once(backend)  # raises if it would lengthen texts without bound
     _refuse_empty(tokenizer, folder=folder)
     _restore_special_tokens(tokenizer, folder=folder, config=config)
     _change(tokenizer, "model_input_names", _input_names(config))

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import fingerprint_of
+from limbeck.artifacts.manifest import fingerprint_of, read_small_json
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.distillation.speed import rate_of_student
 from limbeck.errors import LimbeckError
@@ -21,7 +21,7 @@ from limbeck.pipeline.keys import ExtraText, input_fingerprints
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
-from limbeck.teacher.speed import rates_of_teacher
+from limbeck.teacher.kinds import kind_of
 
 PLAN = "plan.json"
 SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
@@ -72,9 +72,10 @@ class Amounts:
     copies: int
     student_epochs: int
     students: float  # trained on all rows, counted by their time: a Bi-LSTM is 1
-    baselines: int  # trained on the training rows
+    baselines: float  # trained on the training rows, counted likewise
     fewest_rows: int = FEWEST_ROWS
     baseline_epochs: int = 0  # 0: as many as the student
+    has_epochs: bool = True  # whether the teacher is trained in epochs, of which there may be more or fewer
 
     def seconds(self, rates: Rates) -> float:
         """How long it takes."""
@@ -94,7 +95,7 @@ class Amounts:
 
     def scaled(self, scale: float) -> "Amounts":
         """More or less of everything that can be changed. Whole epochs first, then fewer rows in a single one."""
-        steps = self.teacher_rows * self.teacher_epochs * scale
+        steps = self.teacher_rows * self.teacher_epochs * (scale if self.has_epochs else 1)
         epochs = min(MOST_EPOCHS, max(1, int(steps / self.teacher_rows + 1e-9)))
         return replace(
             self,
@@ -140,14 +141,14 @@ def kept_plan(recipe: Recipe, run: RunFolder, *, minutes: float, may_grow: bool)
     It is looked for before anything is read: the corpus and the text of the planned recipe may be there, cut, and must
     not be rebuilt whole to find out.
     """
-    kept = run.folder / PLAN
-    if not kept.is_file():
+    try:
+        found = read_small_json(run.folder / PLAN)
+        basis, words, overrides = found["basis"], str(found["words"]), list(map(str, found["overrides"]))
+    except (OSError, ValueError, KeyError, TypeError):  # it is planned again
         return None
-    found = json.loads(kept.read_text(encoding="utf-8"))
-    if found.get("basis") != _basis(recipe, minutes=minutes, may_grow=may_grow):
+    if basis != _basis(recipe, minutes=minutes, may_grow=may_grow):
         return None
-    run.reporter.note(f"  {found['words']}")
-    overrides: list[str] = found["overrides"]
+    run.reporter.note(f"  {words}")
     return overrides
 
 
@@ -177,8 +178,6 @@ def planned_overrides(
 def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     """What the recipe asks for as it is. Raises NothingToPlan."""
     teacher, student = recipe.teacher, recipe.student
-    if not isinstance(teacher, EncoderTeacher) or teacher.train == "none":
-        raise NothingToPlan(what="its teacher is not one encoder that is fine-tuned here")
     if not isinstance(student, WordStudent):
         raise NothingToPlan(what=f'its student is of kind = "{student.kind}", which does not read word vectors')
     train = len(corpus.splits["train"])
@@ -187,12 +186,13 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         train=train,
         others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
         transfer=transfer,
-        teacher_epochs=teacher.epochs,
-        teacher_rows=min(teacher.max_rows or train, train),
+        teacher_epochs=teacher.epochs if isinstance(teacher, EncoderTeacher) else 1,
+        teacher_rows=min((teacher.max_rows if isinstance(teacher, EncoderTeacher) else None) or train, train),
+        has_epochs=isinstance(teacher, EncoderTeacher),
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
         students=seeds * sum(NGRAMS_COST if isinstance(one, Ngrams) else 1.0 for one in (student, *recipe.candidates)),
-        baselines=seeds if recipe.distillation.baseline else 0,
+        baselines=seeds * (1 + NGRAMS_COST * recipe.blends_baseline) if recipe.distillation.baseline else 0,
         fewest_rows=max(FEWEST_ROWS, FEWEST_OF_A_CLASS * len(corpus.labels)),
         baseline_epochs=recipe.distillation.baseline_epochs or 0,
     )
@@ -207,11 +207,12 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     if kept is not None:
         cut_text = {"transfer.rows": max(1, min(kept, chosen.transfer))}
         cut_text |= {"transfer.pool": max(1, chosen.transfer)} if transfer > kept else {}
+    of_epochs = {"teacher.epochs": chosen.teacher_epochs}
+    of_epochs |= {"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}
     keys = {
-        "teacher.epochs": chosen.teacher_epochs,
+        **(of_epochs if chosen.has_epochs else {}),
         "distillation.epochs": chosen.student_epochs,
         **({"distillation.baseline_epochs": chosen.baseline_epochs} if chosen.baseline_epochs else {}),
-        **({"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}),
         **({"augmentation.copies": max(1, chosen.copies)} if recipe.augmentation else {}),
         **(cut_text if chosen.transfer < transfer else {}),
         **({"corpus.max_rows": chosen.train} if chosen.train < train else {}),
@@ -230,20 +231,23 @@ def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -
     fits = "" if takes <= minutes else ", which is too long, but less would teach nothing"
     texts = f", {amount('transfer', 'other texts')}" if asked.transfer else ""
     copies = f"{amount('copies', 'copies of each row')}, " if asked.copies else ""
+    epochs = f"{amount('teacher_epochs', 'epochs')} of " if asked.has_epochs else ""
     return (
         f"plan for {minutes:g} minutes (about {takes:.1f}{fits}): {amount('train', 'training rows')}{texts}; "
-        f"teacher: {amount('teacher_epochs', 'epochs')} of {amount('teacher_rows', 'rows')} at "
+        f"teacher: {epochs}{amount('teacher_rows', 'rows')} at "
         f"{rates.fine_tuning:,.0f}/s; {copies}labelled at {rates.labelling:,.0f}/s; "
         f"students: {amount('student_epochs', 'epochs')} at {rates.student:,.0f}/s"
     )
 
 
 def measured_rates(recipe: Recipe, corpus: Corpus) -> Rates:
-    """A few seconds of each kind of work, on rows that are spread over the corpus."""
-    assert isinstance(recipe.teacher, EncoderTeacher), "amounts_of has refused others"
+    """A few seconds of each kind of work, on rows that are spread over the corpus. Raises NothingToPlan."""
     assert isinstance(recipe.student, WordStudent), "amounts_of has refused others"
     train = corpus.splits["train"]
     rows = train.select(np.linspace(0, len(train) - 1, min(TIMED_ROWS, len(train))).astype(int))
-    fine_tuning, labelling = rates_of_teacher(recipe.teacher, corpus=corpus, rows=rows)
+    of_teacher = kind_of(recipe.teacher).rates(recipe.teacher, corpus, rows)
+    if of_teacher is None:
+        raise NothingToPlan(what="its teacher is not one that is trained here")
+    fine_tuning, labelling = of_teacher
     student = rate_of_student(recipe.distillation, student=recipe.student, corpus=corpus, rows=rows)
     return Rates(fine_tuning=fine_tuning, labelling=labelling, student=student)

@@ -200,8 +200,7 @@ def _candidates(
     candidates = []
     for role, by_seed in ((role, by_seed) for of_kind in students for role, by_seed in of_kind.items()):
         best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
-        precisions: list[Precision] = ["fp32"] if role == "baseline" else recipe.export.precisions
-        for precision in precisions:
+        for precision in recipe.precisions_of(role, kind=by_seed[best].facts.kind):
             name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
             exports = {
                 seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", run)
@@ -210,7 +209,7 @@ def _candidates(
             candidates.append(
                 Candidate(
                     name=name,
-                    role="export" if precision == "int8" else role,
+                    role="export" if precision == "int8" and role != "baseline" else role,
                     exports=exports,
                     shipped=_ship(exports[best], f"models/{name}", run),
                     students=by_seed,
@@ -226,12 +225,13 @@ def _candidates(
 def _blend(
     recipe: Recipe, corpus: Corpus, labels: TeacherLabels, candidates: Sequence[Candidate], run: RunFolder
 ) -> Candidate:
-    """One model of the distilled students that ship, in the smallest precision."""
+    """One model of the students that ship, in the smallest precision: the distilled ones, and n-grams alone."""
     precision = recipe.export.smallest
     members = [
         candidate
         for candidate in candidates
-        if candidate.role != "baseline" and candidate.shipped.facts().precision == precision
+        if (candidate.role != "baseline" or candidate.shipped.facts().kind == "ngrams")
+        and candidate.shipped.facts().precision == precision
     ]
     main = members[0]
     assert main.shipped_place is not None, "every shipped model is a copy of an export"

@@ -14,7 +14,7 @@ from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.transfer_text import TransferText
-from limbeck.errors import ArtifactMissing, in_shell, some
+from limbeck.errors import ArtifactDamaged, ArtifactMissing, in_shell, some
 from limbeck.labeling.label_file import write_label_file
 from limbeck.labeling.source import TeacherSource
 from limbeck.labeling.summary import SplitSummary, summarise
@@ -136,7 +136,7 @@ def _refuse_stale(folder: Path, made_from: Mapping[str, Fingerprinted], *, advic
 def _fingerprint(artifact: Fingerprinted, advice: str) -> str:
     try:
         return artifact.fingerprint
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, ArtifactDamaged) as error:
         reason = f"it cannot be read ({type(error).__name__})"
         raise ArtifactMissing(folder=artifact.folder, kind="part of a run", reason=reason, advice=advice) from None
 

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content
+from limbeck.recipe.files import is_dir
 from limbeck.tables.formats import Column as AnyColumn
 from limbeck.tables.formats import FileFormat as AnyFormat
 
@@ -88,6 +89,6 @@ class CorpusSection(Section):
     def located(self, locate: Locate) -> Self:
         """With `train`, `dev` and `test` as absolute paths, and `hub` if it is a local folder."""
         files = {key: locate(value) for key in ("train", "dev", "test") if (value := getattr(self, key))}
-        if self.hub is not None and Path(folder := locate(self.hub, required=False)).is_dir():
+        if self.hub is not None and is_dir(Path(folder := locate(self.hub, required=False))):
             files["hub"] = folder
         return self.model_copy(update=files)

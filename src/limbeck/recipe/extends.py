@@ -8,7 +8,7 @@ from typing import Any
 from limbeck.errors import RecipeInvalid, did_you_mean
 from limbeck.kinds import DEFAULT_STUDENT
 from limbeck.recipe.builtin import builtin_methods, builtin_recipes
-from limbeck.recipe.files import at_home
+from limbeck.recipe.files import at_home, is_file
 
 Raw = dict[str, Any]
 KINDS = {"student": DEFAULT_STUDENT, "teacher": "encoder"}  # of a table without `kind`
@@ -57,7 +57,7 @@ def _same_kind(key: str, lower: Mapping[str, Any], upper: Mapping[str, Any]) -> 
 def _base_path(name: str, *, extending: Path) -> Path:
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     for path in (extending.parent / name, at_home(Path(name))):
-        if path.is_file():
+        if is_file(path):
             return path
     if name not in known:
         hint = did_you_mean(name, list(known)) or f"; methods: {', '.join(method.name for method in builtin_methods())}"
@@ -66,29 +66,32 @@ def _base_path(name: str, *, extending: Path) -> Path:
 
 
 def _read(path: Path) -> Raw:
+    if (size := path.stat().st_size) > MOST_BYTES:
+        problem = f"a file of {size / 1e6:,.0f} MB: a recipe holds settings, and rows belong in files of their own"
+        raise RecipeInvalid(recipe=str(path), problems=[problem])
     try:
         return _flat_enough(tomllib.loads(path.read_text(encoding="utf-8-sig")), path)
     except RecursionError:
         raise RecipeInvalid(recipe=str(path), problems=["its tables or lists are nested too deeply"]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise RecipeInvalid(recipe=str(path), problems=[f"not valid TOML: {error}"]) from None
     except UnicodeDecodeError as error:
         raise RecipeInvalid(recipe=str(path), problems=[f"not UTF-8 text: {error.reason}"]) from None
+    except ValueError as error:  # also for a number of thousands of digits
+        raise RecipeInvalid(recipe=str(path), problems=[f"not valid TOML: {error}"]) from None
 
 
+MOST_BYTES = 4_000_000  # TOML is read at about a megabyte a second
 MOST_LEVELS = 32  # of tables and lists inside each other; no recipe has ten
+MOST_BITS = 4_096  # of a number; Python does not print those of 4,300 digits
 
 
 def _flat_enough(raw: Raw, path: Path) -> Raw:
-    """The recipe; refused if what it holds is nested so deeply that nothing could work with it."""
+    """The recipe; refused if it is nested so deeply, or has a number so long, that nothing could work with it."""
     level: list[Any] = [raw]
     for _ in range(MOST_LEVELS):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
+        values = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        if any(isinstance(value, int) and value.bit_length() > MOST_BITS for value in values):
+            raise RecipeInvalid(recipe=str(path), problems=["a whole number of more than a thousand digits"])
+        level = [value for value in values if isinstance(value, dict | list)]
     if level:
         raise RecipeInvalid(recipe=str(path), problems=["its tables or lists are nested too deeply"])
     return raw

@@ -1,6 +1,7 @@
 """Finding the files that a recipe names: next to it, in the working directory, under LIMBECK_DATA, in a package."""
 
 import os
+import re
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,7 +24,7 @@ def find_file(path: str, roots: Sequence[Path]) -> str:
         return str(in_package(path))
     plain = at_home(Path(path))
     for candidate in [plain] if plain.is_absolute() else [root / plain for root in roots]:
-        if candidate.exists() or (_is_pattern(path) and any(_matches(candidate))):
+        if exists(candidate) or (_is_pattern(path) and any(_matches(candidate))):
             return str(candidate)
     raise FileNotFoundError(path)
 
@@ -37,7 +38,7 @@ def in_package(path: str) -> Path:
         spec = None
     folders = [] if spec is None or spec.submodule_search_locations is None else spec.submodule_search_locations
     for folder in map(Path, folders):
-        if inside and (found := folder / inside).is_file() and found.resolve().is_relative_to(folder.resolve()):
+        if inside and is_file(found := folder / inside) and found.resolve().is_relative_to(folder.resolve()):
             return found
     raise FileNotFoundError(path)
 
@@ -50,12 +51,30 @@ def at_home(path: Path) -> Path:
         return path
 
 
+def exists(path: Path) -> bool:
+    """Whether it exists; no file has a name that the system refuses: too long, or with a zero in it."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """The same for a plain file."""
+    return exists(path) and path.is_file()
+
+
+def is_dir(path: Path) -> bool:
+    """The same for a folder."""
+    return exists(path) and path.is_dir()
+
+
 def expand(path: str) -> list[Path]:
     """The files that an absolute path or pattern matches, sorted; for a folder, the files in it."""
     place = Path(path)
-    if place.is_dir():
+    if is_dir(place):
         return sorted(inner for inner in place.rglob("*") if inner.is_file() and not inner.name.startswith("."))
-    return sorted(_matches(place)) if _is_pattern(path) and not place.exists() else [place]
+    return sorted(_matches(place)) if _is_pattern(path) and not exists(place) else [place]
 
 
 def _is_pattern(path: str) -> bool:
@@ -67,7 +86,8 @@ def _matches(pattern: Path) -> list[Path]:
     steps = list(pattern.parts[1:] if pattern.anchor else pattern.parts)
     while steps and not _is_pattern(steps[0]):
         fixed /= steps.pop(0)
-    return [match for match in fixed.glob("/".join(steps)) if match.is_file()] if steps and fixed.is_dir() else []
+    steps = [step if step == "**" else re.sub(r"\*{2,}", "*", step) for step in steps]  # before 3.13 ** is a whole step
+    return [match for match in fixed.glob("/".join(steps)) if match.is_file()] if steps and is_dir(fixed) else []
 
 
 SECONDS_TO_ANSWER = 5.0

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
-from limbeck.recipe.files import PACKAGE, at_home, find_file, search_roots
+from limbeck.recipe.files import PACKAGE, at_home, exists, find_file, is_dir, is_file, search_roots
 from limbeck.recipe.problems import keys_by_kind, models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.toml import apply_overrides
+from limbeck.recipe.toml import apply_overrides, is_place
 
 
 class RecipeNotFound(RecipeError):
@@ -59,7 +59,7 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
     table, old_table = _table_at(raw, steps[:-1]), _table_at(before, steps[:-1])
     if steps[-1] != "kind" or not isinstance(table, dict) or not isinstance(old_table, dict):
         return ""
-    known = keys_by_kind(Recipe, [int(step) if step.isdigit() else step for step in steps[:-1]])
+    known = keys_by_kind(Recipe, [0 if step.isdecimal() else step for step in steps[:-1]])
     old, new = (str(one.get("kind", KINDS.get(steps[0]))) for one in (old_table, table))
     if new not in known:
         return ""
@@ -92,7 +92,7 @@ def _table_at(here: Any, steps: Sequence[str]) -> Any:
     """What is at this place; None if nothing is."""
     for step in steps:
         if isinstance(here, list):
-            here = here[int(step)] if step.isdigit() and int(step) < len(here) else None
+            here = here[int(step)] if is_place(step, here) else None
         else:
             here = here.get(step) if isinstance(here, dict) else None
     return here
@@ -109,9 +109,9 @@ def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
 def recipe_source(name_or_path: str | Path) -> Path:
     """The file of a recipe: a path, or one of the built-in recipes."""
     path = at_home(Path(name_or_path))
-    if path.is_dir() and (path / "recipe.toml").is_file():
+    if is_dir(path) and (path / "recipe.toml").is_file():
         return path / "recipe.toml"  # a run folder: its resolved recipe
-    if path.is_file():
+    if is_file(path):
         return path
     known = {recipe.name: recipe.path for recipe in (*builtin_methods(), *builtin_recipes())}
     if str(name_or_path) in known:
@@ -123,13 +123,13 @@ def recipe_source(name_or_path: str | Path) -> Path:
 def _read(name_or_path: str | Path) -> tuple[Path, dict[str, Any], str]:
     """The file of a recipe, its tables merged with those it extends, and the name of its run."""
     name = str(name_or_path)
-    if not at_home(Path(name)).exists() and (both := data_and_method(name)):
+    if not exists(at_home(Path(name))) and (both := data_and_method(name)):
         data, method = both
         together = merged(read_recipe(data.path), {**read_recipe(method.path), "name": name})
         return data.path, together, name
     source = recipe_source(name_or_path)
     _refuse_bare_method(source, name)
-    is_run = Path(name_or_path).is_dir()
+    is_run = is_dir(Path(name_or_path))
     return source, read_recipe(source), source.parent.resolve().name if is_run else source.stem
 
 
@@ -167,5 +167,5 @@ def _similar_name(path: str, roots: Sequence[Path]) -> str:
     """A hint with a similar name in the folder where the file was expected."""
     wanted = Path(path)
     folders = [wanted.parent] if wanted.is_absolute() else [root / wanted.parent for root in roots]
-    names = [inner.name for folder in folders if folder.is_dir() for inner in folder.iterdir()]
+    names = [inner.name for folder in folders if is_dir(folder) for inner in folder.iterdir()]
     return did_you_mean(wanted.name, names)

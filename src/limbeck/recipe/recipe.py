@@ -12,11 +12,11 @@ from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.decisions import decides, decides_nothing
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.evaluation import Evaluation
-from limbeck.recipe.export import Export
+from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, WordStudent
+from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -55,8 +55,9 @@ class Recipe(Section):
     """The small model."""
     candidates: Annotated[list[Student], decides("vocabulary", "sized_vocabulary", "students")] = []
     """Further students, each of another kind, trained as `[student]` is: on the same rows and labels, with the same
-    `[distillation]`, but without a baseline of their own. `student.kind = "auto"` is short for a Bi-LSTM with the keys
-    of `[student]`, and `ngrams` and a text CNN as candidates."""
+    `[distillation]`. Of them only `ngrams` has a baseline of its own, which may be part of the blend: where the teacher
+    is weak, the labels alone teach it more. `student.kind = "auto"` is short for a Bi-LSTM with the keys of
+    `[student]`, and `ngrams` and a text CNN as candidates."""
     distillation: Annotated[Distillation, decides("students", "baseline")] = Distillation()
     """How the small model is trained."""
     export: Annotated[Export, decides("exports")] = Export()
@@ -107,13 +108,31 @@ class Recipe(Section):
         return self
 
     def for_each_student(self) -> "list[Recipe]":
-        """The recipe once for each student, with that one as the only one; the first is `[student]`, which alone may
-        have a baseline."""
+        """The recipe once for each student, with that one as the only one; the first is `[student]`, which may have a
+        baseline. Of the candidates only n-grams may: see `blends_baseline`."""
         own = self.model_copy(update={"candidates": []})
         without_baseline = own.model_copy(
             update={"distillation": self.distillation.model_copy(update={"baseline": False})}
         )
-        return [own, *(without_baseline.model_copy(update={"student": candidate}) for candidate in self.candidates)]
+        return [
+            own,
+            *(
+                (own if isinstance(candidate, Ngrams) else without_baseline).model_copy(update={"student": candidate})
+                for candidate in self.candidates
+            ),
+        ]
+
+    @property
+    def blends_baseline(self) -> bool:
+        """Whether the n-grams that learned from the labels alone may be a member of the blend: they are as good as
+        TF-IDF with a linear classifier, so that a weak teacher does not pull the shipped model below that."""
+        return self.has_blend and self.distillation.baseline and any(isinstance(one, Ngrams) for one in self.candidates)
+
+    def precisions_of(self, role: str, *, kind: str) -> list[Precision]:
+        """A baseline is there to be compared, in fp32; the one that may be in the blend is exported as its members."""
+        if role != "baseline":
+            return self.export.precisions
+        return [self.export.smallest] if kind == "ngrams" and self.blends_baseline else ["fp32"]
 
     @property
     def has_blend(self) -> bool:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
 from limbeck.recipe.decisions import by_content, decides, decides_nothing, fields_marked, has_effect_if
+from limbeck.recipe.files import is_dir
 
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
@@ -43,8 +44,7 @@ class Pretraining(Section):
     batch_size: int = Field(default=64, ge=1)
     """Texts per batch."""
     accumulation_steps: int = Field(default=1, ge=1)
-    """Batches whose gradients are accumulated for one step: with 4, a step uses 4 × batch_size texts in a quarter of
-    the memory."""
+    """Batches whose gradients are accumulated for one step: with 4, four times the texts in the same memory."""
     learning_rate: float = Field(default=1e-4, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero."""
     warmup_fraction: float = Field(default=0.06, ge=0, lt=1)
@@ -195,7 +195,7 @@ class EncoderTeacher(Section):
         the hub name; otherwise unchanged, for the room `teacher` to find."""
         for name in (self.checkpoint, PurePosixPath(self.checkpoint).name):
             folder = Path(locate(name, required=False))
-            if folder.is_dir() and (name == self.checkpoint or (folder / "config.json").is_file()):
+            if is_dir(folder) and (name == self.checkpoint or (folder / "config.json").is_file()):
                 return self.model_copy(update={"checkpoint": str(folder)})
         return self
 
@@ -222,8 +222,7 @@ class FileTeacher(Section):
     values: Literal["auto", "probabilities", "logits"] = "auto"
     """What the columns contain; "auto": probabilities if every row is a distribution, else logits."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
-    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for a hundred
-    classes."""
+    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for many classes."""
     uncovered: Annotated[Literal["stop", "skip"], decides("labels")] = "stop"
     """What to do with rows that the file does not have: stop the run, or skip them and report how many."""
     format: FileFormat = "auto"
@@ -283,8 +282,7 @@ class CustomTeacher(Section):
     """What it returns. Logits read as probabilities cause an error; probabilities read as logits would go unnoticed,
     hence the default."""
     least_probability: float = Field(default=1e-3, gt=0, lt=0.5)
-    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for a hundred
-    classes."""
+    """Probabilities are clipped to this distance from 0 and 1, whose logits are infinite. Lower it for many classes."""
     texts_per_call: int = Field(default=64, ge=1)
     """Maximum number of texts in one call. The answers of a call are on disk before the next call."""
     near_chance: Annotated[NearChance, decides_nothing()] = "stop"
@@ -307,6 +305,17 @@ class CustomTeacher(Section):
         return self.call.rpartition(":")[2]
 
 
+class LinearTeacher(Section):
+    """TF-IDF with a linear classifier, trained on the labels in seconds: for when no encoder is at hand."""
+
+    traits: ClassVar = TeacherTraits(has_tokens=False, has_features=False, answers_new_texts=True)
+
+    kind: Literal["linear"]
+    """The kind of teacher."""
+    near_chance: Annotated[NearChance, decides_nothing()] = "stop"
+    """What to do if the teacher is hardly better on dev than guessing: stop the run, or only warn."""
+
+
 def _with_kind(given: Any) -> Any:
     """A `[teacher]` table without `kind` describes an encoder; a text instead of a table is the path of a student."""
     if isinstance(given, str):
@@ -314,7 +323,7 @@ def _with_kind(given: Any) -> Any:
     return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
 
 
-AnyMember = EncoderTeacher | FileTeacher | StudentTeacher | CustomTeacher
+AnyMember = EncoderTeacher | FileTeacher | StudentTeacher | CustomTeacher | LinearTeacher
 Member = Annotated[AnyMember, Field(discriminator="kind"), BeforeValidator(_with_kind)]
 
 

@@ -3,12 +3,13 @@
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from datetime import date, time
 from typing import Any
 
 from limbeck.errors import RecipeInvalid
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import EnsembleTeacher
+
+MOST_DIGITS = 9  # of the number of an item
 
 
 def to_toml(recipe: Recipe) -> str:
@@ -84,7 +85,7 @@ def _apply(raw: dict[str, Any], override: str) -> str | None:
     here: Any = raw
     for step in steps[:-1]:
         if isinstance(here, list):
-            if not step.isdigit() or int(step) >= len(here):
+            if not is_place(step, here):
                 return f"--set {override}: no item '{step}' in a list of {len(here)}"
             here = here[int(step)]
         elif isinstance(here, dict):
@@ -94,9 +95,14 @@ def _apply(raw: dict[str, Any], override: str) -> str | None:
     return _put(here, steps[-1], _parsed_value(text), override)
 
 
+def is_place(step: str, items: Sequence[Any]) -> bool:
+    """Whether a step of a path is the number of one of these items."""
+    return step.isdecimal() and len(step) <= MOST_DIGITS and int(step) < len(items)
+
+
 def _put(here: Any, key: str, value: Any, override: str) -> str | None:
     if isinstance(here, list):
-        if not key.isdigit() or int(key) >= len(here):
+        if not is_place(key, here):
             return f"--set {override}: no item '{key}' in a list of {len(here)}"
         here[int(key)] = value
     elif isinstance(here, dict):
@@ -109,6 +115,9 @@ def _put(here: Any, key: str, value: Any, override: str) -> str | None:
 def _parsed_value(text: str) -> Any:
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
-    except tomllib.TOMLDecodeError:
+        inline(value)
+    except (ValueError, RecursionError):  # it is no TOML, or has thousands of digits or levels
         return text.strip()
-    return text.strip() if isinstance(value, date | time) else value  # no key is a date, but a name may look like one
+    except TypeError:  # a date: no key is one, but a name may look like it
+        return text.strip()
+    return value

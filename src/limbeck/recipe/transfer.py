@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
 from limbeck.recipe.decisions import by_content, decides
+from limbeck.recipe.files import is_dir
 
 FormStep = Literal["lowercase", "narrow", "spaced"]
 CHOICE = decides("transfer", "chosen")
@@ -93,13 +94,13 @@ class Transfer(Section):
 def named_split(name: str) -> tuple[str, str | None]:
     """The data set and the split in a name such as "imdb:unsupervised"; None means all splits."""
     data_set, colon, split = name.rpartition(":")
-    is_split = colon and data_set and split and not {"/", "\\"} & set(split) and not Path(name).is_dir()
+    is_split = colon and data_set and split and not {"/", "\\"} & set(split) and not is_dir(Path(name))
     return (data_set, split) if is_split else (name, None)
 
 
 def _located(name: str, locate: Locate) -> str:
     data_set, split = named_split(name)
     folder = locate(data_set, required=False)
-    if not Path(folder).is_dir():
+    if not is_dir(Path(folder)):
         return name
     return folder if split is None else f"{folder}:{split}"

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Generic, TypeVar
 
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
 from limbeck.recipe.teacher import (
     AnyTeacher,
@@ -16,12 +18,14 @@ from limbeck.recipe.teacher import (
     EncoderTeacher,
     EnsembleTeacher,
     FileTeacher,
+    LinearTeacher,
     StudentTeacher,
     TeacherTraits,
 )
-from limbeck.teacher import answers_file, custom, encoder_teacher, ensemble, student_teacher
+from limbeck.teacher import answers_file, custom, encoder_teacher, ensemble, linear, student_teacher
 from limbeck.teacher.loading import open_teacher
 from limbeck.teacher.preparation import BeforeRun, OpenTeacher, Preparation, ReadyTeacher
+from limbeck.teacher.speed import encoder_rates
 from limbeck.teacher.student_asking import open_student_teacher
 from limbeck.teacher.student_source import find_student
 
@@ -68,6 +72,8 @@ class TeacherKind(Generic[Section]):
     """For the doctor: the teacher before a run, opened; None if it still has to be trained, or is an ensemble."""
     parameters: Callable[[Section, BeforeRun], int | None]
     """For the doctor: its number of parameters; None if unknown."""
+    rates: Callable[[Section, Corpus, Rows], tuple[float, float] | None]
+    """Rows per second of its training and of labelling, on these rows; None if it is not trained, or not alone."""
     advice: TeacherAdvice
 
     @property
@@ -87,6 +93,7 @@ ENCODER = TeacherKind(
     problems=lambda _: [],
     ready=encoder_teacher.ready_encoder,
     parameters=encoder_teacher.encoder_parameters,
+    rates=encoder_rates,
     advice=TeacherAdvice(
         guessing="likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
         "too high a learning rate, too few steps",
@@ -108,6 +115,7 @@ FILE = TeacherKind(
     problems=lambda _: [],
     ready=answers_file.ready_file,
     parameters=lambda *_: None,
+    rates=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: columns under the names of other classes, numbers that belong to other texts",
         when_guessing="Check that each class has its own column (columns), and that the file was made for these texts.",
@@ -127,6 +135,7 @@ STUDENT = TeacherKind(
     problems=lambda _: [],
     ready=student_teacher.ready_student,
     parameters=student_teacher.student_parameters,
+    rates=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: a student of another task whose classes have the same names, or one that was not "
         "trained well",
@@ -148,12 +157,33 @@ CUSTOM = TeacherKind(
     problems=custom.custom_problems,
     ready=custom.ready_custom,
     parameters=lambda *_: None,
+    rates=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: columns in another order than `labels`, answers in another order than the texts",
         when_guessing="Check that row i of its result is for text i, and column j for labels[j].",
         when_swapped="Return the columns in the order of `labels`, which the function is given.",
         better="a function that does better on dev",
         cost_unknown="a function of your own",
+    ),
+)
+LINEAR = TeacherKind(
+    section=LinearTeacher,
+    prepare=linear.prepare_linear,
+    open=linear.open_linear,
+    inputs=lambda _: {},
+    name=lambda section: section.kind,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: True,
+    problems=lambda _: [],
+    ready=lambda *_: None,
+    parameters=lambda *_: None,
+    rates=linear.linear_rates,
+    advice=TeacherAdvice(
+        guessing="likely reasons: too few rows of some classes, labels that do not depend on the words of a text",
+        when_guessing="Label more rows, or take an encoder as the teacher: checkpoint in [teacher].",
+        when_swapped="It learned the classes from train: look at the labels of dev.",
+        better="an encoder",
+        cost_unknown="ten lines of scikit-learn, which are timed as tfidf",
     ),
 )
 ENSEMBLE = TeacherKind(
@@ -167,6 +197,7 @@ ENSEMBLE = TeacherKind(
     problems=lambda _: [],
     ready=lambda *_: None,
     parameters=lambda *_: None,
+    rates=lambda *_: None,
     advice=TeacherAdvice(
         guessing="likely reasons: a member that guesses, members whose classes are in another order",
         when_guessing="Look at the members' own numbers above, and remove the one that does not fit.",
@@ -180,6 +211,7 @@ KINDS: dict[str, TeacherKind[Any]] = {
     "file": FILE,
     "student": STUDENT,
     "custom": CUSTOM,
+    "linear": LINEAR,
     "ensemble": ENSEMBLE,
 }
 

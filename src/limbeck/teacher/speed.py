@@ -13,8 +13,10 @@ from limbeck.training.optimiser import adamw
 STEPS, WARM_UP_ROWS = 4, 16
 
 
-def rates_of_teacher(section: EncoderTeacher, *, corpus: Corpus, rows: Rows) -> tuple[float, float]:
-    """Rows per second of fine-tuning, and of labelling."""
+def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows) -> tuple[float, float] | None:
+    """Rows per second of fine-tuning, and of labelling; None if it is not fine-tuned."""
+    if section.train == "none":
+        return None
     encoder = start_encoder(section.model_copy(update={"head": "own"}), corpus=corpus)
     model = encoder.model.to(training_device())
     first = rows.select(range(min(WARM_UP_ROWS, len(rows))))

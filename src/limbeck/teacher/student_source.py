@@ -1,12 +1,11 @@
 """Finds the student to use as a teacher: in its folder, among its seeds, or exported."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import MANIFEST, faults_of, fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import MANIFEST, faults_of, fingerprint_of, read_manifest, read_small_json
 from limbeck.artifacts.model_folder import CARD, ModelFacts, ModelFolder
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -81,7 +80,7 @@ def _seeds(place: Path) -> dict[Path, StudentFacts]:
 def _kind(folder: Path) -> str | None:
     """The kind in its manifest; None without a manifest."""
     try:
-        kind: Any = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["kind"]
+        kind: Any = read_small_json(folder / MANIFEST)["kind"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return str(kind)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from transformers import PreTrainedTokenizerFast
 
 from limbeck.recipe.teacher import LongTexts
+from limbeck.text.tokenizer_limits import CHARACTERS_AT_ONCE, characters_at_once, panics_as_errors, portions
 
 Numbers = npt.NDArray[np.int64]
 TokenRow = dict[str, list[int]]  # input_ids and what else the model reads, for each token of a row
@@ -41,6 +42,14 @@ class Tokens:
         lengths = np.fromiter((len(row[IDS]) for row in rows), dtype=np.int64, count=len(rows))
         return cls(lengths, {name: _flat((row[name] for row in rows), lengths) for name in (rows[0] if rows else ())})
 
+    @classmethod
+    def joined(cls, parts: Sequence["Tokens"]) -> "Tokens":
+        """The rows of all parts, which have the same columns."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns}
+        return cls(np.concatenate([part.lengths for part in parts]), columns)
+
     def rows(self) -> list[TokenRow]:
         """One dictionary per row."""
         columns = [[part.tolist() for part in np.split(column, self.starts[1:])] for column in self.columns.values()]
@@ -59,6 +68,30 @@ def tokens_of(
     """Ids with the model's own special tokens, truncated to `max_length`; the longer text of a pair is cut first."""
     if not texts:
         return Tokens.of([])
+    rows = range(len(texts))
+    sizes = [len(text) for text in texts] if pairs is None else [len(texts[at]) + len(pairs[at]) for at in rows]
+    read = []
+    for part in portions(rows, sizes, most=_characters_at_once(tokenizer)):
+        first, last = part[0], part[-1] + 1
+        of_part = None if pairs is None else pairs[first:last]
+        with panics_as_errors():
+            read.append(_tokens(tokenizer, texts[first:last], of_part, max_length, long_texts, head_share))
+    return Tokens.joined(read)
+
+
+def _characters_at_once(tokenizer: Any) -> int:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return CHARACTERS_AT_ONCE if backend is None else characters_at_once(backend)
+
+
+def _tokens(
+    tokenizer: Any,
+    texts: Sequence[str],
+    pairs: Sequence[str] | None,
+    max_length: int,
+    long_texts: LongTexts,
+    head_share: float,
+) -> Tokens:
     from_end = long_texts == "head"
     options = {"truncation": from_end, "max_length": max_length if from_end else None, "verbose": False}
     read = (_by_backend if _is_plain(tokenizer) else _by_call)(tokenizer, texts, pairs, options)

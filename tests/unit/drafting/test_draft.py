@@ -10,8 +10,9 @@ import pytest
 
 from limbeck.artifacts.manifest import Key
 from limbeck.corpus import read_corpus
-from limbeck.drafting import draft, draft_transfer
+from limbeck.drafting import draft, draft_teacher, draft_transfer
 from limbeck.drafting.draft import draft_recipe
+from limbeck.drafting.draft_teacher import chosen_teacher
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import Inspection, inspect_file
 from limbeck.drafting.unlabelled import look_at_text
@@ -19,7 +20,7 @@ from limbeck.progress import SilentReporter
 from limbeck.recipe.load import load_recipe, parse_recipe
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import BiLstm
-from limbeck.recipe.teacher import EncoderTeacher, FileTeacher
+from limbeck.recipe.teacher import EncoderTeacher, FileTeacher, LinearTeacher
 
 ENGLISH = [(f"the {word} was quite something today", str(number % 2)) for number, word in enumerate("abcdefgh")]
 CHINESE = [
@@ -33,11 +34,17 @@ def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft, "has_gpu", lambda: False)
 
 
+@pytest.fixture(autouse=True)
+def hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that reaches the hub, unless HF_HUB_OFFLINE is set, which is for tests to say."""
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr(draft_teacher, "why_no_hub", lambda: None)
+
+
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with a GPU that reaches the hub."""
+    """A machine with a GPU."""
     monkeypatch.setattr(draft, "has_gpu", lambda: True)
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
 
 
 def drafted(inspection: Inspection, data_path: str = "data.tsv") -> Recipe:
@@ -96,7 +103,7 @@ def test_chinese_pairs_without_a_header_get_column_numbers_and_a_chinese_teacher
 def test_the_offline_encoder_is_used_where_it_is_installed(
     english: Inspection, monkeypatch: pytest.MonkeyPatch, installed: bool, checkpoint: str
 ) -> None:
-    monkeypatch.setattr(draft, "find_spec", lambda _: object() if installed else None)
+    monkeypatch.setattr(draft_teacher, "find_spec", lambda _: object() if installed else None)
 
     assert encoder(drafted(english)).checkpoint == checkpoint
 
@@ -106,7 +113,7 @@ def test_the_offline_encoder_is_used_where_it_is_installed(
 def test_with_a_gpu_the_offline_encoder_is_used_only_where_the_hub_is_shut(
     english: Inspection, monkeypatch: pytest.MonkeyPatch, offline: str, checkpoint: str
 ) -> None:
-    monkeypatch.setattr(draft, "find_spec", lambda _: object())
+    monkeypatch.setattr(draft_teacher, "find_spec", lambda _: object())
     monkeypatch.setenv("HF_HUB_OFFLINE", offline)
 
     assert encoder(drafted(english)).checkpoint.endswith(checkpoint)
@@ -371,24 +378,69 @@ def german(tmp_path: Path) -> Inspection:
     return inspect_file(path)
 
 
-def test_german_texts_are_not_called_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_german_texts_are_not_called_english(tmp_path: Path) -> None:
     found = german(tmp_path)
-    monkeypatch.setattr(draft, "find_spec", lambda _: object())
 
     text = draft_recipe(found.path, found, data_path="deutsch.tsv")
 
     assert text.startswith("# German texts in 2 classes")
-    assert "knows little about German texts" in text
-    assert draft.MULTILINGUAL in text
     assert drafted(found).corpus.language == "en"
-    assert encoder(drafted(found)).checkpoint == draft.OFFLINE_CHECKPOINT
     assert 'language: German, cut into words as "en"' in found.summary()
 
 
-def test_german_texts_have_a_multilingual_teacher_where_the_hub_is_asked(tmp_path: Path, gpu: None) -> None:
-    del gpu
+def test_german_texts_have_a_multilingual_teacher_a_small_one_without_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(draft_teacher, "find_spec", lambda _: object())  # the English one is installed
+    found = german(tmp_path)
 
-    assert encoder(drafted(german(tmp_path))).checkpoint == draft.MULTILINGUAL
+    assert encoder(drafted(found)).checkpoint == draft_teacher.SMALL_MULTILINGUAL
+    monkeypatch.setattr(draft, "has_gpu", lambda: True)
+    assert encoder(drafted(found)).checkpoint == draft_teacher.MULTILINGUAL
+
+
+def no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft_teacher, "why_no_hub", lambda: "no answer from the hub")
+
+
+@pytest.mark.parametrize("language", ["German", "Chinese pairs"])
+def test_without_an_encoder_for_the_language_the_teacher_is_linear_and_the_draft_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chinese_pairs: Inspection, language: str
+) -> None:
+    no_hub(monkeypatch)
+    monkeypatch.setattr(draft_teacher, "find_spec", lambda _: object())
+    found = german(tmp_path) if language == "German" else chinese_pairs
+
+    recipe = drafted(found)
+
+    assert isinstance(recipe.teacher, LinearTeacher)
+    assert isinstance(recipe.student, BiLstm)
+    assert recipe.student.word_vectors == "random"
+    text = draft_recipe(found.path, found, data_path="data.tsv")
+    assert f"No encoder for {found.language_name} texts is at hand" in text
+    note = chosen_teacher(found, gpu=False).note(found)
+    assert "no answer from the hub" in note
+    assert found.language_name in note
+
+
+def test_without_the_hub_english_texts_have_the_package_also_with_a_gpu(
+    english: Inspection, monkeypatch: pytest.MonkeyPatch, gpu: None
+) -> None:
+    del gpu
+    no_hub(monkeypatch)
+    monkeypatch.setattr(draft_teacher, "find_spec", lambda _: object())
+
+    assert encoder(drafted(english)).checkpoint == draft_teacher.OFFLINE_CHECKPOINT
+    assert chosen_teacher(english, gpu=True).note(english) == ""
+
+
+def test_what_was_fetched_before_needs_no_hub(
+    chinese_pairs: Inspection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    no_hub(monkeypatch)
+    monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: str(tmp_path / "config.json"))
+
+    assert encoder(drafted(chinese_pairs)).checkpoint == "bert-base-chinese"
 
 
 def test_quoting_format_and_encoding_are_written_where_the_name_does_not_say_them(english: Inspection) -> None:

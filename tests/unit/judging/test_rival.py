@@ -4,14 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from limbeck.artifacts.atomic_folder import why_redo, written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
-from limbeck.judging import rival
-from limbeck.judging.rival import RivalFolder, fitted, make_rival, open_rival, sampled
+from limbeck.judging.rival import RivalFolder, make_rival, open_rival
 from limbeck.progress import SilentReporter
 
 KEY = Key(section={}, inputs={})
@@ -84,60 +82,3 @@ def test_it_reads_pairs_by_what_they_share(tmp_path: Path) -> None:
 
     assert (found.logits("dev").argmax(axis=1) == labels).all()
     assert open_rival(found.folder)([("word3", "word3")]) == ["same"]
-
-
-def test_a_class_without_training_rows_is_never_the_answer() -> None:
-    rows = rows_of([*GOOD, *BAD], [2] * 4 + [0] * 4)
-
-    found, _ = fitted(rows, classes=3, class_weights=None)
-
-    assert found.logits(rows).argmax(axis=1).tolist() == rows.labels.tolist()
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_train_rows_of_a_single_class_give_that_class(classes: int) -> None:
-    for label in range(2):
-        rows = rows_of(GOOD, [label] * 4)
-
-        found, _ = fitted(rows, classes=classes, class_weights=None)
-
-        assert found.logits(rows).argmax(axis=1).tolist() == [label] * 4
-
-
-def test_class_weights_move_the_decision() -> None:
-    texts, labels = ["same words here"] * 10, [0] * 7 + [1] * 3
-
-    even, _ = fitted(rows_of(texts, labels), classes=2, class_weights=None)
-    weighted, _ = fitted(rows_of(texts, labels), classes=2, class_weights=[0.1, 5.0])
-
-    assert even.logits(rows_of(texts, labels)).argmax(axis=1)[0] == 0
-    assert weighted.logits(rows_of(texts, labels)).argmax(axis=1)[0] == 1
-
-
-def test_of_many_rows_it_takes_a_sample_with_every_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of([f"text {number}" for number in range(1000)], [0] * 900 + [1] * 100)
-    assert sampled(rows, classes=2) is rows
-    monkeypatch.setattr(rival, "MOST_ROWS", 100)
-
-    found = sampled(rows, classes=2)
-
-    assert len(found) == 100
-    assert np.bincount(found.labels).tolist() == [90, 10]
-    assert found.ids == sampled(rows, classes=2).ids
-
-
-def test_long_texts_and_many_classes_mean_fewer_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = rows_of(["x" * 100] * 1000, [0, 1] * 500)
-
-    monkeypatch.setattr(rival, "MOST_CHARACTERS", 20_000)
-    assert len(sampled(rows, classes=2)) == 200
-    monkeypatch.setattr(rival, "MOST_ANSWERS", 300)
-    assert len(sampled(rows, classes=3)) == 100
-
-
-def test_texts_without_letters_are_read_too() -> None:
-    rows = rows_of(["!", "?", "! !", "??"], [0, 1, 0, 1])
-
-    found, _ = fitted(rows, classes=2, class_weights=None)
-
-    assert found.logits(rows).argmax(axis=1).tolist() == [0, 1, 0, 1]

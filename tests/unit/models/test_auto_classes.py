@@ -13,7 +13,6 @@ from limbeck.training.modes import quiet_transformers
 AUTO = "from transformers import AutoModelForSequenceClassification"
 ASKED = {
     "models first": f"import limbeck.models\n{AUTO}",
-    "models last": f"{AUTO}\nimport limbeck.models",
     "called": f"import limbeck\n{AUTO}\nlimbeck.register_auto_classes()\nlimbeck.register_auto_classes()",
 }
 LOAD = """

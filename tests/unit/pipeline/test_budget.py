@@ -14,6 +14,7 @@ from limbeck.pipeline.budget import (
     Rates,
     amounts_of,
     in_words,
+    measured_rates,
     overrides_of,
     plan,
 )
@@ -110,13 +111,17 @@ def recipe(**sections: Any) -> Recipe:
     [
         ({"student": {"kind": "ngrams"}}, 'kind = "ngrams"'),
         ({"student": {"kind": "transformer"}}, 'kind = "transformer"'),
-        ({"teacher": {"seeds": [0, 1]}}, "not one encoder that is fine-tuned here"),
-        ({"teacher": {"train": "none"}}, "not one encoder that is fine-tuned here"),
+        ({"teacher": {"seeds": [0, 1]}}, "not one that is trained here"),
+        ({"teacher": {"train": "none"}}, "not one that is trained here"),
     ],
 )
 def test_what_cannot_be_planned_is_named(sections: dict[str, Any], why: str, toy_corpus: Corpus) -> None:
-    with pytest.raises(NothingToPlan) as error:
+    def plan_it() -> None:
         amounts_of(recipe(**sections), toy_corpus, transfer=0)
+        measured_rates(recipe(**sections), toy_corpus)
+
+    with pytest.raises(NothingToPlan) as error:
+        plan_it()
 
     assert why in str(error.value)
 

@@ -92,6 +92,7 @@ def test_a_pattern_matches_its_files_in_order(tmp_path: Path) -> None:
     assert expand(str(tmp_path / "*.txt")) == sorted(files[:2])
     assert expand(str(tmp_path / "**" / "*.txt")) == sorted(files)
     assert expand(str(tmp_path / "?.txt")) == sorted(files[:2])
+    assert expand(str(tmp_path / "***.txt")) == sorted(files[:2])  # which Python before 3.13 does not take
 
 
 def test_a_folder_means_the_files_in_it_but_not_the_hidden_ones(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from limbeck.recipe.builtin import BuiltinRecipe
 from limbeck.recipe.load import RecipeNotFound, load_recipe, parse_recipe, recipe_source
 from limbeck.recipe.student import BiLstm
 from limbeck.recipe.teacher import EncoderTeacher
-from limbeck.recipe.toml import to_toml
+from limbeck.recipe.toml import apply_overrides, to_toml
 
 RECIPE = """
 [corpus]
@@ -286,3 +286,19 @@ def test_a_file_of_a_package_that_is_not_installed_is_reported_as_that(folder: P
 
     with pytest.raises(RecipeInvalid, match="install the package no_such_package, or name another file"):
         load_recipe(folder / "toy.toml")
+
+
+def test_a_file_far_too_large_for_a_recipe_is_not_parsed(folder: Path) -> None:
+    (folder / "large.toml").write_text("# settings\n" * 500_000, encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid, match="rows belong in files of their own"):
+        load_recipe(folder / "large.toml")
+
+
+@pytest.mark.parametrize("digits", ["9" * 5_000, "0x" + "f" * 5_000])
+def test_a_number_of_thousands_of_digits_is_refused_and_as_an_override_a_text(folder: Path, digits: str) -> None:
+    (folder / "long.toml").write_text(f"[distillation]\nseeds = [{digits}]\n", encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid, match="digits"):
+        load_recipe(folder / "long.toml")
+    assert apply_overrides({}, [f"name={digits}"], recipe="r") == {"name": digits}

@@ -124,7 +124,10 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"kind": "file"}, "teacher.path: missing"),
         ({"kind": "student"}, "teacher.path: missing"),
         ({"kind": "student", "path": "a", "epochs": 3}, "teacher.epochs: unknown key (known: kind, near_chance, path)"),
-        ({"kind": "studnet"}, "(did you mean 'student'?); known kinds: encoder, file, student, custom, ensemble"),
+        (
+            {"kind": "studnet"},
+            "(did you mean 'student'?); known kinds: encoder, file, student, custom, linear, ensemble",
+        ),
         (5, "teacher: should be a table"),
         (["a"], "teacher: should be a table"),
         ("", "teacher: string should have at least 1 character (found '')"),

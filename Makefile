@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test hostile browser demo fix docs site constraints clean
+.PHONY: help setup test hostile browser demo fix docs site constraints hashes licences sbom clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,8 @@ test: setup  ## format check, lint, types, tests: all that CI runs
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder  # two at a time, a file each, the long ones first (tests/conftest.py)
 
-hostile: setup  ## the long form of tests/hostile: 6,500 changed models of each kind
-	LIMBECK_HOSTILE_MODELS=6500 $(BIN)/pytest tests/hostile
+hostile: setup  ## the long campaigns of tests/hostile, about half an hour; writes docs/reliability.md (ONLY="files kills" for some)
+	$(BIN)/python -m tests.hostile $(ONLY)
 
 # The only target that changes the system, and the only one that may need root.
 browser:  ## install Chromium, for the tests of the pages in a browser (Debian and Ubuntu; asks for root)
@@ -63,9 +63,19 @@ $(SITE_STAMP): pyproject.toml constraints.txt
 
 constraints: setup $(SITE_STAMP)  ## pin in constraints.txt what .venv and .venv-site hold now
 	@sed -n '/^#/p' constraints.txt > constraints.txt.partial
-	{ $(BIN)/python -m pip freeze --exclude-editable; .venv-site/bin/python -m pip freeze; } | sed 's/+cpu$$//' | LC_ALL=C sort -fu >> constraints.txt.partial
+	{ $(BIN)/python -m pip freeze --all --exclude-editable | grep -v '^pip=='; .venv-site/bin/python -m pip freeze; } | sed 's/+cpu$$//' | LC_ALL=C sort -fu >> constraints.txt.partial
 	@mv constraints.txt.partial constraints.txt
 	@touch $(STAMP) $(SITE_STAMP)
+
+hashes: setup  ## write requirements/*.txt: the base install as in constraints.txt, with hashes; asks pip's registry
+	$(BIN)/python requirements/hashes.py
+
+licences: setup $(SITE_STAMP)  ## write docs/licences.md from the metadata of what is installed
+	$(BIN)/python docs/licences.py
+
+sbom: setup  ## write build/sbom.cdx.json: what .venv holds to run models, in CycloneDX
+	@mkdir -p build
+	$(BIN)/limbeck sbom --hashes requirements/base.txt --out build/sbom.cdx.json
 
 clean:  ## remove caches and the built site; .venv and runs/ stay
 	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -19,7 +19,6 @@ import csv
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -230,8 +229,8 @@ def right_of(entry: dict[str, Any]) -> Any:
 def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) -> Trained:
     """The model that `limbeck run train.csv` ships, and what its report says of the teacher and the candidates."""
     folder = asked.runs / task.model / f"{task.name}-{task.cut}-{task.seed}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    is_new = not (folder / "train.toml").exists()  # a run that was stopped goes on, with the minutes from then on
+    folder.mkdir(parents=True, exist_ok=True)
     write(folder / "train.csv", train)
     write(folder / "test.csv", test)
     changes = [f"corpus.split_seed={task.seed}", f"distillation.seeds=[{task.seed}]", *asked.set]
@@ -241,7 +240,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
     hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""} if task.model == "cpu" else None
     with (folder / "run.log").open("w", encoding="utf-8") as log:
         for words, variables in (
-            (["init", "train.csv"], hidden),
+            *([(["init", "train.csv"], hidden)] if is_new else []),
             (["run", "train.toml", *(word for key in changes for word in ("--set", key))], None),
         ):
             subprocess.run(
@@ -257,6 +256,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
         "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),
         "report": {entry["name"]: round(entry["accuracy"], 4) for entry in report["models"]},
         "checkpoint": asked.checkpoint,
+        "continued": not is_new,
         "trained_on": "GPU" if torch.cuda.is_available() else "CPU",
         "changed": [key for key in asked.set if not key.startswith("evaluation.")],  # those change no model
     }
@@ -395,7 +395,7 @@ def encoder_folder() -> str:
     """The encoder that a draft without a GPU takes, or the folder that LIMBECK_ENCODER names."""
     if named := os.environ.get("LIMBECK_ENCODER"):
         return named
-    from limbeck.drafting.draft import OFFLINE_CHECKPOINT
+    from limbeck.drafting.draft_teacher import OFFLINE_CHECKPOINT
     from limbeck.models.checkpoint import find_checkpoint
 
     return str(find_checkpoint(OFFLINE_CHECKPOINT))

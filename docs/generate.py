@@ -26,7 +26,7 @@ DOORS_START, DOORS_END = "<!-- doors -->", "<!-- /doors -->"
 ROOMS_IN_ORDER = [
     *("cli", "pipeline", "recipe", "artifacts", "drafting", "tables", "text"),
     *("corpus", "transfer", "augmentation", "pretraining", "teacher", "labeling", "distillation", "export"),
-    *("judging", "timing", "report", "doctor", "search", "models", "training", "runtime", "serving", "errors"),
+    *("judging", "timing", "report", "doctor", "search", "models", "training", "runtime", "serving", "sbom", "errors"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 Shown = dict[type[BaseModel], str]  # the sections that the page has, and the table under which each is shown

@@ -121,6 +121,11 @@ def fixed_seeds() -> None:
 @pytest.fixture(scope="session")
 def toy_rows() -> tuple[tuple[str, str], ...]:
     """200 different (text, label): 3 to 24 neutral words, and one word among them that decides the label."""
+    return drawn_toy_rows()
+
+
+def drawn_toy_rows() -> tuple[tuple[str, str], ...]:
+    """The toy rows, also for whoever has no fixtures."""
     dice = random.Random(7)
     rows: dict[str, str] = {}
     while len(rows) < 200:
@@ -188,6 +193,11 @@ def toy_csv(tmp_path: Path, toy_rows: tuple[tuple[str, str], ...]) -> Path:
 @pytest.fixture(scope="session")
 def tiny_teacher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A two-layer BERT with random weights and the toy words as its vocabulary. Shared: read it, don't write to it."""
+    return written_tiny_teacher(tmp_path_factory.mktemp("tiny-teacher"))
+
+
+def written_tiny_teacher(folder: Path) -> Path:
+    """The tiny teacher in a folder, also for whoever has no fixtures."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -203,7 +213,6 @@ def tiny_teacher_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         id2label={0: "negative", 1: "positive"},
         label2id={"negative": 0, "positive": 1},
     )
-    folder = tmp_path_factory.mktemp("tiny-teacher")
     BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -222,10 +231,11 @@ def make_student() -> Callable[..., Any]:
     It comes as a StudentFolder. Its weights are random but large, so that its logits are far apart: int8 rounding
     decides no label by luck.
     """
-    return _student
+    return written_student
 
 
-def _student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_label: bool = False) -> Any:
+def written_student(folder: Path, *, pooling: str = "max", pair: bool = False, multi_label: bool = False) -> Any:
+    """As make_student makes it, also for whoever has no fixtures."""
     import torch
 
     from limbeck.artifacts.atomic_folder import written_atomically

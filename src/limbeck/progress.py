@@ -1,9 +1,10 @@
 """What a run shows while it runs: stage headings, bars with rates, notes; all plain text. Every room may use it."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TextIO, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -20,17 +21,47 @@ Style = Literal["", "dim", "warning"]
 RICH_STYLES: dict[Style, str] = {"": "", "dim": "dim", "warning": "yellow"}
 
 
-# Control characters as Unicode has pictures of them; those without one as a sign for an unknown character.
+# Control characters as Unicode has pictures of them; those without one as a sign for an unknown character. So are signs
+# that reorder or hide text around them, and half characters, which no terminal can show.
+UNSEEN = (*range(0x80, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000))
+HIDDEN = (0x2060, 0x2061, 0x2062, 0x2063, 0x2064, 0xFEFF, *range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
 PICTURES = {
     **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: 0x2421,
-    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+    **dict.fromkeys((*UNSEEN, *HIDDEN), 0xFFFD),
 }
 
 
 def visible(text: str) -> str:
     """The text with pictures of control characters in their place: a name in a file could move the cursor, or more."""
     return text if text.isprintable() else text.translate(PICTURES)
+
+
+def visible_json(data: Any) -> str:
+    """JSON for programs and for the terminal: the same characters are escaped, so that nothing is lost."""
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    if text.isascii():
+        return text
+    return "".join(json.dumps(sign)[1:-1] if ord(sign) in PICTURES else sign for sign in text)
+
+
+class VisibleStream:
+    """Writes to a terminal what `visible` makes of it."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write the text."""
+        return self._terminal.write(visible(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write the lines."""
+        self._terminal.writelines(map(visible, lines))
+
+    def flush(self) -> None:
+        """Hand it on."""
+        self._terminal.flush()
 
 
 class _PlainConsole(Console):

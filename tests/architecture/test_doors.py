@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": set(),
     "artifacts": {"text"},
     "runtime": {"artifacts", "text", "tables"},
-    "models": {"recipe"},
+    "models": {"recipe", "text"},
     "tables": {"recipe"},
     "training": {"recipe"},
     **{stage: SHARED for stage in STAGES},
@@ -42,15 +42,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "doctor": {"recipe", "artifacts", "text", "training", "pipeline", *STAGES},
     "search": {"recipe", "artifacts", "pipeline", "runtime", "timing", "report"},
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
+    "sbom": {"artifacts"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "teacher", "augmentation", "judging"),
+        *("search", "teacher", "augmentation", "judging", "sbom"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
     ("cli", "augmentation"): "limbeck.augmentation.show",
     ("cli", "judging"): "limbeck.judging.evaluate",
     ("cli", "teacher"): "limbeck.teacher.import_tf",
+    ("models", "text"): "limbeck.text.tokenizer_limits",  # a checkpoint's tokenizer may be anybody's
     ("recipe", "tables"): "limbeck.tables.formats",  # the names of formats, which a recipe may ask for
     ("tables", "recipe"): "limbeck.recipe.files",  # whether the hub may be asked
 }
@@ -58,7 +60,7 @@ ONLY_THESE = {  # doors that lead to one file of the room
 TORCH = {"torch", "transformers", "accelerate"}
 TORCH_FREE = {
     *(*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "transfer"),
-    *("drafting", "report", "cli"),
+    *("drafting", "report", "sbom", "cli"),
 }
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
@@ -66,7 +68,7 @@ EXTRAS = {
     *("optuna", "tensorboard", "tensorflow"),
     *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
 }
-BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "cli"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "cli"}
 BASE_INSTALL_FILES = {
     *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/atomic_folder.py"),
     *("judging/calibration.py", "judging/evaluate.py", "judging/labelled_file.py", "judging/metrics.py"),

@@ -53,17 +53,22 @@ def write_recipe(tiny_teacher_folder: Path, toy_rows: tuple[tuple[str, str], ...
     """Write toy rows, unlabelled text and a recipe for them into a folder; returns the recipe's path."""
 
     def write(folder: Path) -> Path:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "toy.csv").open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([("text", "label"), *toy_rows])
-        shuffled = [" ".join(random.Random(text).sample(text.split(), k=len(text.split()))) for text, _ in toy_rows]
-        originals = [text for text, _ in toy_rows]  # those of dev and test must be kept out
-        (folder / "unlabelled.txt").write_text("\n".join([*shuffled, *originals]), encoding="utf-8")
-        recipe = folder / "toy.toml"
-        recipe.write_text(RECIPE.format(data=folder, teacher=tiny_teacher_folder), encoding="utf-8")
-        return recipe
+        return written_toy_recipe(folder, teacher=tiny_teacher_folder, rows=toy_rows)
 
     return write
+
+
+def written_toy_recipe(folder: Path, *, teacher: Path, rows: tuple[tuple[str, str], ...]) -> Path:
+    """As write_recipe does, also for whoever has no fixtures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "toy.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "label"), *rows])
+    shuffled = [" ".join(random.Random(text).sample(text.split(), k=len(text.split()))) for text, _ in rows]
+    originals = [text for text, _ in rows]  # those of dev and test must be kept out
+    (folder / "unlabelled.txt").write_text("\n".join([*shuffled, *originals]), encoding="utf-8")
+    recipe = folder / "toy.toml"
+    recipe.write_text(RECIPE.format(data=folder, teacher=teacher), encoding="utf-8")
+    return recipe
 
 
 @pytest.fixture(scope="session", autouse=True)

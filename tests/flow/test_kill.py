@@ -7,11 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from limbeck.artifacts.manifest import MANIFEST
-from limbeck.artifacts.teacher_labels import ASKING
-from limbeck.artifacts.transfer_text import without_times
+from tests.flow.run_contents import fingerprints, numbers
 
 DIES_AT = Path(__file__).with_name("dies_at.py")
 POINTS = (
@@ -34,13 +31,6 @@ POINTS = (
     "manifest:report",
     "manifest:models/best",
 )
-NOISY = {
-    "latency_ms",
-    "rows_per_second",
-    "throughput",
-    "speedup_over_teacher",
-    "speedup_over_teacher_int8",
-}
 
 
 def statuses(commands: list[tuple[str, list[str]]]) -> list[int]:
@@ -51,30 +41,6 @@ def statuses(commands: list[tuple[str, list[str]]]) -> list[int]:
     assert done.returncode == 0, done.stderr
     found: list[int] = json.loads(done.stdout)
     return found
-
-
-def fingerprints(run: Path) -> dict[str, dict[str, str]]:
-    """Of every file in every artifact but the report, whose timings differ; as do those of the asking."""
-    manifests = {path.parent: json.loads(path.read_text(encoding="utf-8")) for path in run.rglob(MANIFEST)}
-    return {
-        str(folder.relative_to(run)): {
-            name: counted(folder / name) if name == "quality.json" else facts["blake2b"]
-            for name, facts in manifest["files"].items()
-            if name != ASKING
-        }
-        for folder, manifest in manifests.items()
-        if folder.name != "report"
-    }
-
-
-def counted(path: Path) -> str:
-    """What was counted while rows were gathered, without how long it took."""
-    return json.dumps(without_times(json.loads(path.read_text(encoding="utf-8"))))
-
-
-def numbers(run: Path) -> list[dict[str, Any]]:
-    models = json.loads((run / "report" / "report.json").read_text(encoding="utf-8"))["models"]
-    return [{key: value for key, value in model.items() if key not in NOISY} for model in models]
 
 
 def test_a_run_killed_in_every_stage_ends_with_the_same_numbers(

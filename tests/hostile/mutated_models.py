@@ -1,6 +1,6 @@
 """Model folders that somebody has changed and signed again: each is loaded and asked, and what happened is printed.
 
-    python tests/hostile/mutated_models.py FOLDER COUNT SEED
+    python tests/hostile/mutated_models.py FOLDER COUNT SEED [FIRST]
 
 A line of JSON for each: what was changed, and the outcome: "refused" (a LimbeckError), "answers", or the traceback of
 anything else. The line is printed in two parts: the end of the process leaves the first one alone, and names it.
@@ -29,7 +29,7 @@ VALUES: list[Any] = [
 def main() -> None:
     """Change, load, ask; again and again."""
     source, count, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    for number in range(count):
+    for number in range(int((sys.argv[4:] or ["0"])[0]), count):
         chance = random.Random(f"{seed} {number}")
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch) / "model"

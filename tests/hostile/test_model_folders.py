@@ -3,9 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,6 @@ import pytest
 import limbeck
 from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
 from limbeck.errors import ArtifactDamaged, ArtifactMissing, LimbeckError
-
-COUNT = int(os.environ.get("LIMBECK_HOSTILE_MODELS", "120"))  # of each kind; `make hostile` tries more
-MUTATIONS = Path(__file__).with_name("mutated_models.py")
 
 
 @pytest.fixture
@@ -38,26 +32,6 @@ def with_facts(folder: Path, **changes: Any) -> Path:
     card = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     (folder / "model.json").write_text(json.dumps(card | changes), encoding="utf-8")
     return signed(folder)
-
-
-@pytest.mark.parametrize("kind", ["model_folder", "framed_folder"])
-def test_changed_and_signed_again_it_is_refused_or_answers(kind: str, request: pytest.FixtureRequest) -> None:
-    folder = request.getfixturevalue(kind)
-
-    found = subprocess.run(
-        [sys.executable, str(MUTATIONS), str(folder), str(COUNT), "0"],
-        capture_output=True,
-        errors="replace",
-        check=False,
-    )
-
-    lines = found.stdout.splitlines()
-    assert found.returncode == 0, f"the process died: {lines[-1]}\n{found.stderr[-2000:]}"
-    outcomes = [json.loads(line) for line in lines]
-    assert len(outcomes) == COUNT
-    wrong = [one for one in outcomes if one[2] not in ("refused", "answers")]
-    assert wrong == []
-    assert Counter(outcome for *_, outcome in outcomes)["refused"] > COUNT // 3
 
 
 @pytest.mark.parametrize(

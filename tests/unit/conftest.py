@@ -96,33 +96,40 @@ def make_framed_student(tiny_teacher_folder: Path) -> Callable[..., Any]:
     It reads the tokens of the tiny teacher.
     """
 
-    def make(folder: Path, *, family: str = "bert", pair: bool = False, multi_label: bool = False) -> Any:
-        from limbeck.artifacts.atomic_folder import written_atomically
-        from limbeck.artifacts.manifest import Key
-        from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
-        from limbeck.text.framing import framed_teacher_tokenizer
-        from limbeck.training.modes import quiet_transformers
-
-        tokenizer = framed_teacher_tokenizer(
-            (tiny_teacher_folder / "tokenizer.json").read_text(encoding="utf-8"),
-            pad_id=0,
-            mask_token="[MASK]",
-            has_types=family in ("bert", "electra"),
-        )
-        network = _encoder(family, pad_token_id=0)
-        facts = StudentFacts(
-            name="transformer", kind="transformer", role="student", seed=0, labels=["negative", "neutral", "positive"],
-            language="en", pair=pair, max_length=40, parameters=1_000, parameters_without_embeddings=500, best_epoch=1,
-            dev_accuracy=0.5, multi_label=multi_label, tokenizer="framed",
-        )  # fmt: skip
-        quiet_transformers()
-        with written_atomically(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
-            network.save_pretrained(scratch)
-            tokenizer.save(scratch / "tokenizer.json")
-            save_student_facts(scratch, facts, history=[])
-        return StudentFolder(folder)
+    def make(folder: Path, **options: Any) -> Any:
+        return framed_student(folder, teacher=tiny_teacher_folder, **options)
 
     return make
+
+
+def framed_student(
+    folder: Path, *, teacher: Path, family: str = "bert", pair: bool = False, multi_label: bool = False
+) -> Any:
+    """As make_framed_student makes it, also for whoever has no fixtures."""
+    from limbeck.artifacts.atomic_folder import written_atomically
+    from limbeck.artifacts.manifest import Key
+    from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
+    from limbeck.text.framing import framed_teacher_tokenizer
+    from limbeck.training.modes import quiet_transformers
+
+    tokenizer = framed_teacher_tokenizer(
+        (teacher / "tokenizer.json").read_text(encoding="utf-8"),
+        pad_id=0,
+        mask_token="[MASK]",
+        has_types=family in ("bert", "electra"),
+    )
+    network = _encoder(family, pad_token_id=0)
+    facts = StudentFacts(
+        name="transformer", kind="transformer", role="student", seed=0, labels=["negative", "neutral", "positive"],
+        language="en", pair=pair, max_length=40, parameters=1_000, parameters_without_embeddings=500, best_epoch=1,
+        dev_accuracy=0.5, multi_label=multi_label, tokenizer="framed",
+    )  # fmt: skip
+    quiet_transformers()
+    with written_atomically(folder, kind="student", key=Key(section={}, inputs={})) as scratch:
+        network.save_pretrained(scratch)
+        tokenizer.save(scratch / "tokenizer.json")
+        save_student_facts(scratch, facts, history=[])
+    return StudentFolder(folder)
 
 
 def _encoder(family: str, **config: Any) -> Any:

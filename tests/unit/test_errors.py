@@ -5,7 +5,7 @@ import copy
 import importlib
 import inspect
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -44,7 +44,7 @@ WITH_FACTS = [error for error in CLASSES if "__init__" in vars(error) and error 
 
 def sample(annotation: object) -> Any:
     """Some value of this type."""
-    if get_origin(annotation) is Sequence:
+    if get_origin(annotation) in (Sequence, Iterable):
         return ["first", "second"]
     if get_origin(annotation) is Mapping:
         return {"first": SAMPLES[get_args(annotation)[1]]}

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_json, read_manifest
 from limbeck.artifacts.rows import Rows
 
 Places = npt.NDArray[np.int64]
@@ -34,7 +34,7 @@ class ChosenRows:
     @cached_property
     def quality(self) -> dict[str, Any]:
         """The content of quality.json: for each part, statistics of the teacher's answers."""
-        quality: dict[str, Any] = json.loads((self.folder / QUALITY).read_text(encoding="utf-8"))
+        quality: dict[str, Any] = read_json(self.folder / QUALITY)
         return quality
 
     def of(self, part: str, rows: Rows) -> Rows:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_json, read_manifest
 from limbeck.artifacts.rows import Rows
 
 SPLITS = ("train", "dev", "test")
@@ -40,7 +40,7 @@ class Corpus:
     @cached_property
     def facts(self) -> dict[str, Any]:
         """The content of corpus.json."""
-        facts: dict[str, Any] = json.loads((self.folder / "corpus.json").read_text(encoding="utf-8"))
+        facts: dict[str, Any] = read_json(self.folder / "corpus.json")
         return facts
 
     @property

@@ -2,19 +2,21 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
-from limbeck.errors import ArtifactError, ArtifactMissing
+from limbeck.errors import ArtifactDamaged, ArtifactError, ArtifactMissing
+
+Facts = TypeVar("Facts")
 
 MANIFEST = "manifest.json"
 PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
-MOST_BYTES_OF_JSON = 1 << 24
+MOST_BYTES_OF_JSON, MOST_BYTES_OF_ARTIFACT = 1 << 24, 1 << 30
 WORK = ".work"  # folder of a stage's unfinished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when files change so that an older reader would fail on them or misread them
     "corpus": 2,
@@ -128,17 +130,33 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     return manifest
 
 
-def read_small_json(path: Path) -> Any:
+def read_small_json(path: Path, *, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """What a JSON file of a few kilobytes holds. Raises OSError if it is no plain file, ValueError if it cannot be read
     or is far too large: a stranger may have written it."""
     if not path.is_file():  # opening a named pipe would wait for ever
         raise FileNotFoundError(path)
-    if path.stat().st_size > MOST_BYTES_OF_JSON:
+    if path.stat().st_size > most_bytes:
         raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes")
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except RecursionError:
         raise ValueError(f"{path.name} is nested too deeply") from None
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file of an artifact holds. Raises ArtifactDamaged."""
+    try:
+        return read_small_json(path, most_bytes=MOST_BYTES_OF_ARTIFACT)
+    except (OSError, ValueError) as error:
+        raise ArtifactDamaged(folder=path.parent, faults=[f"{path.name} cannot be read: {error}"]) from None
+
+
+def read_facts(kind: Callable[..., Facts], path: Path) -> Facts:
+    """The same as a record of this kind."""
+    try:
+        return kind(**read_json(path))
+    except TypeError as error:  # keys that it does not have, or that are missing
+        raise ArtifactDamaged(folder=path.parent, faults=[f"{path.name} cannot be read: {error}"]) from None
 
 
 def _contents(files: Mapping[str, Mapping[str, Any]]) -> str:

@@ -1,11 +1,10 @@
 """A pretrained encoder as an artifact: a Hugging Face folder with its head for masked words, and history.json."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import read_json, read_manifest
 
 
 @dataclass(frozen=True)
@@ -22,5 +21,5 @@ class PretrainedFolder:
     @property
     def history(self) -> list[dict[str, Any]]:
         """One entry per epoch, and a first one from before training: held_back_loss, held_back_accuracy, loss."""
-        history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
+        history: list[dict[str, Any]] = read_json(self.folder / "history.json")
         return history

@@ -2,16 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import MANIFEST, faults_of, read_manifest
-from limbeck.errors import ArtifactDamaged
+from limbeck.artifacts.manifest import MANIFEST, faults_of, read_json, read_manifest, read_small_json
+from limbeck.errors import ArtifactDamaged, LimbeckError
 
 RIGHT_ROWS = "right_rows.json"
+MOST_SHOWN = 200  # characters of an error
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Report:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The content of report.json."""
-        data: dict[str, Any] = json.loads((self.folder / "report.json").read_text(encoding="utf-8"))
+        data: dict[str, Any] = read_json(self.folder / "report.json")
         return data
 
     @property
@@ -43,6 +45,20 @@ def open_report(folder: Path) -> Report:
     if faults := faults_of(folder, manifest):
         raise ArtifactDamaged(folder=folder, faults=faults)
     return Report(folder)
+
+
+@contextmanager
+def faults_as_damage(*places: Path) -> Iterator[None]:
+    """Whatever goes wrong while a report is shown, as ArtifactDamaged: somebody else may have written it, and its keys
+    are many."""
+    try:
+        yield
+    except (LimbeckError, OSError, ImportError):
+        raise
+    except Exception as error:
+        first, *_ = f"{type(error).__name__}: {error}".splitlines()
+        fault = f"report.json does not have what a report has ({first[:MOST_SHOWN]})"
+        raise ArtifactDamaged(folder=places[0], faults=[fault]) from error
 
 
 def save_report(folder: Path, *, data: dict[str, Any], page: str) -> None:
@@ -88,7 +104,7 @@ def _packed(bits: Iterable[bool]) -> int:
 def read_right_rows(folder: Path) -> RightRows | None:
     """None if an older version wrote the report, or the file was not copied with it."""
     try:
-        found = json.loads((folder / RIGHT_ROWS).read_text(encoding="utf-8"))
+        found = read_small_json(folder / RIGHT_ROWS)
         return RightRows(str(found["digest"]), {name: int(bits, 16) for name, bits in found["right"].items()})
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -121,7 +137,7 @@ def _changed(folder: Path, fingerprint: str | None) -> bool:
 def _manifest(folder: Path) -> dict[str, Any]:
     """As it is on disk; empty if it cannot be read, which other functions report."""
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = read_small_json(folder / MANIFEST)
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

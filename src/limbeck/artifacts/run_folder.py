@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from limbeck.artifacts.atomic_folder import why_redo
-from limbeck.artifacts.manifest import MANIFEST, Key
+from limbeck.artifacts.manifest import MANIFEST, Key, read_small_json
 from limbeck.artifacts.report import Report, made_after_report, open_report
 from limbeck.errors import ArtifactError, ArtifactMissing, PathUnusable, in_shell, some
 from limbeck.progress import Reporter
@@ -144,7 +144,7 @@ def refuse_other_data(folder: Path, *, train: Path, recipe: Path | None) -> None
     """
     try:
         other = Path(tomllib.loads((folder / "recipe.toml").read_text(encoding="utf-8"))["corpus"]["train"])
-        made_by = Path(json.loads((folder / "run.json").read_text(encoding="utf-8")).get("recipe", folder))
+        made_by = Path(read_small_json(folder / "run.json").get("recipe", folder))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return
     if recipe is not None and (not made_by.is_file() or made_by.samefile(recipe)):
@@ -183,7 +183,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _earlier_stages(folder: Path) -> dict[str, dict[str, Any]]:
     try:
-        stages = json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"]
+        stages = read_small_json(folder / "run.json")["stages"]
         return {name: dict(facts) for name, facts in stages.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import read_facts, read_json, read_manifest
 
 LOSSES = "losses.json"
 
@@ -55,18 +55,18 @@ class StudentFolder:
     @cached_property
     def facts(self) -> StudentFacts:
         """The content of student.json."""
-        return StudentFacts(**json.loads((self.folder / "student.json").read_text(encoding="utf-8")))
+        return read_facts(StudentFacts, self.folder / "student.json")
 
     @cached_property
     def history(self) -> list[dict[str, Any]]:
         """One entry per epoch: epoch, loss, dev_accuracy, dev_loss, and the losses by kind."""
-        history: list[dict[str, Any]] = json.loads((self.folder / "history.json").read_text(encoding="utf-8"))
+        history: list[dict[str, Any]] = read_json(self.folder / "history.json")
         return history
 
     @cached_property
     def points(self) -> list[list[dict[str, float]]]:
         """For each training stage, the points of its curves: the step, and every loss over the steps up to it."""
-        points: list[list[dict[str, float]]] = json.loads((self.folder / LOSSES).read_text(encoding="utf-8"))
+        points: list[list[dict[str, float]]] = read_json(self.folder / LOSSES)
         return points
 
 

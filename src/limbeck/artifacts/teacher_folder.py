@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_facts, read_json, read_manifest
 from limbeck.artifacts.model_folder import CARD
 
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
@@ -63,7 +63,7 @@ class TeacherFolder:
     @property
     def facts(self) -> TeacherFacts:
         """What is in teacher.json."""
-        return TeacherFacts(**json.loads((self.folder / "teacher.json").read_text(encoding="utf-8")))
+        return read_facts(TeacherFacts, self.folder / "teacher.json")
 
     @property
     def is_encoder(self) -> bool:
@@ -83,14 +83,14 @@ class TeacherFolder:
     @property
     def hidden_size(self) -> int:
         """Width of an encoder's hidden states."""
-        config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        config = read_json(self.folder / "config.json")
         return int(next(config[name] for name in NAMES_OF_WIDTH if name in config))
 
     @property
     def reads_apart(self) -> bool:
         """Whether it is an encoder that reads the two texts of a pair separately."""
         config = self.folder / "config.json"
-        return self.is_encoder and json.loads(config.read_text(encoding="utf-8")).get("model_type") == TWIN
+        return self.is_encoder and read_json(config).get("model_type") == TWIN
 
     def tokenizer_json(self) -> str:
         """An encoder's fast tokenizer, as the tokenizers library writes it."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_json, read_manifest
 from limbeck.artifacts.mapped import MappedTable, Matrix, list_column, map_table, take_rows
 from limbeck.errors import LabelsDoNotCover
 
@@ -232,5 +232,5 @@ def save_label_facts(folder: Path, *, facts: dict[str, Any], asking: dict[str, A
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_json(path)
     return content

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from limbeck.artifacts.manifest import fingerprint_of, read_manifest
+from limbeck.artifacts.manifest import fingerprint_of, read_json, read_manifest
 from limbeck.artifacts.mapped import map_table
 from limbeck.artifacts.rows import Rows
 
@@ -47,7 +47,7 @@ class TransferText:
     @cached_property
     def quality(self) -> dict[str, Any]:
         """The content of quality.json: rows read, cut, dropped and kept."""
-        quality: dict[str, Any] = json.loads((self.folder / "quality.json").read_text(encoding="utf-8"))
+        quality: dict[str, Any] = read_json(self.folder / "quality.json")
         return quality
 
 

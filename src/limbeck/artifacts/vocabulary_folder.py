@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import read_json, read_manifest
 
 NO_OTHERS: Mapping[str, npt.NDArray[np.float32]] = {}
 
@@ -34,7 +34,7 @@ class VocabularyFolder:
     @property
     def facts(self) -> dict[str, Any]:
         """The content of vocabulary.json: size, width, where the vectors come from, how many words had one."""
-        facts: dict[str, Any] = json.loads((self.folder / "vocabulary.json").read_text(encoding="utf-8"))
+        facts: dict[str, Any] = read_json(self.folder / "vocabulary.json")
         return facts
 
     def vectors(self) -> npt.NDArray[np.float32] | None:

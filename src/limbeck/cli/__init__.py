@@ -18,6 +18,7 @@ from limbeck.cli import evaluate
 from limbeck.cli import serve
 from limbeck.cli import import_tf
 from limbeck.cli import bench
+from limbeck.cli import sbom
 # isort: on
 
 from limbeck.cli.app import EXTRA_OF, app, main
@@ -39,6 +40,7 @@ __all__ = [
     "recipes",
     "report",
     "run",
+    "sbom",
     "search",
     "serve",
     "transfer",

@@ -100,10 +100,10 @@ def reported(command: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 Path("the output"), advice="Correct that, then run the same command again."
             ):
                 command(*args, **options)
-        except LimbeckError as error:
+        except (LimbeckError, MemoryError) as error:
             if isinstance(error, DiskFull):
                 _drop_output()
-            fail(str(error), code=2)
+            fail(str(error) if isinstance(error, LimbeckError) else "there is not enough memory for this", code=2)
         except ModuleNotFoundError as error:
             missing = _missing_dependency(error, command=name)
             if missing is None:

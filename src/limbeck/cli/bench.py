@@ -1,6 +1,5 @@
 """`limbeck bench`: models timed side by side."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -52,7 +51,7 @@ def bench(
     """
     from limbeck.cores import share_cores
     from limbeck.errors import PathUnusable
-    from limbeck.progress import TerminalReporter, plain_console
+    from limbeck.progress import TerminalReporter, plain_console, visible_json
     from limbeck.report.bench import print_bench
     from limbeck.timing.bench import bench as measured
     from limbeck.timing.texts import TextFile
@@ -72,6 +71,6 @@ def bench(
         seconds=seconds,
     )
     if as_json:
-        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        typer.echo(visible_json(result))
     else:
         print_bench(result, plain_console())

@@ -8,7 +8,7 @@ import typer
 from rich.text import Text
 
 from limbeck.cli.app import app, refuse_taken, reported
-from limbeck.progress import plain_console
+from limbeck.progress import plain_console, visible
 from limbeck.report.tables import Format
 
 
@@ -31,7 +31,10 @@ def compare(
     """Compare runs side by side: one table of all models, and the differences between students."""
     if html is not None:
         refuse_taken(html, force=force)
-    show_comparison(runs, form=form, html=html)
+    from limbeck.artifacts.report import faults_as_damage
+
+    with faults_as_damage(*runs):
+        show_comparison(runs, form=form, html=html)
 
 
 def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | None) -> None:
@@ -44,7 +47,7 @@ def show_comparison(paths: Sequence[Path], *, form: Format | None, html: Path | 
     if form is None:
         print_comparison(runs, plain_console())
     else:
-        typer.echo(written_comparison(runs, form), nl=False)
+        typer.echo(visible(written_comparison(runs, form)), nl=False)
         for warning in obstacles(runs):
             aside.print(Text.assemble(("warning:", "yellow"), f" {warning}"))
     if html is not None:

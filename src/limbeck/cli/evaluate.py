@@ -1,6 +1,5 @@
 """`limbeck evaluate`: a finished model on a labelled file."""
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -69,7 +68,7 @@ def evaluate(
     Rows whose label the model does not know count as wrong.
     """
     from limbeck.judging.evaluate import evaluate as judge
-    from limbeck.progress import plain_console, rate_line
+    from limbeck.progress import plain_console, rate_line, visible, visible_json
     from limbeck.report.evaluation import print_evaluation
 
     if errors is not None and not errors.name.lower().removesuffix(".gz").endswith(".csv"):
@@ -92,11 +91,11 @@ def evaluate(
             watch=watch,
         ).as_json()
     if as_json:
-        typer.echo(json.dumps(result, indent=1, ensure_ascii=False))
+        typer.echo(visible_json(result))
         return
     print_evaluation(result, plain_console())
     if errors is not None:
-        typer.echo(f"All wrong answers: {errors}")
+        typer.echo(f"All wrong answers: {visible(str(errors))}")
 
 
 def _label_names(given: list[str]) -> dict[str, str]:

@@ -6,18 +6,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, cast
 
 from limbeck.artifacts.disk import refuse_place
+from limbeck.progress import VisibleStream
 
 
 @contextmanager
 def written_when_complete(out: Path | None, *, is_binary: bool = False) -> Iterator[TextIO | BinaryIO]:
-    """Standard output, or a file, which appears only when it is complete, and may be the input file."""
+    """Standard output, or a file, which appears only when it is complete, and may be the input file.
+
+    On a terminal control characters of texts are shown, not obeyed.
+    """
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # rows are UTF-8 whatever the terminal's encoding is
-        yield sys.stdout
+        yield cast(TextIO, VisibleStream(sys.stdout)) if sys.stdout.isatty() else sys.stdout
         return
     refuse_place(out)
     scratch = out if out.exists() and not out.is_file() else out.with_name(f"{out.name}.partial")  # out may be a pipe

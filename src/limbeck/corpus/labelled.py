@@ -47,8 +47,11 @@ def _ordered(raw: set[str], *, order: Sequence[str]) -> list[str]:
     return sorted(raw)
 
 
+MOST_DIGITS = 1_000  # of a label that is read as a number: Python reads up to 4,300
+
+
 def _is_integer(label: str) -> bool:
-    return label.removeprefix("-").isdecimal()
+    return label.removeprefix("-").isdecimal() and len(label) <= MOST_DIGITS
 
 
 RowValues = tuple[str, *tuple[str, ...], Label]  # (text, label) or (text, pair, label)

@@ -1,6 +1,5 @@
 """What can be examined in a run: every artifact in its folder that is intact and belongs to the others."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,15 @@ import numpy as np
 
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import FORMATS, MANIFEST, FormatTooOld, Manifest, faults_of, read_manifest
+from limbeck.artifacts.manifest import (
+    FORMATS,
+    MANIFEST,
+    FormatTooOld,
+    Manifest,
+    faults_of,
+    read_manifest,
+    read_small_json,
+)
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, made_after_report
 from limbeck.artifacts.student_folder import StudentFolder
@@ -75,7 +82,7 @@ def _places(folder: Path) -> list[str]:
 
 def _stages(folder: Path) -> list[str]:
     try:
-        return list(json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"])
+        return list(read_small_json(folder / "run.json")["stages"])
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
@@ -108,7 +115,7 @@ def _look(found: Artifacts, place: str) -> None:
 def _kind(path: Path) -> str:
     """The kind in its manifest; an unknown kind becomes "model", which is refused when it is read."""
     try:
-        raw: Any = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        raw: Any = read_small_json(path / MANIFEST)
         return raw["kind"] if raw["kind"] in FORMATS else "model"
     except (OSError, ValueError, KeyError, TypeError):
         return "model"

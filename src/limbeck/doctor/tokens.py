@@ -14,6 +14,7 @@ from limbeck.errors import CheckpointDamaged
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_reader import StudentReader
 from limbeck.text.student_tokenizer import UNK, StudentTokenizer
+from limbeck.text.tokenizer_limits import TokenizerRefused, characters_at_once, panics_as_errors, portions
 
 Lengths = npt.NDArray[np.int64]
 
@@ -47,9 +48,11 @@ class TeacherReading:
     def load(cls, path: Path, *, name: str, max_length: int, long_texts: str) -> "TeacherReading":
         """From the tokenizer.json of a Hugging Face folder. Raises CheckpointDamaged if it cannot be read."""
         try:
-            tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # the library raises nothing more precise
-            raise CheckpointDamaged(path=path.parent, reason=f"{path.name} cannot be read: {error}") from None
+            with panics_as_errors():
+                tokenizer = Tokenizer.from_file(str(path))
+            characters_at_once(tokenizer)
+        except TokenizerRefused as error:
+            raise CheckpointDamaged(path=path.parent, reason=f"{path.name} cannot be read: {error.reason}") from None
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return cls(name, max_length, long_texts, tokenizer)
@@ -57,7 +60,12 @@ class TeacherReading:
     def lengths(self, rows: Rows) -> Lengths:
         """(rows): both texts of a pair together."""
         texts = rows.texts if rows.pairs is None else list(zip(rows.texts, rows.pairs, strict=True))
-        return np.array([len(encoding.ids) for encoding in self.tokenizer.encode_batch(texts)], dtype=np.int64)
+        sizes = (len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts)
+        lengths: list[int] = []
+        for part in portions(texts, sizes, most=characters_at_once(self.tokenizer)):
+            with panics_as_errors():
+                lengths += [len(encoding.ids) for encoding in self.tokenizer.encode_batch(part)]
+        return np.array(lengths, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,12 @@ from typing import Any
 
 from limbeck.errors import in_shell, some
 from limbeck.kinds import STUDENT_KINDS
+from limbeck.progress import visible
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss
 from limbeck.recipe.schedule import Schedule
 from limbeck.report import findings, sentences, wording
+from limbeck.report.markdown import as_markdown, code, markdown
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
@@ -31,11 +33,15 @@ def model_card(
 
     `folder` is the name of its folder, if that is not the model's own name.
     """
-    entry = next(entry for entry in report["models"] if entry["name"] == name)
+    at = next(at for at, entry in enumerate(report["models"]) if entry["name"] == name)
+    front, usage = metadata(report, report["models"][at]), _usage(report, folder or name)
+    classes = some([code(label) for label in report["corpus"]["labels"]], most=MAX_LABELS)
+    report = as_markdown(report)
+    entry = report["models"][at]
     parts = [
-        metadata(report, entry),
-        f"# {name}",
-        _description(report, entry),
+        front,
+        f"# {markdown(name)}",
+        _description(report, entry, classes=classes),
         "## Numbers",
         _numbers(report, entry),
         "## Data",
@@ -47,7 +53,7 @@ def model_card(
         "## Size and speed",
         _cost(report, entry),
         "## How to use",
-        _usage(report, folder or name),
+        usage,
         "## Limits",
         "\n".join(f"- {limit}" for limit in _limits(report, entry, max_length=max_length)),
     ]
@@ -79,11 +85,9 @@ def metadata(report: Mapping[str, Any], entry: wording.Entry) -> str:
     return "\n".join(lines)
 
 
-def _description(report: Mapping[str, Any], entry: wording.Entry) -> str:
-    labels = report["corpus"]["labels"]
+def _description(report: Mapping[str, Any], entry: wording.Entry, *, classes: str) -> str:
     kind, size = _title(entry), wording.three_figures(entry["size_mb"])
     rows = "pairs of texts" if report["corpus"]["pair"] else "texts"
-    classes = some([f"`{label}`" for label in labels], most=MAX_LABELS)
     how = "any number of labels" if wording.is_multi_label(report) else "one label"
     origin = (
         "trained alone, without a teacher, for comparison"
@@ -195,12 +199,13 @@ def _cost(report: Mapping[str, Any], entry: wording.Entry) -> str:
 
 
 def _usage(report: Mapping[str, Any], name: str) -> str:
+    name = visible(" ".join(name.split()))
     trial = sentences.try_it(report, name)
     return (
         f"```\npip install limbeck\n{trial.command}\nlimbeck predict {in_shell(name)} texts.txt\n"
         f"limbeck serve {in_shell(name)}\n```\n\n"
-        f'```python\nimport limbeck\n\nmodel = limbeck.load("{name}")\nmodel.predict({trial.rows})\n```\n\n'
-        f"`{name}` is this folder."
+        f"```python\nimport limbeck\n\nmodel = limbeck.load({_quoted(name)})\nmodel.predict({trial.rows})\n```\n\n"
+        f"{code(name)} is this folder."
     )
 
 
@@ -234,7 +239,7 @@ def _title(entry: wording.Entry) -> str:
 
 
 def _quoted(text: Any) -> str:
-    return json.dumps(str(text), ensure_ascii=False)
+    return json.dumps(visible(str(text)), ensure_ascii=False)
 
 
 def objective_in_words(section: Distillation) -> list[str]:

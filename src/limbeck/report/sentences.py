@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from limbeck.errors import in_shell
+from limbeck.progress import visible
 from limbeck.report import wording
 
 NOISE = "no difference beyond noise"
@@ -138,7 +139,8 @@ def try_it(report: Mapping[str, Any], model: object) -> TryIt:
     """For a model in this folder. Old reports have no row: then a placeholder takes its place."""
     pair = report["corpus"]["pair"]
     example = report.get("example") or {"text": "a text", "pair": "another text" if pair else None}
-    texts = [example["text"], *([example["pair"]] if pair else [])]
+    # In one line: what follows a line end could close the block of code that shows it.
+    texts = [visible(" ".join(text.split())) for text in (example["text"], *([example["pair"]] if pair else []))]
     quoted = [json.dumps(text, ensure_ascii=False) for text in texts]  # a JSON string is a Python string
     form = "%s\\t%s\\n" if pair else "%s\\n"
     return TryIt(

@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from limbeck.progress import visible
 from limbeck.report import wording
 
 
@@ -16,11 +17,17 @@ def rendered(template: str, **content: Any) -> str:
         loader=FunctionLoader(lambda name: (files("limbeck.report") / name).read_text(encoding="utf-8")),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals["wording"] = wording
     return environment.get_template(template).render(**content)
+
+
+def _shown(value: Any) -> Any:
+    """Control characters of a text, and signs that reorder it, as pictures; markup is our own."""
+    return visible(value) if type(value) is str else value
 
 
 def pictures(drawn: Iterable[str | None]) -> list[Markup]:

@@ -1,8 +1,7 @@
 """An exported model in memory: texts in, labels and probabilities out."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +13,7 @@ from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
+from limbeck.text.tokenizer_limits import TokenizerRefused
 
 MOST_SHOWN = 200  # characters of an error of a library
 
@@ -31,26 +31,25 @@ def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice
     """
     _refuse_arguments(threads=threads, engine=engine)
     model = open_model(Path(folder))
-    with _damage_as_user_errors(model.folder):
-        found = Classifier(model, threads=threads, engine=engine)
-        shape = found.logits([("", "") if found.facts.pair else ""]).shape
+    found = Classifier(model, threads=threads, engine=engine)
+    shape = found.logits([("", "") if found.facts.pair else ""]).shape
     if shape != (1, len(found.labels)):
         fault = f"its network has {shape[-1]:,} outputs for {len(found.labels):,} labels"
         raise ArtifactDamaged(folder=model.folder, faults=[fault])
     return found
 
 
-@contextmanager
-def _damage_as_user_errors(folder: Path) -> Iterator[None]:
+PASSING = (ImportError, KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+def _damaged(folder: Path, error: BaseException) -> BaseException:
     """Whatever a library raises for a file that is not what it should be; a panic of Rust is not even an Exception."""
-    try:
-        yield
-    except (LimbeckError, ImportError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
-        raise
-    except BaseException as error:
-        first, *_ = f"{type(error).__name__}: {error}".splitlines()
-        fault = f"its network or tokenizer cannot be used: {first[:MOST_SHOWN]}"
-        raise ArtifactDamaged(folder=folder, faults=[fault]) from error
+    if isinstance(error, TokenizerRefused):
+        return ArtifactDamaged(folder=folder, faults=[f"its tokenizer cannot be used: {error.reason}"])
+    if isinstance(error, (LimbeckError, *PASSING)):
+        return error
+    first, *_ = f"{type(error).__name__}: {error}".splitlines()
+    return ArtifactDamaged(folder=folder, faults=[f"its network or tokenizer cannot be used: {first[:MOST_SHOWN]}"])
 
 
 def _refuse_arguments(*, threads: int | None, engine: str) -> None:
@@ -68,10 +67,14 @@ class Classifier:
     """
 
     def __init__(self, model: ModelFolder, *, threads: int | None = None, engine: EngineChoice = "auto") -> None:
-        """Without the manifest check of `load`."""
+        """Without the manifest check of `load`. Raises ArtifactDamaged, as do its methods."""
         _refuse_arguments(threads=threads, engine=engine)
         self.facts: ModelFacts = model.facts()
-        self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
+        self._folder = model.folder
+        try:
+            self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
+        except BaseException as error:
+            raise _damaged(model.folder, error) from error
 
     @property
     def labels(self) -> list[str]:
@@ -102,10 +105,16 @@ class Classifier:
     def logits(self, rows: Iterable[Row]) -> Logits:
         """(rows, classes): the output of the network, before temperature and softmax or sigmoid. For a blend: the
         logits of its members, each divided by its own temperature, in a weighted sum."""
-        blocks = [self._network.logits(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
+        blocks = [self._logits(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def _logits(self, rows: list[Row]) -> Logits:
+        try:
+            return self._network.logits(rows)
+        except BaseException as error:
+            raise _damaged(self._folder, error) from error
 
 
 def _usable_cpus() -> int:

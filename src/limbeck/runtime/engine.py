@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactDamaged, EngineUnusable
-from limbeck.runtime.inputs import Columns, Inputs, inputs_of
+from limbeck.runtime.inputs import Columns, Inputs, WordInputs, inputs_of
 from limbeck.runtime.native_engine import NativeEngine, NativeImpossible, native_reader
 from limbeck.runtime.row import Row
 
@@ -40,13 +40,21 @@ def open_engine(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, choice
             return _onnx(model, facts, inputs, threads=threads)
         case "auto" | "native":
             try:
-                return NativeEngine(model, facts, threads=threads)
+                return _native(model, facts, inputs, threads=threads)
             except NativeImpossible as error:
                 if choice == "native":
                     raise EngineUnusable(engine=choice, model=facts.name, reason=str(error)) from error
                 return _onnx(model, facts, inputs, threads=threads)
         case _:
             assert_never(choice)
+
+
+def _native(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int) -> NativeEngine:
+    """Raises NativeImpossible."""
+    engine = NativeEngine(model, facts, threads=threads)
+    if isinstance(inputs, WordInputs) and len(inputs.tokenizer) > engine.words:
+        raise NativeImpossible(f"it knows {engine.words:,} words, and the tokenizer {len(inputs.tokenizer):,}")
+    return engine
 
 
 def _onnx(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int) -> Engine:

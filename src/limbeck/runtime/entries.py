@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, assert_never
 
 from limbeck.errors import FileEmpty, NothingToPredict, RowMalformed
 from limbeck.runtime.row import Row
 from limbeck.tables.formats import Column, FileFormat, KnownFormat, Quoting, TableForm, ending_of, named_format
 from limbeck.tables.opening import Source, TextInput, path_of
-from limbeck.tables.parquet import plain_cells
+from limbeck.tables.parquet import plain_cells, python_values
 from limbeck.tables.raw_table import ABSENT, RawTable, find_column_as_text
 from limbeck.tables.table import open_table, plain_text
 
@@ -79,16 +80,19 @@ class Wanted:
 class Chunk:
     """Rows that are answered together."""
 
-    def __init__(self, rows: list[Row], entries: list[Entry] | None = None, *, batch: Any = None) -> None:
-        self.rows, self.batch, self._entries = rows, batch, entries
+    def __init__(
+        self, rows: list[Row], entries: list[Entry] | None = None, *, batch: Any = None, path: Path | None = None
+    ) -> None:
+        """Of a parquet file: the `batch`, and the `path` for messages."""
+        self.rows, self.batch, self._path, self._entries = rows, batch, path, entries
 
     @cached_property
     def entries(self) -> list[Entry]:
         """The rows with all their columns; those of a parquet file become Python's only here."""
         if self._entries is not None:
             return self._entries
-        columns = self.batch.schema.names
-        return [Entry(row, columns, values) for row, values in zip(self.rows, plain_cells(self.batch), strict=True)]
+        columns, cells = self.batch.schema.names, plain_cells(self.batch, path=self._path or Path())
+        return [Entry(row, columns, values) for row, values in zip(self.rows, cells, strict=True)]
 
 
 class InputRows:
@@ -180,10 +184,11 @@ class InputRows:
     def _parquet_chunks(self, batches: Iterator[Any]) -> Iterator[Chunk]:
         number = 1
         for batch in batches:
-            texts = zip(*(batch.column(at).to_pylist() for at in self._positions), strict=True)
+            columns = (python_values(batch.column(at), path=self._table.path) for at in self._positions)
+            texts = zip(*columns, strict=True)
             rows = [self._row(cells, number=at) for at, cells in enumerate(texts, start=number)]
             number += batch.num_rows
-            yield Chunk(rows, batch=batch)
+            yield Chunk(rows, batch=batch, path=self._table.path)
 
     def _row(self, cells: Sequence[object], *, number: int) -> Row:
         texts = [

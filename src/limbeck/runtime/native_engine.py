@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
+from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.inputs import Inputs, NativeColumns, WordInputs
-from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile, read_onnx
+from limbeck.runtime.onnx_file import GraphNotUnderstood, read_onnx
 
 if TYPE_CHECKING:  # it imports the extension, which is optional
     from limbeck.runtime.native_ngrams import NativeNgrams
@@ -28,7 +29,7 @@ class NativeEngine:
             raise NativeImpossible(f"it runs students that read words, not those of the kind '{facts.kind}'")
         try:
             from limbeck.runtime import _native
-            from limbeck.runtime.native_graph import native_network
+            from limbeck.runtime.native_graph import is_pair, native_network, words_and_classes
         except ImportError as error:
             raise NativeImpossible(f"its extension is not part of this installation ({error})") from error
         if not _native.level():
@@ -36,16 +37,21 @@ class NativeEngine:
         try:
             graph = read_onnx(model.graph)
             self._network = native_network(graph)
-            _refuse_other_classes(graph, facts)
-        except ValueError as error:  # GraphNotUnderstood, and errors of the extension about wrong sizes
+            self.words, classes = words_and_classes(graph)
+            _refuse_other_facts(facts, classes=classes, pair=is_pair(graph))
+        except ValueError as error:  # GraphNotUnderstood, and errors of the extension about weights
             raise NativeImpossible(f"it does not understand '{model.graph}': {error}") from error
         self.name = f"native {_native.level()}"
-        self._classes, self._threads = len(facts.labels), threads
+        self._folder, self._classes, self._threads = model.folder, classes, threads
 
     def logits(self, columns: NativeColumns) -> Logits:
         """(rows, classes), in the order of the rows; at least one row."""
         logits = np.empty((len(columns[0]), self._classes), dtype=np.float32)
-        self._network.logits(columns, logits, self._threads)
+        try:
+            self._network.logits(columns, logits, self._threads)
+        except ValueError as error:  # a tokenizer with ids that the network does not have
+            fault = f"its network does not fit to its tokenizer: {error}"
+            raise ArtifactDamaged(folder=self._folder, faults=[fault]) from error
         return logits
 
 
@@ -61,7 +67,8 @@ def native_reader(inputs: Inputs) -> "NativeNgrams | None":
         return None
 
 
-def _refuse_other_classes(graph: OnnxFile, facts: ModelFacts) -> None:
-    classes = len(graph.constants["classifier.bias"])
+def _refuse_other_facts(facts: ModelFacts, *, classes: int, pair: bool) -> None:
     if classes != len(facts.labels):
         raise GraphNotUnderstood(f"it has {classes} classes, and model.json names {len(facts.labels)}")
+    if pair != facts.pair:
+        raise GraphNotUnderstood(f"it reads {'two texts' if pair else 'one text'} a row, and model.json says otherwise")

@@ -1,9 +1,12 @@
 """From the graph of a word-level student to its network in the C++ extension.
 
-A graph is recognised as one of ours by its constants and its sequence of operators: any other graph is left to
-onnxruntime, which runs exactly what the graph says.
+The names of a graph's constants say what kind of network it may be, and their shapes how large. From that the graph is
+written down as an export would have written it, and the one in the file has to be exactly that: any other graph is left
+to onnxruntime, which runs what the graph says.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -11,27 +14,52 @@ import numpy.typing as npt
 
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.runtime import _native
+from limbeck.runtime.exported_nodes import (
+    ATTENTION,
+    CONTRIB,
+    EMBEDDINGS,
+    FILTERS,
+    FIRST,
+    FIXED,
+    LOWEST,
+    SECOND,
+    WORD_WEIGHTS,
+    TextNames,
+    bag_nodes,
+    classified,
+    convolution_nodes,
+    dequantised,
+    joined_features,
+    margin,
+    recurrent_nodes,
+    words_of,
+)
+from limbeck.runtime.graph_comparison import (
+    CONTRIB_OPSET,
+    MULTIPLIED,
+    OPSET,
+    SMALLEST_SCALE,
+    STORED,
+    Array,
+    ExportedGraph,
+    GraphWeight,
+    floats,
+    integers,
+    refuse_unless_exported,
+    scales,
+)
 from limbeck.runtime.inputs import NativeColumns
-from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile
+from limbeck.runtime.onnx_file import GraphNotUnderstood, GraphValue, Node, OnnxFile
 
-Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float32]
 Matrix = tuple[Array, Floats | None]  # float32; or int8, with its scales
 
-WORDS = "Max Cast Unsqueeze Shape Squeeze Range Less Where"
-LOOKUP, INT8_LOOKUP = "Gather", "Gather Gather Cast Mul"
-RESTORED = "Cast Mul"  # int8 weights without an int8 operator in onnxruntime become floats at the start of the graph
-MASKED = "Transpose Unsqueeze Where"
-# For each pooling of a recurrent student: a constant that only it has, and its operators.
-POOLINGS = {
-    "max": ("below_every_state", f"{MASKED} ReduceMax Transpose Flatten"),
-    "mean": ("no_state", f"{MASKED} ReduceSum Transpose Flatten Cast Div"),
-    "attention": ("question.weight", f"Transpose Reshape MatMul Add Tanh MatMul {MASKED} Softmax Mul ReduceSum"),
-}
-LAST = "last", "Transpose Flatten"  # the pooling without a constant
-JOINED, DENSE, CLASSIFIER = "Mul Sub Abs Concat", "Gemm Relu", "Gemm"
-# Quantised operators that compute the same.
-SAME = {"DynamicQuantizeLSTM": "LSTM", "DynamicQuantizeMatMul": "MatMul"}
+# For each pooling of a recurrent student, a constant that only it has.
+POOLINGS = {"max": "below_every_state", "mean": "no_state", "attention": "question.weight"}
+LAST = "last"  # the pooling without a constant
+GATES = {"lstm": 4, "gru": 3}
+WIDEST = 1 << 16  # the widths of vectors and states: sums of so many integers fit into 32 bits
+LARGEST_HALF = 65_504  # the extension keeps the products of int8 filters as half floats
 
 
 class Network(Protocol):
@@ -41,111 +69,229 @@ class Network(Protocol):
         """Write (rows, classes) into `out`."""
 
 
+class Plan(NamedTuple):
+    """How a kind of student computes the features of a text, and what its graph then has to be."""
+
+    network: type[Network]
+    arguments: dict[str, Any]  # of the network, for these operators
+    nodes: Callable[[TextNames], list[Node]]  # from a text's words to its features
+    features: int  # of a text
+    weights: dict[str, GraphWeight]
+    fixed: dict[str, Array]
+    first_nodes: list[Node]  # before those of the texts
+
+
 def native_network(graph: OnnxFile) -> Network:
-    """The graph's network. Raises GraphNotUnderstood, and ValueError if the sizes of its weights do not fit."""
+    """The graph's network. Raises GraphNotUnderstood, and ValueError if the extension does not take its weights."""
     kind = STUDENT_KINDS.get(graph.name)
     if kind is None or kind.native_plan is None:
         raise GraphNotUnderstood(f"networks of the kind '{graph.name}' are not supported")
     plan: Plan = resolved(kind.native_plan)(graph)
-    _refuse_unless(graph, plan.operators)
-    return plan.network(**plan.weights, **_shared(graph))
+    refuse_unless_exported(graph, _exported(graph, plan))
+    return plan.network(**plan.arguments, **_shared(graph))
 
 
-class Plan(NamedTuple):
-    """How a kind of student computes the features of a text."""
+def words_and_classes(graph: OnnxFile) -> tuple[int, int]:
+    """How many words the network of a graph knows, and how many classes."""
+    return _vector_sizes(graph)[0], _shape(graph, "classifier.bias", axes=1)[0]
 
-    network: type[Network]
-    operators: str  # from a text's words to its features
-    weights: dict[str, Any]  # of these operators
+
+def is_pair(graph: OnnxFile) -> bool:
+    """Whether it reads two texts a row."""
+    return any(value.name == SECOND.ids for value in graph.inputs)
 
 
 def recurrent(graph: OnnxFile) -> Plan:
     """The plan of a Bi-LSTM or Bi-GRU."""
     levels = sum(name.endswith(".B") for name in graph.constants)
-    cell = "GRU" if any(node.operator == "GRU" for node in graph.nodes) else "LSTM"
-    found = ((name, nodes) for name, (constant, nodes) in POOLINGS.items() if constant in graph.constants)
-    pooling, pooled = next(found, LAST)
-    weights: dict[str, Any] = {
-        "cell": cell.lower(),
-        "pooling": pooling,
-        "layers": [_level(graph, f"level_{number}") for number in range(levels)],
-    }
+    cell = "gru" if any(node.operator == "GRU" for node in graph.nodes) else "lstm"
+    pooling = next((name for name, constant in POOLINGS.items() if constant in graph.constants), LAST)
+    hidden = _shape(graph, "level_0.B", axes=2)[1] // (2 * GATES[cell])
+    _refuse_wide(2 * hidden)
+    int8, names = _is_int8(graph), [f"level_{number}" for number in range(levels)]
+    arguments: dict[str, Any] = {"cell": cell, "pooling": pooling, "layers": [_level(graph, name) for name in names]}
+    weights: dict[str, GraphWeight] = {}
+    for name in names:
+        weights |= _level_weights(graph, name, cell=cell, hidden=hidden)
     if pooling == "attention":
         question = _constant(graph, "attention.bias"), _constant(graph, "question.weight")
-        weights["attention"] = (*_matrix(graph, "attention.weight"), *question)
-    stacked = " Transpose Reshape ".join([cell] * levels)
-    return Plan(_native.Recurrent, f"Transpose {_lookup(graph)} {stacked} {pooled}", weights)
+        arguments["attention"] = (*_matrix(graph, ATTENTION), *question)
+        weights |= _product_weights(ATTENTION, 2 * hidden, 2 * hidden, int8=int8)
+        weights |= {"attention.bias": floats(2 * hidden), "question.weight": floats(2 * hidden, 1)}
+    no_zero_points = np.zeros((2, GATES[cell] * hidden), dtype=np.int8)
+    restored = [f"{name}.{matrix}" for name in names for matrix in "WR"] if int8 and cell == "gru" else []
+    return Plan(
+        network=_native.Recurrent,
+        arguments=arguments,
+        nodes=partial(recurrent_nodes, cell=cell, levels=levels, hidden=hidden, pooling=pooling, int8=int8),
+        features=2 * hidden,
+        weights=weights,
+        fixed={
+            "side_by_side": np.array([0, 0, 2 * hidden]),
+            **{f"{name}.{matrix}.zero": no_zero_points for name in names for matrix in "WR"},
+        },
+        first_nodes=[node for name in restored for node in dequantised(name)],
+    )
 
 
 def _level(graph: OnnxFile, name: str) -> tuple[Array, Floats | None, Array, Floats | None, Array]:
-    for matrix in ("W", "R"):
-        if np.any(graph.constants.get(f"{name}.{matrix}.zero", 0)):
-            raise GraphNotUnderstood(f"'{name}.{matrix}' has a zero point other than 0")
     return *_matrix(graph, f"{name}.W"), *_matrix(graph, f"{name}.R"), _constant(graph, f"{name}.B")
+
+
+def _level_weights(graph: OnnxFile, name: str, *, cell: str, hidden: int) -> dict[str, GraphWeight]:
+    outputs = GATES[cell] * hidden
+    inputs = {"W": _vector_sizes(graph)[1] if name == "level_0" else 2 * hidden, "R": hidden}
+    weights = {f"{name}.B": floats(2, 2 * outputs)}
+    for matrix, size in inputs.items():
+        key = f"{name}.{matrix}"
+        if not _is_int8(graph):
+            weights[key] = floats(2, outputs, size)
+        elif cell == "gru":
+            weights |= {f"{key}.int8": integers(2, outputs, size, limit=STORED), f"{key}.scale": scales(2, outputs, 1)}
+        else:
+            weights |= {key: integers(2, size, outputs, limit=MULTIPLIED), f"{key}.scale": scales(2, outputs)}
+    return weights
 
 
 def convolution(graph: OnnxFile) -> Plan:
     """The plan of a text CNN."""
-    sums = [node for node in graph.nodes if node.operator == "Sum" and node.outputs[0].startswith("input_ids.")]
+    sums = [node for node in graph.nodes if node.operator == "Sum" and f"{FIRST.ids}." in "".join(node.outputs)]
     windows = [len(node.inputs) for node in sums]  # one summand for each position of the window
-    filters, scales = _matrix(graph, "filters")
-    weights = {
-        "windows": windows,
-        "filters": filters,
-        "filter_scales": scales,
-        "bias": _constant(graph, "filters.bias"),
+    if not windows:
+        raise GraphNotUnderstood("it has no windows")
+    int8, width = _is_int8(graph), _vector_sizes(graph)[1]
+    count = _shape(graph, "filters.bias", axes=1)[0] // len(windows)
+    filters, filter_scales = _matrix(graph, FILTERS)
+    weights = {"filters.bias": floats(len(windows) * count)}
+    weights |= _product_weights(FILTERS, width, sum(windows) * count, int8=int8)
+    if int8:
+        largest = float(_constant(graph, f"{EMBEDDINGS}.scale").max(initial=SMALLEST_SCALE)) * STORED
+        most = LARGEST_HALF / (width * MULTIPLIED * largest)
+        weights[f"{FILTERS}.scale"] = scales(sum(windows) * count, most=most)
+    margins = {
+        margin(window, place): np.array([0, window - 1 - place, 0, 0, place, 0])
+        for window in windows
+        for place in range(window)
     }
-    by_window = " ".join(f"Where {'Pad ' * window}Sum ReduceMax" for window in windows)
-    operators = f"{_lookup(graph)} MatMul Split Unsqueeze {by_window} Concat Add Relu"
-    return Plan(_native.Convolution, operators, weights)
+    return Plan(
+        network=_native.Convolution,
+        arguments={
+            "windows": windows,
+            "filters": filters,
+            "filter_scales": filter_scales,
+            "bias": _constant(graph, "filters.bias"),
+        },
+        nodes=partial(convolution_nodes, windows=windows, int8=int8),
+        features=len(windows) * count,
+        weights=weights,
+        fixed={"widths": np.full(sum(windows), count), **margins},
+        first_nodes=[],
+    )
 
 
 def bag(graph: OnnxFile) -> Plan:
     """The plan of a weighted mean of word vectors."""
-    logarithms = graph.constants.get("word_weights")
-    weighed = "Where" if logarithms is None else "Gather"
-    operators = f"{weighed} {_lookup(graph)} Softmax Unsqueeze MatMul Flatten"
-    return Plan(_native.Bag, operators, {"word_weights": logarithms})
+    return _bag(graph, weighted=WORD_WEIGHTS in graph.constants, unit_length=False)
 
 
 def ngrams(graph: OnnxFile) -> Plan:
     """The plan of a weighted sum of n-gram vectors, whose weights have the length 1."""
-    operators = f"Gather {_lookup(graph)} Softmax ReduceL2 Div Unsqueeze MatMul Flatten"
-    return Plan(_native.Bag, operators, {"word_weights": _constant(graph, "word_weights"), "unit_length": True})
+    return _bag(graph, weighted=True, unit_length=True)
+
+
+def _bag(graph: OnnxFile, *, weighted: bool, unit_length: bool) -> Plan:
+    words, width = _vector_sizes(graph)
+    logarithms = {WORD_WEIGHTS: floats(words + 1, outside=float(LOWEST))} if weighted else {}
+    return Plan(
+        network=_native.Bag,
+        arguments={
+            "word_weights": _constant(graph, WORD_WEIGHTS) if weighted else None,
+            "unit_length": unit_length,
+        },
+        nodes=partial(bag_nodes, weighted=weighted, unit_length=unit_length, int8=_is_int8(graph)),
+        features=width,
+        weights=logarithms,
+        fixed={},
+        first_nodes=[],
+    )
+
+
+def _exported(graph: OnnxFile, plan: Plan) -> ExportedGraph:
+    """The graph that an export of this plan's network would be: for one text or two, and with its head."""
+    texts, has_dense = (FIRST, SECOND) if is_pair(graph) else (FIRST,), _has_dense(graph)
+    features = "joined" if is_pair(graph) else f"{FIRST.ids}.features"
+    words, classes = words_and_classes(graph)
+    return ExportedGraph(
+        opsets={"": OPSET} | ({CONTRIB: CONTRIB_OPSET} if _is_int8(graph) else {}),
+        inputs=[value for text in texts for value in _inputs(text)],
+        outputs=[GraphValue("logits", "<f4", ("rows", classes))],
+        nodes=[
+            *plan.first_nodes,
+            *(node for text in texts for node in (*words_of(text), *plan.nodes(text))),
+            *(joined_features() if is_pair(graph) else []),
+            *classified(features, dense=has_dense),
+        ],
+        fixed=FIXED | {"outside": np.array(words)} | plan.fixed,
+        weights=_shared_weights(graph, features=plan.features * (4 if is_pair(graph) else 1)) | plan.weights,
+    )
+
+
+def _inputs(text: TextNames) -> list[GraphValue]:
+    return [GraphValue(text.ids, "<i8", ("rows", text.tokens)), GraphValue(text.lengths, "<i4", ("rows",))]
+
+
+def _shared_weights(graph: OnnxFile, *, features: int) -> dict[str, GraphWeight]:
+    (words, width), (_, classes) = _vector_sizes(graph), words_and_classes(graph)
+    weights = {EMBEDDINGS: floats(words + 1, width, outside=0)}
+    if _is_int8(graph):
+        weights = {
+            f"{EMBEDDINGS}.int8": integers(words + 1, width, limit=STORED, outside=0),
+            f"{EMBEDDINGS}.scale": scales(words + 1, 1),
+        }
+    if _has_dense(graph):
+        (outputs,) = _shape(graph, "dense.bias", axes=1)
+        weights |= {"dense.weight": floats(outputs, features), "dense.bias": floats(outputs)}
+        features = outputs
+    return weights | {"classifier.weight": floats(classes, features), "classifier.bias": floats(classes)}
+
+
+def _product_weights(name: str, inputs: int, outputs: int, *, int8: bool) -> dict[str, GraphWeight]:
+    """A matrix that states are multiplied with, as integers if they are int8."""
+    if not int8:
+        return {name: floats(inputs, outputs)}
+    return {name: integers(inputs, outputs, limit=MULTIPLIED), f"{name}.scale": scales(outputs)}
 
 
 def _shared(graph: OnnxFile) -> dict[str, Any]:
     """What every word-level student has: its embeddings and its head."""
-    embeddings, scales = _matrix(graph, "embeddings")
+    embeddings, embedding_scales = _matrix(graph, EMBEDDINGS)
     return {
         "embeddings": embeddings,
-        "embedding_scales": scales,
+        "embedding_scales": embedding_scales,
         "dense": _linear(graph, "dense") if _has_dense(graph) else None,
         "classifier": _linear(graph, "classifier"),
-        "pair": _is_pair(graph),
+        "pair": is_pair(graph),
     }
 
 
-def _refuse_unless(graph: OnnxFile, of_text: str) -> None:
-    """Raise unless the graph has exactly these operators: for one text or two, and for the head."""
-    restored = sum(name.startswith("level_") and name.endswith(".int8") for name in graph.constants)
-    texts = [WORDS, of_text] * (2 if _is_pair(graph) else 1) + [JOINED] * _is_pair(graph)
-    expected = " ".join([RESTORED] * restored + texts + [DENSE] * _has_dense(graph) + [CLASSIFIER])
-    found = " ".join(SAME.get(node.operator, node.operator) for node in graph.nodes)
-    if found != expected:
-        raise GraphNotUnderstood(f"its operators are not those of a '{graph.name}' that this version knows")
-
-
-def _lookup(graph: OnnxFile) -> str:
-    return LOOKUP if "embeddings" in graph.constants else INT8_LOOKUP
-
-
-def _is_pair(graph: OnnxFile) -> bool:
-    return "pair_ids" in graph.inputs
+def _is_int8(graph: OnnxFile) -> bool:
+    return f"{EMBEDDINGS}.int8" in graph.constants
 
 
 def _has_dense(graph: OnnxFile) -> bool:
     return "dense.weight" in graph.constants
+
+
+def _vector_sizes(graph: OnnxFile) -> tuple[int, int]:
+    """The number of words, and the width of their vectors. The last row of the table is no word."""
+    rows, width = _shape(graph, f"{EMBEDDINGS}.int8" if _is_int8(graph) else EMBEDDINGS, axes=2)
+    _refuse_wide(width)
+    return rows - 1, width
+
+
+def _refuse_wide(width: int) -> None:
+    if width > WIDEST:
+        raise GraphNotUnderstood(f"its vectors have {width:,} numbers")
 
 
 def _linear(graph: OnnxFile, name: str) -> tuple[Array, Array]:
@@ -155,6 +301,14 @@ def _linear(graph: OnnxFile, name: str) -> tuple[Array, Array]:
 def _matrix(graph: OnnxFile, name: str) -> Matrix:
     key = f"{name}.int8" if f"{name}.int8" in graph.constants else name
     return _constant(graph, key), graph.constants.get(f"{name}.scale")
+
+
+def _shape(graph: OnnxFile, name: str, *, axes: int) -> tuple[int, ...]:
+    """The shape of a constant that has so many axes, and a number at least."""
+    shape: tuple[int, ...] = _constant(graph, name).shape
+    if len(shape) != axes or 0 in shape:
+        raise GraphNotUnderstood(f"the constant '{name}' has the shape {shape}")
+    return shape
 
 
 def _constant(graph: OnnxFile, name: str) -> Array:

@@ -11,6 +11,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as onnx_errors
 from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.batches import length_batches
 from limbeck.runtime.inputs import Columns, Inputs
+from limbeck.runtime.missing_inputs import fault_of_inputs
 
 Logits = npt.NDArray[np.float32]
 FAILURES = (  # of a graph that no Limbeck exported
@@ -29,6 +30,8 @@ class OnnxEngine:
     name = "onnxruntime"
 
     def __init__(self, graph: Path, inputs: Inputs, *, classes: int, threads: int) -> None:
+        if fault := fault_of_inputs(graph):
+            raise ArtifactDamaged(folder=graph.parent, faults=[fault])
         self._graph = graph
         self._session = onnxruntime.InferenceSession(
             str(graph),
@@ -40,7 +43,7 @@ class OnnxEngine:
         self._inputs, self._classes, self._threads = inputs, classes, threads
 
     def logits(self, columns: Columns) -> Logits:
-        """(rows, classes), in the order of the rows; at least one row."""
+        """(rows, classes), in the order of the rows; at least one row. Raises ArtifactDamaged."""
         rows = len(columns[0])
         if rows == 1:
             return self._run(columns)
@@ -65,6 +68,10 @@ class OnnxEngine:
         except FAILURES as error:
             first, *_ = str(error).splitlines()
             raise ArtifactDamaged(folder=self._graph.parent, faults=[f"its network cannot be run: {first}"]) from error
+        rows, outputs = len(columns[0]), getattr(logits, "shape", None)
+        if outputs != (rows, self._classes) or logits.dtype != np.float32:
+            fault = f"its network has outputs of the shape {outputs} for {rows:,} rows and {self._classes:,} labels"
+            raise ArtifactDamaged(folder=self._graph.parent, faults=[fault])
         return logits
 
 

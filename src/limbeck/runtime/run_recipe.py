@@ -12,7 +12,7 @@ def corpus_keys(model: Path) -> Mapping[str, Any]:
     """`[corpus]` of the recipe of the run that the model's folder is in; empty for a model outside a run."""
     try:
         recipe = tomllib.loads((model.resolve().parents[1] / "recipe.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError, RecursionError):
         return {}
     corpus = recipe.get("corpus")
     return corpus if isinstance(corpus, dict) else {}

@@ -7,6 +7,8 @@ from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+MOST_DIGITS = 19  # of a length
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -56,4 +58,4 @@ class BodyLimit:
 
 def _content_length(scope: Scope) -> int:
     length = Headers(scope=scope).get("content-length", "")
-    return int(length) if length.isdecimal() else 0
+    return int(length) if length.isdecimal() and len(length) < MOST_DIGITS else 0

@@ -8,10 +8,10 @@ from typing import Literal
 
 from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.tables.formats import CsvSigns, TableForm, csv_signs
-from limbeck.tables.opening import TextInput
+from limbeck.tables.opening import LONGEST_ROW, TextInput
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
-LONGEST_CELL = 1 << 26  # characters; the csv module's own limit of 131,072 is too low for documents
+LONGEST_CELL = LONGEST_ROW  # characters; the csv module's own limit of 131,072 is too low for documents
 ONLY_COLUMN = "line"
 NumberedRow = tuple[int, list[str]]
 
@@ -99,6 +99,7 @@ def _quoted_rows(text: TextInput, *, signs: CsvSigns, form: TableForm) -> Iterat
                     raise _uneven(cells, width, text=text, number=number, form=form, quoting=True)
                 yield number, cells
             number = reader.line_num + 1 + skipped
+            text.begin_row(number)
     except csv.Error as error:
         advice = f'Correct the row, or {form.say("quoting", "false")} if " is a plain character in this file.'
         reason = f"not valid csv: {error}"

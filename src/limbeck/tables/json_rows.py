@@ -8,13 +8,12 @@ from typing import Any
 
 from limbeck.errors import FileEmpty, RowMalformed
 from limbeck.tables.formats import TableForm
-from limbeck.tables.opening import TextInput
+from limbeck.tables.opening import LONGEST_ROW, TextInput, row_too_long
 from limbeck.tables.raw_table import ABSENT, NumberedCells, NumberedObject, RawTable
 
 ONE_OBJECT = 'Every line must hold one JSON object, e.g. {"text": "fine", "label": "positive"}.'
 IN_ARRAY = 'The array must hold objects, e.g. [{"text": "fine", "label": "positive"}].'
 WHOLE_CHARACTERS = "Write the text again without cutting characters in two."
-LONGEST_OBJECT = 1 << 26  # characters; a fault that looks like an object's end to come is found out here
 LONGEST_TOKEN = 16  # characters of what JSON may be cut within, other than a string: a number's sign, \ud83d, -Infinity
 GAP = re.compile(r"\s*")
 DECODER = json.JSONDecoder()
@@ -112,10 +111,12 @@ class _ArrayText:
                 break
             except json.JSONDecodeError as error:
                 unread = len(self._text) - start
+                if unread > LONGEST_ROW:  # a fault that looks like an object's end to come is found out here
+                    raise row_too_long(self._source.path, number) from None
                 # A pipe may have no more to give than this element; a file is asked for more each time.
                 if not self._goes_on(error) or not self._more(1 if self._source.is_live else unread):
                     raise _malformed(self._source, number, f"not valid JSON: {error.msg}", advice=IN_ARRAY) from None
-            except RecursionError as error:
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits, or nested too deeply
                 raise _malformed(self._source, number, f"not valid JSON: {error}", advice=IN_ARRAY) from None
         # What goes on behind it and has no } holds no other object.
         self._source.drained = self._source.is_live and self._text.find("}", self._at) < 0
@@ -123,8 +124,6 @@ class _ArrayText:
 
     def _goes_on(self, error: json.JSONDecodeError) -> bool:
         """Whether the element may be valid once more of the text is there."""
-        if len(self._text) - self._at > LONGEST_OBJECT:
-            return False
         return error.msg.startswith("Unterminated string") or error.pos > len(self._text) - LONGEST_TOKEN
 
     def _skip_blanks(self) -> bool:

@@ -1,26 +1,26 @@
 """Text out of a file, a pipe or a stream, gzipped or not, in blocks and lines; faults are reported with their row."""
 
 import codecs
-import gzip
 import io
 import os
 import re
 import stat
-import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias, cast
 
-from limbeck.errors import BytesUndecodable, DataError, FileMissing, FileUnreadable
+from limbeck.errors import BytesUndecodable, DataError, FileMissing, FileUnreadable, RowMalformed
 from limbeck.tables.formats import DEFAULT, FIRST_LINES, TableForm
 from limbeck.tables.raw_table import Watch, unwatched
+from limbeck.tables.unpacking import Unpacked
 
 Source: TypeAlias = str | Path | BinaryIO | TextIO
 GZIP_MAGIC = b"\x1f\x8b"
 BUFFER_BYTES = 1 << 20
 BLOCK_BYTES = 1 << 16
 MOST_HEAD = 1 << 22  # characters looked at for FIRST_LINES lines; they may be long
+LONGEST_ROW = 1 << 24  # characters of a line, of a csv row over several lines, or of a JSON object
 BYTE_ORDER_MARK = "\ufeff"
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 WITHOUT_HALVES = ("utf-8", "utf-16", "utf-32", "gb", "big5", "iso8859", "cp", "ascii", "latin")  # decode to whole text
@@ -86,13 +86,8 @@ def _unpacked(file: "io.BufferedReader[Any]", *, path: Path) -> Iterator[BinaryI
     if not file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
         yield file
         return
-    try:
-        with gzip.GzipFile(fileobj=file) as unpacked:
-            yield cast(BinaryIO, unpacked)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        advice = "Pack the file again, or fetch it again from where it is whole."
-        reason = f"{error}; the file may be cut off"
-        raise FileUnreadable(path=path, kind="gzip", reason=reason, advice=advice) from None
+    with io.BufferedReader(Unpacked(file, path=path), BUFFER_BYTES) as unpacked:
+        yield unpacked
 
 
 class TextInput:
@@ -109,6 +104,7 @@ class TextInput:
         self._ahead: list[str] = []
         self._ends_ahead = 0  # line ends in it
         self._fault: DataError | None = None
+        self._taken = self._row_start = self._lines = 0
 
     def head(self, lines: int = FIRST_LINES) -> str:
         """The first lines: at least this many, if there are as many; of a pipe, those that arrived with the first.
@@ -132,19 +128,31 @@ class TextInput:
     def blocks(self) -> Iterator[str]:
         """All of it in pieces as they arrive."""
         ahead, self._ahead = self._ahead, []
-        yield from ahead
+        for block in ahead:
+            self._taken += len(block)
+            yield block
         if self._fault is not None:
             raise self._fault
-        yield from self._reading
+        for block in self._reading:
+            self._taken += len(block)
+            yield block
+
+    def begin_row(self, number: int) -> None:
+        """All that was taken belongs to rows before row `number`; how long this one may be is counted from here."""
+        self._row_start, self._lines = self._taken, number
 
     def lines(self) -> Iterator[str]:
         r"""The lines without their ends; only \n and \r\n end a line: a stray \r inside a text must not cut it."""
         pending: list[str] = []  # the pieces of a line whose end has not come yet
+        number = 1
         for block in self.blocks():
             first, *lines = block.split("\n")
             pending.append(first)
             if not lines:
+                self._refuse_long()
                 continue
+            number += len(lines)
+            self.begin_row(number)
             lines.insert(0, "".join(pending))
             pending = [lines.pop()]
             if "\r" in block or "\r" in lines[0]:
@@ -162,6 +170,7 @@ class TextInput:
         r"""The lines as csv readers want them: \n, \r\n and \r alone end a line, and stay at its end."""
         pending: list[str] = []
         for block in self._whole_line_ends():
+            self._refuse_long()
             lines = list(io.StringIO(block, newline=""))
             if pending:
                 lines[0] = "".join([*pending, lines[0]])
@@ -181,6 +190,11 @@ class TextInput:
         """Close the file; nothing more can be read."""
         self._reading.close()
 
+    def _refuse_long(self) -> None:
+        """Raise before a row without an end fills the memory: a small packed file may hold gigabytes of it."""
+        if self._taken - self._row_start > LONGEST_ROW + BLOCK_BYTES:
+            raise row_too_long(self.path, max(1, self._lines))
+
     def _whole_line_ends(self) -> Iterator[str]:
         r"""Blocks that are never empty, and never end between \r and \n."""
         decoder = io.IncrementalNewlineDecoder(None, translate=False)
@@ -193,17 +207,17 @@ class TextInput:
     def _has_ahead(self, lines: int) -> bool:
         if self._fault is not None or not self._ahead:
             return self._fault is not None
+        if sum(map(len, self._ahead)) >= MOST_HEAD:
+            return True
         if not lines:
             return any(block and not block.isspace() for block in self._ahead)
-        if self._ends_ahead >= (1 if self.is_live else lines):
-            return True
-        return sum(map(len, self._ahead)) >= MOST_HEAD
+        return self._ends_ahead >= (1 if self.is_live else lines)
 
     def _read(self, source: Source, watch: Watch) -> Generator[str, None, None]:
         decoder = _decoder(self._form, path=self.path)
         with opened(source, watch=watch) as stream:
             if isinstance(stream, io.TextIOBase):
-                texts: Iterator[str] = (LONE_SURROGATE.sub("\ufffd", line) for line in iter(stream.readline, ""))
+                texts: Iterator[str] = (LONE_SURROGATE.sub("\ufffd", line) for line in _text_pieces(stream))
             else:
                 self.is_live = _is_live(cast(BinaryIO, stream))
                 texts = self._decoded(cast(BinaryIO, stream), decoder)
@@ -253,6 +267,19 @@ class TextInput:
         )
 
 
+def _text_pieces(stream: io.TextIOBase) -> Iterator[str]:
+    """Its lines, in pieces where they are long."""
+    while piece := stream.readline(BLOCK_BYTES):
+        yield piece
+
+
+def row_too_long(path: Path, row: int) -> RowMalformed:
+    """The error for a row that is longer than LONGEST_ROW."""
+    reason = f"more than {LONGEST_ROW:,} characters in one row"
+    advice = "Check that the rows have line ends, and that no quote is left open; split longer texts into several rows."
+    return RowMalformed(path=path, row=row, reason=reason, advice=advice)
+
+
 ZERO_SHARE = 0.5
 
 
@@ -279,12 +306,19 @@ def _before_fault(error: UnicodeError, block: bytes) -> tuple[str, bytes]:
 
 def _decoder(form: TableForm, *, path: Path) -> codecs.IncrementalDecoder:
     try:
+        if not _is_text_encoding(form.encoding):
+            raise LookupError
         return codecs.getincrementaldecoder(form.encoding)()
-    except LookupError:
+    except (LookupError, ValueError):
         key = "--encoding" if form.by_options else "encoding"
         advice = f'Correct `{key}`, e.g. "utf-8", "utf-16", "latin-1" or "gb18030".'
         reason = "no encoding has that name"
         raise FileUnreadable(path=path, kind=f"{form.encoding} text", reason=reason, advice=advice) from None
+
+
+def _is_text_encoding(name: str) -> bool:
+    """Whether bytes become text by it; codecs such as zlib and rot13 have other uses. Raises LookupError."""
+    return bool(getattr(codecs.lookup(name), "_is_text_encoding", True)) and name.isascii()
 
 
 def _is_live(stream: BinaryIO) -> bool:

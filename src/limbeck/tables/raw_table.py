@@ -9,6 +9,7 @@ from limbeck.errors import ColumnMissing
 from limbeck.tables.formats import Column, KnownFormat
 
 Watch = Callable[[int], None]  # called with how many more bytes, or rows, of the file were read
+MOST_DIGITS = 9  # of the number of a column
 Cells = Sequence[object]
 NumberedCells = tuple[int, Cells]
 NumberedObject = tuple[int, dict[str, Any]]
@@ -70,5 +71,10 @@ def find_column(table: RawTable, column: Column, *, key: str) -> int:
 def find_column_as_text(table: RawTable, column: Column, *, key: str) -> int:
     """As `find_column` where numbers come as text too, from a command line: "2" is the third column if none has that
     name."""
-    is_number = isinstance(column, str) and column.isdecimal() and column not in table.columns
-    return find_column(table, int(column) if is_number else column, key=key)
+    is_other = isinstance(column, str) and column not in table.columns
+    return find_column(table, as_number(str(column), column) if is_other else column, key=key)
+
+
+def as_number(text: str, otherwise: Column) -> Column:
+    """The number of a column that a user has written; `otherwise` if it is none."""
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else otherwise

@@ -138,7 +138,9 @@ def plain_text(cell: object, *, key: str, path: Path, number: int) -> str:
             return "true" if cell else "false"
         case float() if cell.is_integer():
             return str(int(cell))
-        case int() | float() if not math.isnan(cell):
+        case int():
+            return _digits(cell, key=key, path=path, number=number)
+        case float() if not math.isnan(cell):
             return str(cell)
         case None | float():
             reason = f"`{key}` is null"
@@ -148,6 +150,15 @@ def plain_text(cell: object, *, key: str, path: Path, number: int) -> str:
             reason = f"`{key}` is a {type(cell).__name__} and no text"
     advice = "Give every row this value as a text or a number, or take the row out of the file."
     raise RowMalformed(path=path, row=number, reason=reason, advice=advice)
+
+
+def _digits(cell: int, *, key: str, path: Path, number: int) -> str:
+    try:
+        return str(cell)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        advice = "Write it as a text, in quotes."
+        reason = f"`{key}` is a number of thousands of digits"
+        raise RowMalformed(path=path, row=number, reason=reason, advice=advice) from None
 
 
 def is_empty(cell: object) -> bool:

@@ -12,6 +12,7 @@ from tokenizers.models import WordLevel
 from limbeck.text.piece_memo import Ids
 from limbeck.text.plain_ids import TEXTS_AT_ONCE, PlainIds, TokenizerFile
 from limbeck.text.student_tokenizer import MASK
+from limbeck.text.tokenizer_limits import LONGEST_AFFIX, MOST_IDS, TokenizerRefused, characters_at_once
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,16 @@ class FramedTokenizer(TokenizerFile):
             raise ValueError("a framed tokenizer.json needs a padding entry that says which token pads")
         self.pad_id: int = state["padding"]["pad_id"]
         tokenizer = Tokenizer.from_str(json_text)
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
+        characters_at_once(tokenizer)  # raises before texts are put into frames
         self._one, self._two = (Frame.read_off(tokenizer, texts=texts) for texts in (1, 2))
         if not self._one.size:
             raise ValueError("a framed tokenizer.json needs a post-processor that puts special tokens around a text")
         self._ids = tokenizer.get_vocab(with_added_tokens=True)
+        if len(self) > MOST_IDS:
+            raise TokenizerRefused(reason=f"its tokens have numbers up to {len(self) - 1:,}")
         self._unknown = _unknown_token(state["model"], self._ids)
+        if len(self._unknown or "") > LONGEST_AFFIX:  # it takes the place of masks
+            raise TokenizerRefused(reason=f"its unknown token has more than {LONGEST_AFFIX} characters")
         has_mask = MASK in self._ids or self._unknown is None
         self._plain = PlainIds(tokenizer, before=None if has_mask else self._without_mask, after=self._without_padding)
 

@@ -13,6 +13,7 @@ from limbeck.text.framed_tokenizer import Frame, FramedTokenizer
 from limbeck.text.piece_models import PIECE_MODELS, Json
 from limbeck.text.piece_tokenizer import TokenizerUnsupported, count_pieces
 from limbeck.text.student_tokenizer import MASK, PAD, SPECIAL_TOKENS, UNK, StudentTokenizer
+from limbeck.text.tokenizer_limits import TokenizerRefused, characters_at_once, panics_as_errors
 
 CLS, SEP = FRAME_TOKENS = ("[CLS]", "[SEP]")
 ORDERS = {0: (*SPECIAL_TOKENS, CLS, SEP), 1: (CLS, PAD, SEP, UNK, MASK)}  # by the id of padding
@@ -163,9 +164,12 @@ def _special(gap: Sequence[tuple[int, int]], tokens: Mapping[int, str], *, has_t
 
 def _read(tokenizer_json: str) -> Tokenizer:
     try:
-        return Tokenizer.from_str(tokenizer_json)
-    except Exception as error:  # the library raises nothing more precise
-        reason = f"its tokenizer.json cannot be read ({error})"
+        with panics_as_errors():
+            tokenizer = Tokenizer.from_str(tokenizer_json)
+        characters_at_once(tokenizer)
+        return tokenizer
+    except TokenizerRefused as error:
+        reason = f"its tokenizer.json cannot be read ({error.reason})"
         raise TeacherTokensUnsupported(reason=reason, other_kind="pieces") from None
 
 

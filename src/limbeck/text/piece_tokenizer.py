@@ -15,6 +15,7 @@ from limbeck.text.piece_models import PIECE_MODELS, Json, PieceModel
 from limbeck.text.plain_ids import TEXTS_AT_ONCE
 from limbeck.text.readable import MOST_CHARACTERS, readable
 from limbeck.text.student_tokenizer import MASK, MASK_ID, SPECIAL_TOKENS, StudentTokenizer
+from limbeck.text.tokenizer_limits import TokenizerRefused, characters_at_once, panics_as_errors, portions
 
 BLANKS = ("Ġ", "▁")  # at the start of a piece: byte-level BPE, SentencePiece
 MASK_TOKEN: Json = {
@@ -85,9 +86,11 @@ def whole_words(tokenizer_json: str) -> list[str]:
 def _bare(tokenizer_json: str, form: Sequence[FormStep]) -> Json:
     """The tokenizer's state in the library's current format, without anything that lengthens or shortens a text."""
     try:
-        tokenizer = Tokenizer.from_str(tokenizer_json)
-    except Exception as error:  # the library raises nothing more precise
-        raise TokenizerUnsupported(found=f"unreadable ({error})", known=list(PIECE_MODELS)) from None
+        with panics_as_errors():
+            tokenizer = Tokenizer.from_str(tokenizer_json)
+        characters_at_once(tokenizer)
+    except TokenizerRefused as error:
+        raise TokenizerUnsupported(found=f"unreadable ({error.reason})", known=list(PIECE_MODELS)) from None
     if form:
         own = [] if tokenizer.normalizer is None else [tokenizer.normalizer]
         tokenizer.normalizer = Normalizers([as_normalizer(form), *own])
@@ -106,18 +109,19 @@ def _counted(state: Json, model: PieceModel, texts: Iterable[str]) -> Counter[st
     tokenizer = Tokenizer.from_str(json.dumps(state))
     ids = tokenizer.get_vocab(with_added_tokens=True)
     counts = np.zeros(max(ids.values(), default=0) + 1, dtype=np.int64)
-    for block in _blocks(texts):
-        encodings = tokenizer.encode_batch_fast(block, add_special_tokens=False)
+    for block in _blocks(texts, most=characters_at_once(tokenizer)):
+        with panics_as_errors():
+            encodings = tokenizer.encode_batch_fast(block, add_special_tokens=False)
         used = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), dtype=np.int64)
         counts += np.bincount(used, minlength=len(counts))
     own = {*SPECIAL_TOKENS, model.unknown}
     return Counter({piece: int(counts[number]) for piece, number in ids.items() if counts[number] and piece not in own})
 
 
-def _blocks(texts: Iterable[str]) -> Iterator[list[str]]:
-    left = iter(texts)
-    while block := [readable(text, most_characters=MOST_CHARACTERS) for text in islice(left, TEXTS_AT_ONCE)]:
-        yield block
+def _blocks(texts: Iterable[str], *, most: int) -> Iterator[Sequence[str]]:
+    left, longest = iter(texts), min(most, MOST_CHARACTERS)
+    while block := [readable(text, most_characters=longest) for text in islice(left, TEXTS_AT_ONCE)]:
+        yield from portions(block, map(len, block), most=most)
 
 
 def _kept(model: PieceModel, counts: Counter[str], *, most: int, min_count: int) -> set[str]:

@@ -10,6 +10,13 @@ from tokenizers import Tokenizer
 from limbeck.text.piece_memo import Ids, PieceMemo
 from limbeck.text.readable import readable
 from limbeck.text.separable import is_separable
+from limbeck.text.tokenizer_limits import (
+    MOST_BYTES,
+    TokenizerRefused,
+    characters_at_once,
+    panics_as_errors,
+    portions,
+)
 
 TEXTS_AT_ONCE = 8_192  # limits the memory for the encodings of a large corpus
 PIECES_AT_ONCE = 256
@@ -29,6 +36,9 @@ class PlainIds:
         self, tokenizer: Tokenizer, *, after: Callable[[Ids], Ids], before: Callable[[str], str] | None = None
     ) -> None:
         self._tokenizer, self._before, self._after = tokenizer, before, after
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self._at_once = characters_at_once(tokenizer)
         can_look_up = is_separable(tokenizer)
         self._memo = PieceMemo(of_texts=self._of_texts, of_pieces=self._of_pieces) if can_look_up else None
 
@@ -37,7 +47,7 @@ class PlainIds:
         if len(texts) > TEXTS_AT_ONCE:
             blocks = (texts[start : start + TEXTS_AT_ONCE] for start in range(0, len(texts), TEXTS_AT_ONCE))
             return [row for block in blocks for row in self.read(block, max_length=max_length, truncate=truncate)]
-        most_characters = max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN)
+        most_characters = min(self._at_once, max(LEAST_CHARACTERS, max_length * CHARACTERS_PER_TOKEN))
         most_tokens = max_length if truncate else sys.maxsize
         if self._memo is not None:
             return self._memo.read(texts, most_tokens=most_tokens, most_characters=most_characters)
@@ -46,8 +56,12 @@ class PlainIds:
 
     def _of_texts(self, texts: list[str]) -> list[Ids]:
         given = texts if self._before is None else [*map(self._before, texts)]
-        encodings = self._tokenizer.encode_batch_fast(given, add_special_tokens=False)
-        return [self._after(encoding.ids) for encoding in encodings]
+        rows: list[Ids] = []
+        for part in portions(given, map(len, given), most=self._at_once):
+            with panics_as_errors():
+                encodings = self._tokenizer.encode_batch_fast(part, add_special_tokens=False)
+            rows += [self._after(encoding.ids) for encoding in encodings]
+        return rows
 
     def _of_pieces(self, pieces: list[str]) -> list[Ids]:
         """Like `_of_texts`, but several words share an encoding, which takes less time."""
@@ -56,12 +70,15 @@ class PlainIds:
         given = pieces if self._before is None else [*map(self._before, pieces)]
         groups = [given[start : start + PIECES_AT_ONCE] for start in range(0, len(given), PIECES_AT_ONCE)]
         rows: list[Ids] = []
-        encodings = self._tokenizer.encode_batch(groups, is_pretokenized=True, add_special_tokens=False)
-        for group, encoding in zip(groups, encodings, strict=True):
-            found: list[Ids] = [[] for _ in group]
-            for number, word in zip(encoding.ids, cast(list[int], encoding.word_ids), strict=True):
-                found[word].append(number)
-            rows += map(self._after, found)
+        sizes = [sum(map(len, group)) for group in groups]
+        for part in portions(groups, sizes, most=self._at_once):
+            with panics_as_errors():
+                encodings = self._tokenizer.encode_batch(part, is_pretokenized=True, add_special_tokens=False)
+            for group, encoding in zip(part, encodings, strict=True):
+                found: list[Ids] = [[] for _ in group]
+                for number, word in zip(encoding.ids, cast(list[int], encoding.word_ids), strict=True):
+                    found[word].append(number)
+                rows += map(self._after, found)
         return rows
 
 
@@ -83,6 +100,8 @@ class TokenizerFile:
     @classmethod
     def load(cls, path: Path) -> Self:
         """From a tokenizer.json."""
+        if path.stat().st_size > MOST_BYTES:
+            raise TokenizerRefused(reason=f"{path.name} has {path.stat().st_size:,} bytes")
         return cls.from_json(path.read_text(encoding="utf-8"))
 
     def to_json(self) -> str:

@@ -31,7 +31,7 @@ def is_separable(tokenizer: Tokenizer) -> bool:
     """
     return (
         _is_deterministic(tokenizer.model)
-        and all(map(_is_local, _parts(_state(tokenizer.normalizer), "normalizers")))
+        and all(map(_is_local, parts_of(state_of(tokenizer.normalizer), "normalizers")))
         and _parts_words(tokenizer.pre_tokenizer)
         and not any(
             # A token that is matched in the original text and has no space lies within one part.
@@ -59,7 +59,7 @@ def _is_local(normalizer: Json) -> bool:
 
 def _parts_words(pre_tokenizer: PreTokenizer | None) -> bool:
     try:
-        first, *others = _parts(_state(pre_tokenizer), "pretokenizers")
+        first, *others = parts_of(state_of(pre_tokenizer), "pretokenizers")
     except ValueError:  # it has no pre-tokenizer
         return False
     except Exception:  # raised by the library for a part in Python: jieba's, which gets one unit at a time
@@ -76,15 +76,16 @@ def _starts(pre_tokenizer: Json) -> bool:
     return keeps_matches and pre_tokenizer["pattern"].get("Regex") in WORDS
 
 
-def _state(part: Any) -> Json | None:
+def state_of(part: Any) -> Json | None:
     """A part of the tokenizer as in tokenizer.json, without serialising the complete tokenizer."""
     state: Json | None = None if part is None else json.loads(part.__getstate__())
     return state
 
 
-def _parts(state: Json | None, name: str) -> list[Json]:
+def parts_of(state: Json | None, name: str) -> list[Json]:
+    """A part of the tokenizer, or the parts of a sequence, whose list has this name."""
     if state is None:
         return []
     if state["type"] != "Sequence":
         return [state]
-    return [part for inner in state[name] for part in _parts(inner, name)]
+    return [part for inner in state[name] for part in parts_of(inner, name)]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.metrics import cohen_kappa_score
 from torch.nn import functional as F
 
 Labels = npt.NDArray[np.int64]  # (rows) class numbers, or (rows, classes) of 0 and 1
@@ -128,6 +127,8 @@ def _noise_of_macro_f1(labels: Labels, answers: Labels) -> float:
 
 
 def _kappa(labels: Labels, answers: Labels) -> float:
+    from sklearn.metrics import cohen_kappa_score  # takes a second to import, which only trainings need
+
     return float(cohen_kappa_score(labels, answers))
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -29,31 +29,31 @@ def engine(request: pytest.FixtureRequest) -> EngineChoice:
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of single texts. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("single"), make_student, toy_rows)
+    return exported_toy_model(tmp_path_factory.mktemp("single"), make_student, toy_rows)
 
 
 @pytest.fixture(scope="session")
 def pair_model_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of pairs of texts. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
+    return exported_toy_model(tmp_path_factory.mktemp("pair"), make_student, toy_rows, pair=True)
 
 
 @pytest.fixture(scope="session")
 def multi_label_folder(tmp_path_factory: pytest.TempPathFactory, make_student: Any, toy_rows: ToyRows) -> Path:
     """A model of single texts that may have several labels. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("multi-label"), make_student, toy_rows, multi_label=True)
+    return exported_toy_model(tmp_path_factory.mktemp("multi-label"), make_student, toy_rows, multi_label=True)
 
 
 @pytest.fixture(scope="session")
 def framed_folder(tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows) -> Path:
     """A transformer of single texts. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("framed"), make_framed_student, toy_rows)
+    return exported_toy_model(tmp_path_factory.mktemp("framed"), make_framed_student, toy_rows)
 
 
 @pytest.fixture(scope="session")
 def framed_pair_folder(tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows) -> Path:
     """A transformer of pairs of texts, which it knows by the types of their tokens. Shared: read it, don't write."""
-    return _exported(tmp_path_factory.mktemp("framed-pair"), make_framed_student, toy_rows, pair=True)
+    return exported_toy_model(tmp_path_factory.mktemp("framed-pair"), make_framed_student, toy_rows, pair=True)
 
 
 @pytest.fixture(scope="session")
@@ -61,24 +61,28 @@ def framed_multi_label_folder(
     tmp_path_factory: pytest.TempPathFactory, make_framed_student: Any, toy_rows: ToyRows
 ) -> Path:
     """A transformer of single texts that may have several labels. Shared: read it, don't write to it."""
-    return _exported(tmp_path_factory.mktemp("framed-multi-label"), make_framed_student, toy_rows, multi_label=True)
+    return exported_toy_model(
+        tmp_path_factory.mktemp("framed-multi-label"), make_framed_student, toy_rows, multi_label=True
+    )
 
 
-def _exported(
+def exported_toy_model(
     folder: Path,
     make_student: Callable[..., StudentFolder],
     toy_rows: ToyRows,
     *,
     pair: bool = False,
     multi_label: bool = False,
+    precision: Literal["fp32", "int8"] = "fp32",
 ) -> Path:
+    """A student, exported."""
     texts = [text for text, _ in toy_rows[:20]]
     rows = Rows.of(ids=texts, texts=texts, pairs=texts[::-1] if pair else None)
     model = export_student(
         Export(),
         student=make_student(folder / "student", pair=pair, multi_label=multi_label),
         rows=rows,
-        precision="fp32",
+        precision=precision,
         out=folder / "model",
         key=Key(section={}, inputs={}),
         reporter=SilentReporter(),

@@ -1,5 +1,6 @@
 """Which engine runs a model, and what happens where the one asked for cannot."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,9 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper
 
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.errors import EngineUnusable
+from limbeck.errors import ArtifactDamaged, EngineUnusable
 from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.native_engine import NativeEngine
 
 ToyRows = tuple[tuple[str, str], ...]
 ROWS = ["a gorgeous film", "a dreadful story"]
@@ -115,9 +117,10 @@ def test_where_the_processor_is_too_old_onnxruntime_runs_everything(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = SimpleNamespace(level=lambda: "")
+    unused = dict.fromkeys(("is_pair", "native_network", "words_and_classes"))
     monkeypatch.setitem(sys.modules, "limbeck.runtime._native", old)
     monkeypatch.setattr("limbeck.runtime._native", old, raising=False)
-    monkeypatch.setitem(sys.modules, "limbeck.runtime.native_graph", SimpleNamespace(native_network=None))
+    monkeypatch.setitem(sys.modules, "limbeck.runtime.native_graph", SimpleNamespace(**unused))
 
     assert load(model_folder).engine == "onnxruntime"
     with pytest.raises(EngineUnusable, match="no AVX2"):
@@ -136,6 +139,31 @@ def test_a_graph_that_is_not_ours_is_run_as_it_stands(
         Classifier(model, engine="native")
     factor = 2 if change is with_one_node_more else 1
     np.testing.assert_allclose(Classifier(model).logits(ROWS), factor * load(model_folder).logits(ROWS), atol=1e-5)
+
+
+def with_other_logits(model: ModelProto) -> None:
+    """A factor of the last product, which turns every answer round."""
+    model.graph.node[-1].attribute.append(helper.make_attribute("alpha", -1.0))
+
+
+def with_clipped_gates(model: ModelProto) -> None:
+    (lstm,) = [node for node in model.graph.node if node.op_type == "LSTM"]
+    lstm.attribute.append(helper.make_attribute("clip", 0.1))
+
+
+@pytest.mark.usefixtures("native")
+@pytest.mark.parametrize("change", [with_other_logits, with_clipped_gates])
+def test_an_attribute_that_our_exports_do_not_have_is_not_overlooked(
+    model_folder: Path, tmp_path: Path, change: Callable[[ModelProto], object]
+) -> None:
+    model = changed(model_folder, tmp_path / "model", change)
+
+    found, right = Classifier(model).logits(ROWS), Classifier(model, engine="onnx").logits(ROWS)
+
+    np.testing.assert_allclose(found, right, atol=1e-5)
+    assert np.abs(right - load(model_folder).logits(ROWS)).max() > 0.1
+    with pytest.raises(EngineUnusable, match="does not understand"):
+        Classifier(model, engine="native")
 
 
 @pytest.mark.usefixtures("native")
@@ -177,3 +205,58 @@ def test_an_engine_loads_nothing_of_the_other(model_folder: Path, engine: str, l
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == loaded
+
+
+@pytest.mark.usefixtures("native")
+def test_a_card_of_pairs_for_a_graph_of_single_texts_is_left_to_onnxruntime(model_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(model_folder, tmp_path / "model"))
+    card = json.loads((folder / "model.json").read_text())
+    (folder / "model.json").write_text(json.dumps(card | {"pair": True}))
+
+    with pytest.raises(EngineUnusable, match=r"reads one text a row, and model\.json says otherwise"):
+        Classifier(ModelFolder(folder), engine="native")
+
+
+def with_fewer_words(model: ModelProto) -> None:
+    """Two of those that the tokenizer knows are missing."""
+    for tensor in model.graph.initializer:
+        array = numpy_helper.to_array(tensor)
+        if tensor.name == "embeddings":
+            tensor.CopyFrom(numpy_helper.from_array(np.delete(array, [-2, -3], axis=0), tensor.name))
+        elif tensor.name == "outside":
+            tensor.CopyFrom(numpy_helper.from_array(array - 2, tensor.name))
+
+
+@pytest.mark.usefixtures("native")
+def test_a_tokenizer_that_knows_more_words_is_left_to_onnxruntime(model_folder: Path, tmp_path: Path) -> None:
+    model = changed(model_folder, tmp_path / "model", with_fewer_words)
+
+    assert Classifier(model).engine == "onnxruntime"
+    with pytest.raises(EngineUnusable, match=r"it knows \d+ words, and the tokenizer \d+"):
+        Classifier(model, engine="native")
+
+
+@pytest.mark.usefixtures("native")
+def test_an_id_that_the_network_does_not_have_is_damage(model_folder: Path) -> None:
+    model = ModelFolder(model_folder)
+    engine = NativeEngine(model, model.facts(), threads=1)
+
+    with pytest.raises(ArtifactDamaged, match="does not fit to its tokenizer: no such word"):
+        engine.logits([[[1, engine.words]]])
+
+
+def with_a_row_less(model: ModelProto) -> None:
+    """The first row of a batch is dropped, if there are several."""
+    last = model.graph.node[-1]
+    last.output[0] = "all"
+    constants = {"last": -1, "end": 1 << 40, "axis": 0}
+    model.graph.initializer.extend(numpy_helper.from_array(np.array([v]), name) for name, v in constants.items())
+    model.graph.node.append(helper.make_node("Slice", ["all", "last", "end", "axis"], ["logits"]))
+
+
+def test_a_network_with_another_number_of_answers_than_rows_is_damaged(model_folder: Path, tmp_path: Path) -> None:
+    model = Classifier(changed(model_folder, tmp_path / "model", with_a_row_less))
+
+    assert model.logits(ROWS[:1]).shape == (1, 3)
+    with pytest.raises(ArtifactDamaged, match=r"outputs of the shape \(1, 3\) for 2 rows and 3 labels"):
+        model.logits(ROWS)

@@ -1,6 +1,7 @@
 """Rows of parquet files."""
 
 import gzip
+import io
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from limbeck.errors import ColumnMissing, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables import Record, TableForm, read_table
 from limbeck.tables.parquet import parquet_table
+from limbeck.tables.parquet_pages import HeaderDamaged, _header
 
 COLUMNS = {"text": "text", "label": "label"}
 
@@ -100,3 +102,10 @@ def test_the_watch_sees_the_whole_file_go_by(tmp_path: Path) -> None:
     list(read_table(path, form=TableForm(), columns=COLUMNS, watch=told.append))
 
     assert sum(told) == pytest.approx(path.stat().st_size, abs=5)
+
+
+def test_lists_nested_without_end_in_a_page_header_are_damage() -> None:
+    lists = b"\x19" * 100_000  # a field that is a list of one, which is a list of one …
+
+    with pytest.raises(HeaderDamaged, match="nested too deeply"):
+        _header(io.BytesIO(lists), 0)

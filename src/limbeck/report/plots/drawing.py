@@ -11,6 +11,9 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from limbeck.progress import visible
 
 INK = "#010203"  # a placeholder: it becomes CSS's currentColor in the SVG text
 COLOURS = {
@@ -55,7 +58,7 @@ def canvas(*, xlabel: str, ylabel: str, width: float = WIDTH, height: float = HE
 
 def short(name: object, *, most: int = MAX_NAME) -> str:
     """A name that is short enough for a plot."""
-    text = str(name)
+    text = visible(" ".join(str(name).split()))
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -76,6 +79,8 @@ def svg(figure: Figure, *, name: str, title: str) -> str:
     The element itself has the id `plot-NAME`, and the title for screen readers.
     """
     buffer = io.StringIO()
+    for label in figure.findobj(Text):
+        label.set_text(visible(label.get_text()))  # SVG has no control characters, not even escaped
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = text[text.index("<svg") :].replace(INK, "currentColor")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from limbeck.errors import some
 from limbeck.report import wording
+from limbeck.report.markdown import as_markdown, markdown
 from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of, named
 from limbeck.report.tables.quality import INTERVAL, MODEL, percents
@@ -108,6 +110,8 @@ def print_comparison(runs: Sequence[ComparedRun], console: Console) -> None:
 
 def written_comparison(runs: Sequence[ComparedRun], form: Format) -> str:
     """Both tables in this format, ending in a line break."""
+    if form == Format.MARKDOWN:
+        runs = [replace(run, name=markdown(run.name), report=as_markdown(run.report)) for run in runs]
     return written(comparison_grids(runs), form)
 
 

@@ -2,11 +2,11 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from limbeck.progress import visible, visible_json
 from limbeck.report.tables.grid import Grid
 
 LATEX = {
@@ -48,7 +48,7 @@ def written(grids: Sequence[Grid], form: Format) -> str:
         case Format.CSV:
             return "\n".join(_csv(grid) for grid in grids)
         case Format.JSON:
-            return json.dumps({grid.name: _records(grid) for grid in grids}, indent=1, ensure_ascii=False) + "\n"
+            return visible_json({grid.name: _records(grid) for grid in grids}) + "\n"
 
 
 def _markdown(grid: Grid, *, headed: bool) -> str:
@@ -83,7 +83,8 @@ def _latex(grid: Grid) -> str:
 
 
 def _ampersands(cells: Sequence[str]) -> str:
-    return " & ".join("".join(LATEX.get(sign, sign) for sign in cell) for cell in cells) + r" \\"
+    lines = (" ".join(visible(cell).splitlines()) for cell in cells)
+    return " & ".join("".join(LATEX.get(sign, sign) for sign in line) for line in lines) + r" \\"
 
 
 def _csv(grid: Grid) -> str:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from limbeck.report import findings, sentences, wording
+from limbeck.report.markdown import as_markdown
 from limbeck.report.tables.classes import class_records, classes_grid, hardest
 from limbeck.report.tables.cost import cost_grid
 from limbeck.report.tables.formats import Format, written
@@ -43,6 +44,7 @@ def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Gr
 
 def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str:
     """The tables in this format, ending in a line break; for programs the classes of all models, one line each."""
+    report = as_markdown(report) if form == Format.MARKDOWN else report
     grids = report_grids(report, which)
     if form in (Format.CSV, Format.JSON):
         grids = [class_records(report) if grid.name == "classes" else grid for grid in grids]

@@ -1,12 +1,11 @@
 """Runs to compare: their reports, and why they may not be comparable."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.manifest import MOST_BYTES_OF_ARTIFACT, read_manifest, read_small_json
 from limbeck.artifacts.report import RightRows, open_report, read_right_rows
 from limbeck.artifacts.run_folder import report_of
 from limbeck.errors import ArtifactError, ArtifactMissing
@@ -127,7 +126,7 @@ def _report_at(path: Path) -> tuple[Mapping[str, Any], Path]:
 
 def _from_file(path: Path) -> Mapping[str, Any]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_small_json(path, most_bytes=MOST_BYTES_OF_ARTIFACT)
     except (ValueError, OSError):
         raise ArtifactMissing(folder=path, kind="report", reason="it cannot be read as JSON", advice=ADVICE) from None
     if not isinstance(data, dict) or not all(isinstance(data.get(key), kind) for key, kind in NEEDED.items()):

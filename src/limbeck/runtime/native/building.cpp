@@ -65,18 +65,26 @@ struct HeadWeights {
     const float *dense_bias = nullptr, *classifier_bias = nullptr;
 };
 
+// (outputs, inputs), of which there is at least one each.
+const Array& weight_of(PyObject* object, const char* name, long inputs, Arrays& arrays) {
+    const Array& weight =
+        arrays.add(object, (std::string("the weight of ") + name).c_str(), std::initializer_list<long>{-1, inputs});
+    if (weight.length(0) < 1) throw std::invalid_argument(std::string(name) + " must have an output");
+    return weight;
+}
+
 HeadWeights head_of(const Arguments& arguments, long features, Arrays& arrays) {
     HeadWeights head;
     long inputs = arguments.truth("pair") ? 4 * features : features;
     if (PyObject* dense = arguments.optional("dense")) {
         const std::vector<PyObject*> items = items_of(dense, "dense", 2);
-        const Array& weight = arrays.add(items[0], "the weight of dense", std::initializer_list<long>{-1, inputs});
+        const Array& weight = weight_of(items[0], "dense", inputs, arrays);
         head.dense = weights_of(weight, nullptr, weight.length(0), inputs);
         head.dense_bias = arrays.floats(items[1], "the bias of dense", weight.length(0));
         inputs = weight.length(0);
     }
     const std::vector<PyObject*> items = items_of(arguments.required("classifier"), "classifier", 2);
-    const Array& weight = arrays.add(items[0], "the weight of classifier", std::initializer_list<long>{-1, inputs});
+    const Array& weight = weight_of(items[0], "classifier", inputs, arrays);
     head.classifier = weights_of(weight, nullptr, weight.length(0), inputs);
     head.classifier_bias = arrays.floats(items[1], "the bias of classifier", weight.length(0));
     return head;
@@ -149,6 +157,19 @@ AttentionWeights attention_of(const Arguments& arguments, Recurrent::Pool pool, 
             arrays.floats(items[3], "the question of attention", states)};
 }
 
+// How many words all windows see together. Sums stay within the outputs: larger ones could have gone round to a small one.
+long places_of(const std::vector<long>& windows, long outputs) {
+    long places = 0;
+    for (long window : windows) {
+        if (window < 1) throw std::invalid_argument("windows must be at least 1");
+        places = window > outputs - places ? outputs + 1 : places + window;
+        if (places > outputs) break;
+    }
+    if (places == 0 || places > outputs || outputs % places != 0)
+        throw std::invalid_argument("filters must have a multiple of the windows' places as outputs");
+    return places;
+}
+
 }  // namespace
 
 Built built_recurrent(PyObject* positional, PyObject* keywords) {
@@ -184,16 +205,9 @@ Built built_convolution(PyObject* positional, PyObject* keywords) {
     Arrays arrays;
     const Embeddings embeddings = embeddings_of(arguments, built);
     const std::vector<long> windows = arguments.numbers("windows");
-    long places = 0;
-    for (long window : windows) {
-        if (window < 1) throw std::invalid_argument("windows must be at least 1");
-        places += window;
-    }
     const Array& array = arrays.add(arguments.required("filters"), "filters",
                                     std::initializer_list<long>{embeddings.width, Array::ANY}, true);
-    const long outputs = array.length(1);
-    if (places == 0 || outputs == 0 || outputs % places != 0)
-        throw std::invalid_argument("filters must have a multiple of the windows' places as outputs");
+    const long outputs = array.length(1), places = places_of(windows, outputs);
     Weights filters = weights_of(array, arrays.scales(arguments.optional("filter_scales"), "filter_scales", array,
                                                       outputs), outputs, embeddings.width);
     filters.output_step = 1, filters.input_step = outputs;

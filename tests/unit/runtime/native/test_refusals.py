@@ -114,6 +114,8 @@ def floats(*shape: int) -> npt.NDArray[np.float32]:
         ("Bag", bag_arguments(classifier=(floats(3, 5), floats(3))), "the weight of classifier must have the shape"),
         ("Bag", bag_arguments(classifier=(floats(3, 4), floats(2))), "the bias of classifier must hold 3 numbers"),
         ("Bag", bag_arguments(classifier=(floats(3, 4),)), "classifier must have 2 items"),
+        ("Bag", bag_arguments(classifier=(floats(0, 4), floats(0))), "classifier must have an output"),
+        ("Bag", bag_arguments(dense=(floats(0, 4), floats(0))), "dense must have an output"),
         ("Bag", bag_arguments(dense=(floats(5, 4), floats(5))), "the weight of classifier must have the shape"),
         ("Bag", bag_arguments(word_weights=floats(WORDS)), "word_weights must hold 11 numbers"),
         ("Recurrent", lstm_arguments(cell="rnn"), "no such cell: 'rnn'"),
@@ -124,6 +126,9 @@ def floats(*shape: int) -> npt.NDArray[np.float32]:
         ("Recurrent", lstm_arguments(layers=lstm_arguments()["layers"] * 2, embeddings=floats(11, 3)), "W must have"),
         ("Convolution", convolution_arguments(windows=[5]), "filters must have a multiple"),
         ("Convolution", convolution_arguments(windows=[0, 3]), "windows must be at least 1"),
+        # Their sum would be 3, or 12, if numbers had no more than 64 bits.
+        ("Convolution", convolution_arguments(windows=[2**63 - 1, 2**63 - 1, 5]), "filters must have a multiple"),
+        ("Convolution", convolution_arguments(windows=[2**62] * 4 + [12]), "filters must have a multiple"),
         ("Convolution", convolution_arguments(bias=floats(3)), "bias must hold 4 numbers"),
     ],
 )

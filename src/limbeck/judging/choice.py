@@ -41,22 +41,26 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
 
     Contenders within one standard error of the highest score count as equal; of them, the lowest log-loss wins: it
     sees on every row what the score sees only where a label changes. A student without a teacher wins only if no other
-    is equal to it. If that is an fp32 file, and the int8 file of the same student is equal to it, the int8 file wins,
+    is within two standard errors of it: on few rows of dev one of several is ahead by luck. If that is an fp32 file, and the int8 file of the same student is equal to it, the int8 file wins,
     because it is smaller and faster.
     """
     allowed = [one for one in contenders if max_size_mb is None or one.size_mb <= max_size_mb]
     if not allowed:
         return None
     highest = max(allowed, key=lambda one: (one.score, -one.log_loss, -one.size_mb))
-    equal = [one for one in allowed if is_equal(highest, one)]
+    equal = [
+        one
+        for one in allowed
+        if is_equal(highest, one, errors=2.0 if highest.is_baseline and not one.is_baseline else 1.0)
+    ]
     best = min(equal, key=lambda one: (one.is_baseline, one.log_loss, -one.score, one.size_mb))
     smaller = (one for one in allowed if one.student == best.student and one.is_int8 and is_equal(best, one))
     best = best if best.is_int8 else next(smaller, best)
     return Choice(best.name, tuple(one.name for one in allowed if one in equal or one is best))
 
 
-def is_equal(better: Contender, other: Contender) -> bool:
-    """Whether the other's score is no more than one standard error below.
+def is_equal(better: Contender, other: Contender, *, errors: float = 1.0) -> bool:
+    """Whether the other's score is no more than so many standard errors below.
 
     The standard error is that of the mean paired difference of correctness, over the rows of dev, each row i with its
     weight:
@@ -66,4 +70,4 @@ def is_equal(better: Contender, other: Contender) -> bool:
     differences = better.correct - other.correct
     differences *= 1.0 if better.weights is None else better.weights
     error = float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
-    return better.score - other.score <= error + 1e-12
+    return better.score - other.score <= errors * error + 1e-12

@@ -89,6 +89,19 @@ def test_a_baseline_does_not_win_among_equals() -> None:
     assert best_of(alone, contender("bilstm", 300, log_loss=0.5)) == "bilstm"
 
 
+def test_a_baseline_needs_a_clear_lead() -> None:
+    """Of 400 rows, 14 more with 14 that differ: 3.5 points with a standard error of 0.9; 3 of 3: 0.75 points and 0.43."""
+    alone, close = contender("bilstm-alone", 303, is_baseline=True), contender("bilstm", 300)
+
+    assert not is_equal(alone, close)
+    assert is_equal(alone, close, errors=2.0)
+    assert best_of(alone, close) == "bilstm"
+    assert best_of(contender("bilstm-alone", 314, is_baseline=True), close) == "bilstm-alone"
+    assert best_of(contender("bag", 303), contender("bilstm", 300, log_loss=0.1)) == "bag", (
+        "between students one is enough"
+    )
+
+
 def test_rows_of_rare_classes_weigh_more() -> None:
     """The other has a rare class of two rows wrong: that is little in all rows, and a lot in the mean over classes."""
     weights = np.full(ROWS, 0.5)

@@ -33,6 +33,9 @@ class StudentKind:
     tokenizer: Literal["words", "framed"]  # a StudentTokenizer, or a FramedTokenizer: with special tokens
     pairs: Literal["apart", "together"]  # reads the two texts of a pair separately, or as one input
     starts_from: Literal["word_vectors", "teacher_layers", "labels"]  # of the teacher; "labels": nothing of it
+    body_shape: (
+        tuple[str, ...] | None
+    )  # keys of [student] that fix the body `limbeck pretrain` teaches; None: it cannot
     has_layers: bool  # that losses on layers can read; its features are then the last state of its first token
 
 
@@ -55,6 +58,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="words",
             pairs="apart",
             starts_from="word_vectors",
+            body_shape=("hidden_size", "layers", "cell", "pooling"),
             has_layers=False,
         ),
         StudentKind(
@@ -73,6 +77,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="words",
             pairs="apart",
             starts_from="word_vectors",
+            body_shape=("windows", "filters"),
             has_layers=False,
         ),
         StudentKind(
@@ -91,6 +96,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="words",
             pairs="apart",
             starts_from="word_vectors",
+            body_shape=("word_weights",),
             has_layers=False,
         ),
         StudentKind(
@@ -109,6 +115,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="words",
             pairs="apart",
             starts_from="labels",
+            body_shape=None,
             has_layers=False,
         ),
         StudentKind(
@@ -127,6 +134,7 @@ STUDENT_KINDS: dict[str, StudentKind] = {
             tokenizer="framed",
             pairs="together",
             starts_from="teacher_layers",
+            body_shape=None,
             has_layers=True,
         ),
     )

@@ -87,6 +87,7 @@ STUDENT_KINDS["peak"] = StudentKind(
     tokenizer="words",
     pairs="apart",
     starts_from="word_vectors",
+    body_shape=None,
     has_layers=False,
 )
 """

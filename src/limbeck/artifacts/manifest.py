@@ -22,6 +22,7 @@ FORMATS = {  # raise a number when files change so that an older reader would fa
     "corpus": 2,
     "transfer": 1,
     "pretrained": 1,
+    "general": 1,
     "teacher": 2,
     "labels": 2,
     "chosen": 1,

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from limbeck.artifacts.manifest import read_json, read_manifest
 
+IS_GENERAL = "is_general"  # (words) 1 or 0: whether a vector is that of a general student
 NO_OTHERS: Mapping[str, npt.NDArray[np.float32]] = {}
 
 
 @dataclass(frozen=True)
 class VocabularyFolder:
     """tokenizer.json, vocabulary.json, and vectors.npy unless vectors are initialised at random; for n-grams also
-    word_weights.npy, and classifier.npy if the student starts from a fit."""
+    word_weights.npy, and classifier.npy if the student starts from a fit; with a general student is_general.npy."""
 
     folder: Path
 

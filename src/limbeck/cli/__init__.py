@@ -16,6 +16,7 @@ from limbeck.cli import recipes
 from limbeck.cli import predict
 from limbeck.cli import evaluate
 from limbeck.cli import serve
+from limbeck.cli import pretrain
 from limbeck.cli import import_tf
 from limbeck.cli import bench
 from limbeck.cli import sbom
@@ -37,6 +38,7 @@ __all__ = [
     "labels",
     "main",
     "predict",
+    "pretrain",
     "recipes",
     "report",
     "run",

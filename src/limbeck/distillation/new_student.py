@@ -1,15 +1,21 @@
 """A student before training."""
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.vocabulary_folder import VocabularyFolder
+from limbeck.artifacts.general_folder import GeneralFolder
+from limbeck.artifacts.vocabulary_folder import IS_GENERAL, VocabularyFolder
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.models.students import word_student
+from limbeck.models.word_student import PAD
 from limbeck.recipe.student import AnyStudent, Ngrams, WordStudent, source_kind
+from limbeck.text.student_tokenizer import StudentTokenizer
 
 
 def new_student(
@@ -19,13 +25,17 @@ def new_student(
     vocabulary: VocabularyFolder,
     corpus: Corpus,
     start_from: Any | None,
+    general: GeneralFolder | None = None,
 ) -> Any:
     """The student that the recipe asks for; random numbers are drawn from torch's global generator.
 
     A baseline (`alone`) gets nothing from the teacher. Its random word vectors replace the teacher's, and are trained
     in any case: frozen random vectors would make the gain look larger than it is. A transformer starts from the
-    classifier `start_from`: for the baseline that is the checkpoint before it was fine-tuned as the teacher.
+    classifier `start_from`: for the baseline that is the checkpoint before it was fine-tuned as the teacher. Both
+    start from a `general` student, which knows nothing of the task.
     """
+    if isinstance(section, WordStudent) and general is not None:
+        return _from_general(section, general, alone=alone, vocabulary=vocabulary, corpus=corpus)
     if isinstance(section, WordStudent):
         return _new_word_student(section, alone=alone, vocabulary=vocabulary, corpus=corpus)
     if isinstance(section, Ngrams):
@@ -52,6 +62,55 @@ def _new_word_student(section: WordStudent, *, alone: bool, vocabulary: Vocabula
         start = torch.where(is_given, torch.from_numpy(vectors), model.word_vectors)
     model.start_vectors(start)
     return model
+
+
+def _from_general(
+    section: WordStudent, general: GeneralFolder, *, alone: bool, vocabulary: VocabularyFolder, corpus: Corpus
+) -> Any:
+    """With the vectors of the vocabulary, and with the body of the general student if that has the same shape.
+
+    The baseline's own words, whose vectors would be the teacher's, stay random.
+    """
+    facts, vectors, is_general = vocabulary.facts, vocabulary.vectors(), vocabulary.array(IS_GENERAL)
+    assert vectors is not None, "a vocabulary with a general student has vectors"
+    assert is_general is not None, "and says which are its own"
+    model = _network(section, facts, corpus)
+    start, is_known = torch.from_numpy(vectors), torch.from_numpy(is_general).bool()
+    if alone:
+        start = torch.where(is_known[:, None], start, model.word_vectors)
+    start[PAD] = 0.0
+    model.start_vectors(start)
+    if not not_taken_over(section, general):
+        _take_over(model, general.body(), words=general.vocabulary, own_words=vocabulary.tokenizer)
+    return model
+
+
+def not_taken_over(section: WordStudent, general: GeneralFolder) -> list[str]:
+    """Why the body of a general student does not fit, key by key; empty if it is taken over."""
+    facts = general.facts
+    if facts.kind != section.kind:
+        return [f'kind = "{section.kind}", and it is a "{facts.kind}"']
+    different = [
+        f"{name} = {json.dumps(getattr(section, name))}, and it has {json.dumps(value)}"
+        for name, value in facts.shape.items()
+        if getattr(section, name) != value
+    ]
+    width = min(section.embedding_size, facts.width)
+    return different + ([f"embedding_size = {width}, and it has {facts.width}"] if width != facts.width else [])
+
+
+def _take_over(model: Any, body: dict[str, Any], *, words: Sequence[str], own_words: Path) -> None:
+    """Copy the weights; what has a row for each word goes by the word."""
+    own = StudentTokenizer.from_json(own_words.read_text(encoding="utf-8")).vocabulary
+    places = {word: place for place, word in enumerate(words)}
+    found = torch.tensor([places.get(word, -1) for word in own])
+    state = model.state_dict()
+    for name, weights in body.items():
+        tensor = torch.from_numpy(weights)
+        if len(tensor) == len(words) and len(state[name]) == len(own):
+            state[name][found >= 0] = tensor[found[found >= 0]]
+        else:
+            state[name].copy_(tensor)
 
 
 def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus) -> Any:

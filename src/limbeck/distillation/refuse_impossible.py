@@ -6,6 +6,7 @@ from typing import Any
 
 from transformers import AutoConfig
 
+from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.distillation.ngram_vocabulary import width_of_ngrams
 from limbeck.distillation.objective import term_of
 from limbeck.distillation.size_limit import SizeBudget, SizeLimit, levers_of
@@ -23,9 +24,10 @@ from limbeck.models.transformer import refuse_family, shape_for, student_family
 from limbeck.models.transformer_start import layer_sources, starts_as_classifier
 from limbeck.models.twin_encoder import TwinEncoderConfig
 from limbeck.recipe.distillation import Distillation
+from limbeck.recipe.files import general_folder
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Ngrams, Transformer
+from limbeck.recipe.student import Ngrams, Transformer, WordStudent
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
 from limbeck.training.modes import quiet_transformers
 
@@ -67,12 +69,23 @@ class ClassesUnlearned(StudentError):
         )
 
 
+class GeneralLanguageDiffers(StudentError):
+    """The general student was taught another language than that of the corpus."""
+
+    def __init__(self, *, start: str, found: str, language: str) -> None:
+        super().__init__(
+            f"student.start = '{start}' knows another language than the corpus has",
+            found=f'its language is "{found}", and corpus.language is "{language}"',
+            advice='Name a general student of that language, or set student.start = "random".',
+        )
+
+
 def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None) -> None:
     """Raise now what building the student, or a term of its objective, would raise hours later.
 
     Refused are: a loss function that cannot be imported, layers or heads that the models do not have, a teacher family
     whose attention cannot be read, whose layers cannot be dropped or whose tokens cannot be reused, a classifier that
-    would never be trained, a size limit that leaves no space for words.
+    would never be trained, a general student of another language, a size limit that leaves no space for words.
     """
     losses, student = recipe.distillation.every_loss, recipe.student
     shapes = Shapes(student_features=ANY_WIDTH, teacher_features=ANY_WIDTH)
@@ -89,10 +102,18 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
             isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
         ):
             raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
+    if isinstance(student, WordStudent) and student.is_general:
+        _refuse_other_language(student, recipe.corpus.language)
     for loss in losses:
         term_of(loss, shapes)
     if size_limit is not None:
         _size_budget(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
+
+
+def _refuse_other_language(student: WordStudent, language: str) -> None:
+    found = GeneralFolder(general_folder(student.start)).facts.language
+    if found != language:
+        raise GeneralLanguageDiffers(start=student.start, found=found, language=language)
 
 
 def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
@@ -112,10 +133,16 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
             return student.embedding_size  # it starts at random
         return int(_config_of(encoder.checkpoint, with_tokens=False).hidden_size)
 
-    width = sum(
-        width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
-        for source in student.vector_sources
+    width = (
+        0
+        if student.is_general
+        else sum(
+            width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
+            for source in student.vector_sources
+        )
     )
+    if student.is_general:
+        width = min(student.embedding_size, GeneralFolder(general_folder(student.start)).facts.width)
     shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
     return limit.budget(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 

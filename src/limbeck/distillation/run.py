@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import WORK, Key
 from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_student_facts
@@ -63,6 +64,7 @@ class Origins:
 
     start_from: Callable[[], Any] | None = None  # a transformers classifier that a transformer is initialised from
     teacher: Callable[[], Any] | None = None  # the encoder itself, for losses on its layers
+    general: GeneralFolder | None = None  # that a student of words starts from
 
 
 NO_ORIGINS = Origins()
@@ -154,7 +156,14 @@ def _seeded_student(
     """The new student; everything random from here on depends on the seed."""
     start_from = origins.start_from() if origins.start_from else None
     torch.manual_seed(seed)  # only now: opening a checkpoint draws random numbers, or sets its own seed
-    return new_student(student, alone=alone, vocabulary=vocabulary, corpus=corpus, start_from=start_from)
+    return new_student(
+        student,
+        alone=alone,
+        vocabulary=vocabulary,
+        corpus=corpus,
+        start_from=start_from,
+        general=origins.general,
+    )
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from limbeck.progress import Bar, Reporter
 from limbeck.text.student_tokenizer import PAD_ID
-from limbeck.text.word_vectors import read_word_vectors, vector_width
+from limbeck.text.word_vectors import principal_components, read_word_vectors, vector_width
 
+RIDGE = 0.01  # of the regression from other vectors to those of a general student
 SPREAD_OF_UNKNOWN = 0.1  # standard deviation of vectors for tokens that are not in the file
 
 Vectors = npt.NDArray[np.float32]
@@ -71,19 +72,40 @@ def file_vectors(words: Sequence[str], *, path: Path) -> tuple[Vectors, int]:
     return _without_padding(np.where(found[:, None], vectors, unknown)), int(found.sum())
 
 
-def principal_components(states: Vectors, *, width: int) -> Vectors:
-    """(rows, width): centred, rotated to the axes of largest variance, scaled to a variance of one over all values.
+def general_vectors(
+    words: Sequence[str], *, words_of_general: Sequence[str], vectors: Vectors, others: Vectors | None, width: int
+) -> tuple[Vectors, npt.NDArray[np.bool_]]:
+    """(words, width): a general student's vectors for the words that it has, and (words) which these are.
 
-    Signs are fixed (the largest weight of each axis is positive), so that equal states give equal vectors.
+    The vectors of other words come from the `others` (words, any width), by the ridge regression that maps these to
+    the general ones on the words in common:
+
+        M = (Xᵀ X + λ I)⁻¹ Xᵀ Y,   λ = RIDGE · words in common · variance of X
+
+    X are the others' vectors of these words and Y the general ones, both less their means. Without others they are
+    small and random. Fewer dimensions than the general student's are its principal components.
     """
-    centred = states - states.mean(axis=0)
-    # Eigenvectors of the covariance: its size is the teacher's width, for any number of words.
-    _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-    axes = axes[:, ::-1][:, :width]
-    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
-    projected = centred @ axes.astype(np.float32)
-    spread = float(projected.std()) or 1.0
-    return np.asarray(projected / spread, dtype=np.float32)
+    places = {word: place for place, word in enumerate(words_of_general)}
+    found = np.array([places.get(word, -1) for word in words])
+    is_known = found >= 0
+    known = vectors[found[is_known]]
+    all_of_them = np.random.default_rng(0).normal(0.0, SPREAD_OF_UNKNOWN, (len(words), vectors.shape[1]))
+    if others is not None and is_known.sum() > 1:
+        all_of_them = _mapped(others, known, is_known=is_known)
+    all_of_them[is_known] = known
+    every = np.asarray(all_of_them, dtype=np.float32)
+    return _without_padding(every if width == every.shape[1] else principal_components(every, width=width)), is_known
+
+
+def _mapped(others: Vectors, known: Vectors, *, is_known: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """All words of the others in the space of the known ones."""
+    own, wanted = others[is_known].astype(np.float64), known.astype(np.float64)
+    centre, mean = own.mean(axis=0), wanted.mean(axis=0)
+    own, wanted = own - centre, wanted - mean
+    penalty = max(RIDGE * len(own) * float(own.var()), 1e-9)
+    weights = np.linalg.solve(own.T @ own + penalty * np.eye(own.shape[1]), own.T @ wanted)
+    found: npt.NDArray[np.float64] = (others - centre) @ weights + mean
+    return found
 
 
 def _without_padding(vectors: Vectors) -> Vectors:

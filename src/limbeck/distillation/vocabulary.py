@@ -1,21 +1,26 @@
 """The student's vocabulary: built once per run, shared by all variants and seeds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
+import numpy as np
+
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
-from limbeck.artifacts.vocabulary_folder import VocabularyFolder, save_vocabulary
+from limbeck.artifacts.vocabulary_folder import IS_GENERAL, VocabularyFolder, save_vocabulary
+from limbeck.distillation.new_student import not_taken_over
 from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
     Vectors,
     WordReader,
     file_vectors,
+    general_vectors,
     side_by_side,
     teacher_vectors,
     width_of,
@@ -28,10 +33,11 @@ from limbeck.progress import Reporter, counted
 from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces, whole_words
-from limbeck.text.student_tokenizer import StudentTokenizer
+from limbeck.text.student_tokenizer import SPECIAL_TOKENS, StudentTokenizer
 from limbeck.text.word_tokenizer import OfSize, count_words
 
 MIN_TOKENS = 8
+ALL_DIMENSIONS = 1 << 20
 
 
 class BudgetTooSmall(StudentError):
@@ -57,8 +63,11 @@ def build_vocabulary(
     key: Key,
     reporter: Reporter,
     size_limit: SizeLimit | None = None,
+    general: GeneralFolder | None = None,
 ) -> VocabularyFolder:
     """Count tokens in train and the extra rows, keep what the budget allows, and compute their initial vectors.
+
+    With a `general` student, its words have its vectors; those of other words are mapped to the same space.
 
     `encoder` is the teacher, or the first member of an ensemble, that has word pieces and states; a teacher that is a
     file or a student has none, and then "teacher" vectors start at random.
@@ -69,6 +78,8 @@ def build_vocabulary(
         reporter.note("  the teacher is not an encoder and has no word vectors: the student's start at random")
     with written_atomically(out, kind="vocabulary", key=key) as scratch:
         widths = [_width(source, section, encoder) for source in sources]
+        if general is not None:
+            widths = [min(section.embedding_size, general.facts.width)]
         student = _shape(section, corpus=corpus, width=sum(widths))
         budget = most_tokens(student, teacher=teacher, most=section.vocabulary.max_size)
         read = [corpus.splits["train"], *extra]
@@ -81,6 +92,7 @@ def build_vocabulary(
                 encoder=encoder,
                 max_size=budget,
                 form=form,
+                general=general,
             )
         tokenizer = before_limit = of_size(budget)
         if size_limit is not None:
@@ -88,7 +100,14 @@ def build_vocabulary(
             tokenizer = of_size(size_budget.most_tokens(of_size, most=len(before_limit)))
         tokenizer.save(scratch / "tokenizer.json")
         parts = [
-            _vectors(source, section, tokenizer, width=width, open_encoder=open_encoder, reporter=reporter)
+            _vectors(
+                source,
+                section,
+                tokenizer,
+                width=width if general is None else ALL_DIMENSIONS,  # they are mapped below
+                open_encoder=open_encoder,
+                reporter=reporter,
+            )
             for source, width in zip(sources, widths, strict=True)
         ]
         facts = {
@@ -99,7 +118,19 @@ def build_vocabulary(
             **cut_facts(size_limit, before=len(before_limit), after=len(tokenizer)),
             **_origins(sources, widths, found=[found for _, found in parts]),
         }
-        save_vocabulary(scratch, vectors=side_by_side([part for part, _ in parts], widths=widths), facts=facts)
+        vectors, others = side_by_side([part for part, _ in parts], widths=widths), {}
+        if general is not None:
+            vectors, is_known = general_vectors(
+                tokenizer.vocabulary,
+                words_of_general=general.vocabulary,
+                vectors=general.vectors(),
+                others=vectors,
+                width=widths[0],
+            )
+            others = {IS_GENERAL: is_known.astype(np.float32)}
+            facts |= {"general": general.facts.name, "general_words": int(is_known.sum())}
+            _note_general(section, general, facts, reporter)
+        save_vocabulary(scratch, vectors=vectors, facts=facts, others=others)
     if section.vector_rank and section.vector_rank >= sum(widths):
         reporter.note(
             f"  student.vector_rank = {section.vector_rank} has no effect on word vectors of width {sum(widths)}"
@@ -110,6 +141,15 @@ def build_vocabulary(
     reporter.note(f"  vocabulary: {len(before_limit):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
     report_cut(size_limit, reporter, what=section.vocabulary.kind, before=len(before_limit), after=len(tokenizer))
     return VocabularyFolder(out)
+
+
+def _note_general(section: WordStudent, general: GeneralFolder, facts: Mapping[str, Any], reporter: Reporter) -> None:
+    """What was taken over of a general student, and what was not."""
+    why_not = not_taken_over(section, general)
+    body = f"but not its body, as the student has {', '.join(why_not)}" if why_not else "with its body"
+    reporter.note(
+        f"  starts from the general student {facts['general']}: the vectors of {facts['general_words']:,} words, {body}"
+    )
 
 
 def _width(source: str, section: WordStudent, encoder: TeacherFolder | None) -> int:
@@ -157,6 +197,7 @@ def _count(
     encoder: TeacherFolder | None,
     max_size: int,
     form: Sequence[FormStep],
+    general: GeneralFolder | None,
 ) -> OfSize:
     vocabulary = section.vocabulary
     match vocabulary.kind:
@@ -169,7 +210,7 @@ def _count(
                 lowercase=vocabulary.lowercase,
                 form=form,
                 segmenter=vocabulary.segmenter,
-                also=_words_of_teacher(vocabulary, encoder),
+                also=_other_words(vocabulary, encoder, general),
             )
         case "pieces":
             assert encoder is not None  # otherwise the recipe is refused
@@ -178,7 +219,10 @@ def _count(
             assert_never(vocabulary.kind)
 
 
-def _words_of_teacher(vocabulary: Vocabulary, encoder: TeacherFolder | None) -> list[str]:
+def _other_words(vocabulary: Vocabulary, encoder: TeacherFolder | None, general: GeneralFolder | None) -> list[str]:
+    """Common words that the text may lack."""
+    if general is not None and vocabulary.general_words:
+        return general.vocabulary[len(SPECIAL_TOKENS) :][: vocabulary.general_words]
     if encoder is None or not vocabulary.teacher_words:
         return []
     return whole_words(encoder.tokenizer_json())[: vocabulary.teacher_words]

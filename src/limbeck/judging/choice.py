@@ -41,8 +41,8 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
 
     Contenders within one standard error of the highest score count as equal; of them, the lowest log-loss wins: it
     sees on every row what the score sees only where a label changes. A student without a teacher wins only if no other
-    is within two standard errors of it: on few rows of dev one of several is ahead by luck. If that is an fp32 file, and the int8 file of the same student is equal to it, the int8 file wins,
-    because it is smaller and faster.
+    is within two standard errors of it: on few rows of dev one of several is ahead by luck. If the best is an fp32 file
+    and the int8 file of the same student is equal to it, the int8 file wins, because it is smaller and faster.
     """
     allowed = [one for one in contenders if max_size_mb is None or one.size_mb <= max_size_mb]
     if not allowed:

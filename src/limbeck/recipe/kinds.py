@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from limbeck.kinds import DEFAULT_STUDENT, LOSS_KINDS, STUDENT_KINDS, resolved
 from limbeck.recipe.losses import AnyLoss
-from limbeck.recipe.student import AnyStudent
+from limbeck.recipe.student import AnyStudent, WordStudent
 
 
 def _with_kind(table: Any) -> Any:
@@ -24,7 +24,12 @@ def _union(sections: Iterable[str]) -> Any:
 
 if TYPE_CHECKING:  # the sections are known only at run time
     Student = AnyStudent
+    WordStudentOfKind = WordStudent
     Loss = AnyLoss
 else:
     Student = Annotated[_union(row.section for row in STUDENT_KINDS.values()), BeforeValidator(_with_kind)]
+    WordStudentOfKind = Annotated[
+        _union(row.section for row in STUDENT_KINDS.values() if row.starts_from == "word_vectors"),
+        BeforeValidator(_with_kind),
+    ]
     Loss = _union(row.section for row in LOSS_KINDS.values())

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
-from limbeck.recipe.builtin import METHODS, builtin_methods, builtin_recipes, data_and_method
+from limbeck.recipe.builtin import METHODS, builtin_general, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, exists, find_file, is_dir, is_file, search_roots
+from limbeck.recipe.general import GeneralRecipe
 from limbeck.recipe.problems import keys_by_kind, models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides, is_place
@@ -45,7 +46,7 @@ def load_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = (), loca
     notes = [note for override in overrides if (note := _drop_other_kind(raw, before, override, overrides))]
     recipe = parse_recipe(raw, recipe=str(name_or_path))
     if locate:
-        recipe = _locate(recipe, source=source, recipe_name=str(name_or_path))
+        recipe = _located(recipe, source=source, recipe_name=str(name_or_path))
     return LoadedRecipe(recipe=recipe, name=recipe.name or file_or_run, source=source, notes=tuple(notes))
 
 
@@ -106,6 +107,22 @@ def parse_recipe(raw: dict[str, Any], *, recipe: str) -> Recipe:
         raise RecipeInvalid(recipe=recipe, problems=problems_of(error, raw=raw, root=Recipe)) from None
 
 
+def load_general_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = ()) -> GeneralRecipe:
+    """The same for a recipe of `limbeck pretrain`: a file, or one that comes with the package."""
+    path, known = at_home(Path(name_or_path)), {recipe.name: recipe.path for recipe in builtin_general()}
+    source = path if is_file(path) else known.get(str(name_or_path))
+    if source is None:
+        nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
+        raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
+    raw = apply_overrides(read_recipe(source), overrides, recipe=str(name_or_path))
+    try:
+        recipe = GeneralRecipe.model_validate(raw)
+    except ValidationError as error:
+        problems = problems_of(error, raw=raw, root=GeneralRecipe)
+        raise RecipeInvalid(recipe=str(name_or_path), problems=problems) from None
+    return _located(recipe, source=source, recipe_name=str(name_or_path))
+
+
 def recipe_source(name_or_path: str | Path) -> Path:
     """The file of a recipe: a path, or one of the built-in recipes."""
     path = at_home(Path(name_or_path))
@@ -139,7 +156,10 @@ def _refuse_bare_method(source: Path, name: str) -> None:
         raise RecipeInvalid(recipe=name, problems=["it is a method without data"], advice=advice)
 
 
-def _locate(recipe: Recipe, *, source: Path, recipe_name: str) -> Recipe:
+Located = TypeVar("Located", Recipe, GeneralRecipe)
+
+
+def _located(recipe: Located, *, source: Path, recipe_name: str) -> Located:
     roots = search_roots(source.parent)
     problems: list[str] = []
 

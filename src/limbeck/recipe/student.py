@@ -1,5 +1,6 @@
 """`[student]`: the small model, its vocabulary and its word vectors."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -7,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.decisions import by_content, decides
+from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, ready_general
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
 NETWORK = decides("students", "baseline")  # and not the vocabulary
@@ -37,6 +39,9 @@ class Vocabulary(Section):
     """Number of words that are added although the training text lacks them: the first ones that the teacher's tokenizer
     has as whole words, the frequent ones (words only, not for Chinese). Their vectors come from the teacher. With few
     rows this helps with words that appear only in use, most if `tune_vectors` is false."""
+    general_words: int = Field(default=0, ge=0)
+    """The same from the general student that `student.start` names: its most frequent words, with its vectors, in place
+    of `teacher_words`."""
     lowercase: bool = True
     """Convert upper case to lower case (words only; pieces follow the teacher)."""
     segmenter: Literal["longest_match", "jieba"] = "longest_match"
@@ -50,6 +55,12 @@ class WordStudent(Section):
     if TYPE_CHECKING:
         kind: str
 
+    start: Annotated[str, by_content()] = "random"
+    """Initial weights of the network, and of word vectors: "random" (vectors as in `word_vectors`), or a student that
+    `limbeck pretrain` has taught general language: "general:english" comes with the package, "general:NAME" is in the
+    folder general/, or a path. Its words keep its vectors; other words get theirs from `word_vectors` by a linear map
+    that is fitted to the words in common. The body is taken over if it has the same shape, and the report says what
+    was not. With few rows this is worth most."""
     dense_size: int = Field(default=200, ge=0)
     """Width of the ReLU layer before the classes; 0: without this layer."""
     dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
@@ -88,6 +99,13 @@ class WordStudent(Section):
     def _channels_differ(self) -> Self:
         if self.static_channel and not self.tune_vectors:
             raise ValueError("static_channel adds fixed vectors to trained ones: set tune_vectors = true")
+        if self.is_general and (self.static_channel or self.vector_sources[1:] or self.vocabulary.kind != "words"):
+            raise ValueError(
+                f'start = "{self.start}" has one vector for a word: use it without static_channel, with one source of '
+                'word_vectors, and with vocabulary.kind = "words"'
+            )
+        if self.vocabulary.general_words and not self.is_general:
+            raise ValueError('vocabulary.general_words are those of a general student: set start = "general:english"')
         if self.static_channel and self.vector_rank:
             raise ValueError("static_channel doubles the vectors, and vector_rank makes them smaller: choose one")
         return self
@@ -96,6 +114,11 @@ class WordStudent(Section):
     def why_not_pairs(self) -> str | None:
         """Why a student with these settings cannot read rows of two texts; None if it can."""
         return None
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it starts from a general student."""
+        return self.start != "random"
 
     @property
     def vector_sources(self) -> list[str]:
@@ -108,7 +131,22 @@ class WordStudent(Section):
             source if source in WITHOUT_FILE else locate(source, instead=did_you_mean(source, WITHOUT_FILE))
             for source in self.vector_sources
         ]
-        return self.model_copy(update={"word_vectors": found if found[1:] else found[0]})
+        start = _general(self.start, locate) if self.is_general else self.start
+        return self.model_copy(update={"word_vectors": found if found[1:] else found[0], "start": start})
+
+
+def _general(start: str, locate: Locate) -> str:
+    """The folder of a general student; one that comes with the package keeps its name, which is the same everywhere."""
+    name, what = start.removeprefix(GENERAL), "general student"
+    if start == name:
+        return locate(start, what=what, instead=did_you_mean(start, [GENERAL + ready for ready in ready_general()]))
+    found = locate(str(GENERAL_FOLDER / name), required=False)
+    if Path(found).is_absolute():
+        return found
+    if name in ready_general():
+        return start
+    hint = did_you_mean(name, ready_general()) or f"; there are: {', '.join(ready_general()) or 'none'}"
+    return locate(str(GENERAL_FOLDER / name), what=what, instead=f"{hint}, or make it with `limbeck pretrain`")
 
 
 class BiLstm(WordStudent):

@@ -219,3 +219,18 @@ def _numbers(path: Path, record: VectorRecord, *, binary: bool) -> npt.NDArray[n
     if not np.isfinite(vector).all():
         raise VectorsMalformed(path=path, line=record.line, reason="a number that is not finite")
     return vector
+
+
+def principal_components(states: npt.NDArray[np.float32], *, width: int) -> npt.NDArray[np.float32]:
+    """(rows, width): centred, rotated to the axes of largest variance, scaled to a variance of one over all values.
+
+    Signs are fixed (the largest weight of each axis is positive), so that equal states give equal vectors.
+    """
+    centred = states - states.mean(axis=0)
+    # Eigenvectors of the covariance: its size is the teacher's width, for any number of words.
+    _, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64))
+    axes = axes[:, ::-1][:, :width]
+    axes *= np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    projected = centred @ axes.astype(np.float32)
+    spread = float(projected.std()) or 1.0
+    return np.asarray(projected / spread, dtype=np.float32)

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from limbeck.distillation.vectors import SPREAD_OF_UNKNOWN, file_vectors, principal_components, teacher_vectors
+from limbeck.distillation.vectors import SPREAD_OF_UNKNOWN, file_vectors, general_vectors, teacher_vectors
+from limbeck.text.word_vectors import principal_components
 from limbeck.progress import Bar, SilentReporter
 
 # 400 rows in 12 dimensions, of clearly different spread along turned axes, far away from zero.

@@ -1,0 +1,37 @@
+"""`limbeck pretrain`: a student body for many tasks, taught by encoders on general text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from limbeck.cli.app import app, reported, starting
+from limbeck.progress import plain_console
+from limbeck.recipe.files import GENERAL_FOLDER
+
+
+@app.command(
+    epilog="Examples: `limbeck pretrain english.toml` · `limbeck pretrain english --set transfer.rows=100000`, then "
+    '`student.start = "general:english"` in a recipe'
+)
+@reported
+def pretrain(
+    recipe: Annotated[
+        str,
+        typer.Argument(metavar="RECIPE", help="A recipe with [general], [transfer] and [student], or a built-in one."),
+    ],
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe first.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder of all general students.")] = GENERAL_FOLDER,
+) -> None:
+    """Teach the body of a student what sentence encoders make of general text, once; students of any task start from
+    it with `student.start`. Needs no labels. A stopped run continues with the same command."""
+    with starting():
+        from limbeck.pipeline.general import pretrain as teach
+
+    made = teach(recipe, overrides=changes or [], out=out)
+    facts, console = made.facts, plain_console(soft_wrap=True)
+    console.print(f"\nGeneral student:  {made.folder}")
+    start = f"general:{facts.name}" if out == GENERAL_FOLDER else str(made.folder)
+    console.print(f"Start from it:    limbeck run your.csv --set 'student.start=\"{start}\"'")

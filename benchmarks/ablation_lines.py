@@ -78,7 +78,7 @@ ABLATIONS = [
         "tuning",
         "what becomes of the word vectors",
         [
-            Setting("they stand still"),
+            Setting("they are fixed"),
             Setting("they learn", ["student.tune_vectors=true"]),
             Setting("both, side by side", ["student.tune_vectors=true", "student.static_channel=true"]),
         ],

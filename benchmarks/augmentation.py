@@ -74,9 +74,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--copies", type=int, default=10)
-    parser.add_argument("--texts", type=Path, help="a file of plain lines; left out: texts are made up")
+    parser.add_argument("--texts", type=Path, help="a file of plain lines; default: texts are made up")
     parser.add_argument("--column", help="of a file that is tab-separated and has a header: where its texts are")
-    parser.add_argument("--vectors", type=Path, help="a file of word vectors; left out: random ones")
+    parser.add_argument("--vectors", type=Path, help="a file of word vectors; default: random ones")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--masked-rows", type=int, default=300, help="rows that the language model is asked about")
     parser.add_argument("--out", type=Path)
@@ -293,7 +293,7 @@ def table(found: Mapping[str, Any]) -> str:
     machine, masked = found["machine"], found["masked_lm"]
     rates = (masked["words_asked"] / masked[f"processor_seconds_{way}"] for way in ("batched", "word_by_word"))
     batched, alone = (f"{rate:,.0f}" for rate in rates)
-    told = (
+    setup = (
         f"{found['rows']:,} rows of {found['texts']}, {found['spaced_words_a_row']} words each; {found['copies']} "
         f"copies of each were asked for.\nThe whole stage in one process, the quickest of {found['rounds']} rounds; "
         f"seconds of one core's time ({machine['cpu']})."
@@ -303,7 +303,7 @@ def table(found: Mapping[str, Any]) -> str:
         f"by word, as TinyBERT's program asks: {masked['times_faster']} times as many. Both find the same candidates\n"
         f"for all {masked['words_asked']:,} words of {masked['rows']:,} rows."
     )
-    return "\n".join([*lines, "", told, "", asked])
+    return "\n".join([*lines, "", setup, "", asked])
 
 
 if __name__ == "__main__":

@@ -252,11 +252,11 @@ def table(found: Mapping[str, Any]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     rows = ", ".join(f"{split} {count:,}" for split, count in found["rows"].items())
     teacher = f"{100 * found['teacher']['accuracy']:.1f}"
-    told = (
+    setup = (
         f"ChnSentiCorp without its leaked rows ({rows}); accuracy on dev, mean ± spread over {found['seeds']} seeds,\n"
         f"the teacher's {teacher}. Times are of one text on one thread, as multiples of the first line's."
     )
-    return "\n".join([*lines, "", told])
+    return "\n".join([*lines, "", setup])
 
 
 def gained(numbers: Mapping[str, Any]) -> str:

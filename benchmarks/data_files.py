@@ -137,10 +137,12 @@ def main() -> None:
     if not named:
         sys.exit("LIMBECK_DATA names no folder: LIMBECK_DATA=path/to/data python benchmarks/data_files.py")
     found = {file.path: state(Path(named) / file.path, file.sha256) for file in FILES}
-    for path, told in found.items():
-        print(f"{told:8} {path}")
+    for path, condition in found.items():
+        print(f"{condition:8} {path}")
     if "another" in found.values():
-        sys.exit("another: a file with other bytes, perhaps packed or cut anew; its numbers may differ from the page's")
+        sys.exit(
+            "another: a file with other bytes, perhaps packed or cut again; its numbers may differ from the page's"
+        )
 
 
 def state(path: Path, sha256: str) -> str:
@@ -156,8 +158,8 @@ def page(text: str) -> str:
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
     rows = [[f"`{file.path}`", f"{file.rows:,}", file.what, f"`{file.sha256[:16]}`"] for file in FILES]
-    told = table(["file", "rows", "what it is", "sha256 begins"], rows, words={"what it is", "sha256 begins"})
-    return f"{before}{START}\n\n{told}\n\n{END}{after}"
+    files = table(["file", "rows", "what it is", "sha256 begins"], rows, words={"what it is", "sha256 begins"})
+    return f"{before}{START}\n\n{files}\n\n{END}{after}"
 
 
 if __name__ == "__main__":

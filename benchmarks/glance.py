@@ -48,8 +48,8 @@ def at_a_glance(found: Mapping[str, tuple[Table, Lines]], *, runs_again: Again |
     if not rows:
         return ""
     headings = ["data", "teacher", "alone", "distilled", "gain (95 %)", "as int8", "int8 MB", "× teacher", "by"]
-    told = any_table(headings, rows, words={"by"})
-    return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{told}", *_transformers(found)]) + "\n"
+    shown = any_table(headings, rows, words={"by"})
+    return "\n\n".join([f"## At a glance\n\n{HEAD}\n\n{shown}", *_transformers(found)]) + "\n"
 
 
 def readme_picture(lines: Lines, *, pictures: Path) -> None:

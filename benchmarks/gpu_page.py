@@ -20,8 +20,8 @@ def gpu_section(results: Path) -> str:
     return "\n\n".join(["## Training on a GPU", *parts]) + "\n" if parts else ""
 
 
-def _from(file: Path, told: Callable[[Numbers], list[str]]) -> list[str]:
-    return told(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
+def _from(file: Path, sentences: Callable[[Numbers], list[str]]) -> list[str]:
+    return sentences(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
 
 
 def _whole_run(found: Numbers) -> list[str]:
@@ -54,13 +54,13 @@ def _whole_run(found: Numbers) -> list[str]:
 def _again(found: Numbers) -> str:
     """One more run of the same, in other company."""
     seconds = found["stages"]
-    told = ", ".join(_students(found["dev_accuracy"]))
+    reached = ", ".join(_students(found["dev_accuracy"]))
     beside = f" Also running: {found['beside']}." if found["beside"] else ""
     busy = f" The GPU was busy {found['busy_percent']:.0f} % of the time." if "busy_percent" in found else ""
     return (
         f"Once more ({machine_name(found['machine'])}): {found['seconds'] / 60:.1f} minutes, {seconds['teacher']:.0f} "
         f"seconds of them to fine-tune the teacher, {seconds['labels']:.0f} to ask it and {seconds['students']:.0f} "
-        f"for the students, which reached: {told}.{busy}{beside}"
+        f"for the students, which reached: {reached}.{busy}{beside}"
     )
 
 

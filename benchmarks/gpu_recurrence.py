@@ -49,7 +49,7 @@ def main() -> None:
     options.add_argument("--width", type=int, default=400)
     options.add_argument("--out", type=Path)
     asked = options.parse_args()
-    # The weights of `shut_padding` are put together anew in each step, which is what is to be measured.
+    # The weights of `shut_padding` are put together again in each step, which is what is measured.
     warnings.filterwarnings("ignore", message="RNN module weights are not part of single contiguous chunk")
     lines = [
         line_of(Layer(asked.width, hidden, batch, tokens=asked.tokens), precision)

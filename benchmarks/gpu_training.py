@@ -4,14 +4,14 @@
 
 Rows are made up, so no data is needed: one in eight is as long as a phrase of SST-2, the others as a sentence of a
 review, and words are as frequent as Zipf has it. The student is the Bi-LSTM of the recipes on SST-2 with transfer text
-(40,000 words of width 400 that stand still, hidden 300). For every batch size and precision three ways take turns:
+(40,000 words of width 400 that are fixed, hidden 300). For every batch size and precision three ways take turns:
 
-    limbeck      the training loop of `limbeck run`: lessons, objective, accelerate, checkpoints, CUDA graphs
+    limbeck      the training loop of `limbeck run`: training rows, objective, accelerate, checkpoints, CUDA graphs
     one_by_one   the same, without CUDA graphs
     plain        what one writes by hand for this one student: one bidirectional cuDNN LSTM over packed rows, AdamW, a
                  loss
 
-The first epoch of each warms up, the second is timed; the time that checkpoints take is told apart. A profile of some
+The first epoch of each warms up, the second is timed; the time that checkpoints take is separate. A profile of some
 steps at one batch size then says how long the device was busy, which kernels and calls took the time, and how often
 somebody waited for the device. Last, a random teacher of the shape of BERT-base is asked for logits. Without a GPU
 everything runs in sizes that only show that it works.
@@ -125,7 +125,7 @@ def measure(asked: argparse.Namespace, sizes: Sizes) -> dict[str, Any]:
         "student": {"kind": "bilstm", "words": sizes.words, "width": sizes.width, "hidden_size": sizes.hidden},
         "pooling": asked.pooling,
         "rows": sizes.rows,
-        "words_a_row": round(float(task.lessons.lengths().mean()), 1),
+        "words_a_row": round(float(task.training_rows.lengths().mean()), 1),
         "training": training,
         "profiles": profiles,
         "labelling": labelling,
@@ -142,7 +142,7 @@ class Task:
 
     sizes: Sizes
     section: BiLstm
-    lessons: TrainingRows
+    training_rows: TrainingRows
 
     @classmethod
     def of(cls, sizes: Sizes, *, pooling: Any) -> "Task":
@@ -151,17 +151,19 @@ class Task:
         lengths = row_lengths(sizes.rows, random)
         ids = zipf_words(int(lengths.sum()), sizes.words, random)
         rows: list[Any] = np.split(ids, np.cumsum(lengths)[:-1])
-        lessons = TrainingRows(
+        training_rows = TrainingRows(
             columns={"input_ids": TokenRows.of([rows], device=device)},
             pad=PAD,
             labels=torch.full((sizes.rows,), -1, device=device),
             teacher_logits=torch.randn((sizes.rows, len(LABELS)), device=device),
         )
-        return cls(sizes, BiLstm(hidden_size=sizes.hidden, pooling=pooling, tune_vectors=False), lessons)
+        return cls(sizes, BiLstm(hidden_size=sizes.hidden, pooling=pooling, tune_vectors=False), training_rows)
 
     def batches(self, batch_size: int, *, epoch: int) -> list[Places]:
         """As the product cuts them; no more than one timed epoch has."""
-        return length_batches(self.lessons.lengths(), batch_size=batch_size, seed=SEED, epoch=epoch)[: self.sizes.steps]
+        return length_batches(self.training_rows.lengths(), batch_size=batch_size, seed=SEED, epoch=epoch)[
+            : self.sizes.steps
+        ]
 
     def student(self) -> Any:
         """Fresh, and the same every time."""
@@ -242,19 +244,19 @@ def run_training(
     after_step: Callable[[], None] = lambda: None,
     captured: bool = False,
 ) -> None:
-    """The training loop of the product over the lessons."""
+    """The training loop of the product over the training rows."""
     settings = Distillation(epochs=2, batch_size=batch_size)
-    apprentice = StudentWithObjective(task.student(), Objective(settings.losses, Shapes()), teacher=None)
+    student = StudentWithObjective(task.student(), Objective(settings.losses, Shapes()), teacher=None)
 
     def losses(model: nn.Module, places: Places | Slots, done: float) -> dict[str, Tensor]:
         after_step()  # of the step before
         with record_function("part: forward"):
-            terms: dict[str, Tensor] = model(task.lessons, places, done)
+            terms: dict[str, Tensor] = model(task.training_rows, places, done)
         return terms
 
     with tempfile.TemporaryDirectory() as work:
         train(
-            apprentice.to(training_device()),
+            student.to(training_device()),
             settings,
             arithmetic=precision,
             batches=batches,
@@ -264,7 +266,7 @@ def run_training(
             reporter=SilentReporter(),
             what="training",
             keep="last",
-            widths=task.lessons.all_widths() if captured else None,
+            widths=task.training_rows.all_widths() if captured else None,
         )
 
 
@@ -303,7 +305,7 @@ class PlainStudent(nn.Module):
 
 def plain_step(task: Task, precision: Arithmetic) -> Step:
     """One step by hand: rows cut on the device, one loss, clipped AdamW."""
-    device, tokens = training_device(), task.lessons.columns["input_ids"]
+    device, tokens = training_device(), task.training_rows.columns["input_ids"]
     torch.manual_seed(SEED)
     model = PlainStudent(task.sizes).to(device)
     learning = [weight for weight in model.parameters() if weight.requires_grad]
@@ -318,7 +320,7 @@ def plain_step(task: Task, precision: Arithmetic) -> Step:
         found = tokens.flat[(tokens.bounds[chosen, None] + steps).clamp(max=len(tokens.flat) - 1)].long()
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16"):
             logits = model(found, lengths)
-        torch.autograd.backward(F.mse_loss(logits.float(), task.lessons.teacher_logits[chosen]))
+        torch.autograd.backward(F.mse_loss(logits.float(), task.training_rows.teacher_logits[chosen]))
         torch.nn.utils.clip_grad_norm_(learning, 1.0, foreach=True)
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
@@ -388,7 +390,7 @@ def profiled(task: Task, batch_size: int, precision: Arithmetic) -> dict[str, An
 
 
 class parts_named:  # noqa: N801  # reads as what it does
-    """Inside, the parts of a step that accelerate and the lessons do have names in the profile."""
+    """Inside, the parts of a step that accelerate and the training rows do have names in the profile."""
 
     PARTS = (
         (Accelerator, "backward"),

@@ -142,8 +142,8 @@ def table(found: dict[str, Any]) -> str:
     ranked = sorted(by_runtime.items(), key=lambda entry: entry[1]["int8"])
     rows = [f"| {name} | {us['fp32']:,.0f} µs | {us['int8']:,.0f} µs |" for name, us in ranked]
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    told = f"{found['machine']['cpu']}; {versions}; median of {found['rounds']} rounds."
-    lines = ["<!-- other runtimes -->", "", "| runtime | fp32 | int8 |", "|---|---:|---:|", *rows, "", told, ""]
+    setup = f"{found['machine']['cpu']}; {versions}; median of {found['rounds']} rounds."
+    lines = ["<!-- other runtimes -->", "", "| runtime | fp32 | int8 |", "|---|---:|---:|", *rows, "", setup, ""]
     return "\n".join([*lines, "<!-- /other runtimes -->"])
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: Collection[str] = ()) -> str:
-    """Columns without any value are left out. The first and those of `words` stand on the left, others on the right."""
+    """Columns without any value are left out. The first and those of `words` are left-aligned, others right-aligned."""
     full = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
     kept = [place for place in range(len(headings)) if place == 0 or any(row[place] not in ("", "–") for row in full)]
     lines = [[headings[place] for place in kept], *([row[place] for place in kept] for row in full)]

@@ -45,7 +45,7 @@ OTHERS_POINTS = (
 
 
 def write_page(root: Path) -> None:
-    """Write the page and its pictures; what is left out is told on the terminal."""
+    """Write the page and its pictures; what is left out is named on the terminal."""
     docs, results = root / "docs", root / "benchmarks" / "results"
     sections = []
     found: dict[str, tuple[Table, Lines]] = {}
@@ -118,12 +118,12 @@ def _teachers(lines: Lines) -> str:
     scores: dict[str, dict[float, None]] = {}
     for line in lines.values():
         scores.setdefault(line["teacher"]["name"], {})[line["teacher"]["accuracy"]] = None
-    told = {name: ", ".join(wording.percent(one) for one in found) for name, found in scores.items()}
-    if len(told) > 1:
-        return f"Teachers: {' and '.join(f'{name} ({found})' for name, found in told.items())}."
-    ((name, found),) = told.items()
-    anew = f" It was fine-tuned again for some lines: {found}." if len(scores[name]) > 1 else ""
-    return f"Teacher: {name}.{anew}"
+    shown = {name: ", ".join(wording.percent(one) for one in found) for name, found in scores.items()}
+    if len(shown) > 1:
+        return f"Teachers: {' and '.join(f'{name} ({found})' for name, found in shown.items())}."
+    ((name, found),) = shown.items()
+    again = f" It was fine-tuned again for some lines: {found}." if len(scores[name]) > 1 else ""
+    return f"Teacher: {name}.{again}"
 
 
 def _each_teacher(lines: Lines) -> dict[str, Numbers]:
@@ -308,13 +308,13 @@ def _what_differs(table: Table, lines: Lines, runs_again: Mapping[str, Sequence[
     shown = {line.name: line.shown for line in table.lines}
     sentences += [*_line_by_line(table, lines), *_without_gain(lines, shown), *_over_alone(table, recurrent)]
     sentences += [f"{shown[name]}: {line['remark']}" for name, line in lines.items() if "remark" in line]
-    sentences += [_told_again(line, again) for line in table.lines if (again := runs_again.get(line.name))]
+    sentences += [_other_runs(line, again) for line in table.lines if (again := runs_again.get(line.name))]
     if missing := [line.shown for line in table.lines if line.name not in lines]:
         sentences.append(f"Not run: {'; '.join(missing)}.")
     return "\n".join(["What differs from the published tables, and what was not matched:", "", *_bullets(sentences)])
 
 
-def _told_again(line: Line, again: Sequence[float]) -> str:
+def _other_runs(line: Line, again: Sequence[float]) -> str:
     found = " and ".join(wording.percent(one) for one in again)
     return (
         f"{line.shown}: other runs of it, each with a teacher of its own, reached {found} (in the last two sections)."
@@ -342,8 +342,8 @@ def _without_gain(lines: Lines, shown: Mapping[str, str]) -> list[str]:
     for name, line in lines.items():
         student, alone = line["student"]["accuracy"], (line.get("alone") or {}).get("accuracy", 0.0)
         if student <= alone:
-            told = f"{wording.percent(student)} against {wording.percent(alone)}"
-            said.append(f"**No gain**: {shown[name]}, {told} of the same student alone.")
+            numbers = f"{wording.percent(student)} against {wording.percent(alone)}"
+            said.append(f"**No gain**: {shown[name]}, {numbers} of the same student alone.")
     recurrent = only_recurrent(lines)
     plain = next((name for name, line in recurrent.items() if not line["transfer_rows"] and not line["copies"]), None)
     if plain is None:
@@ -352,8 +352,8 @@ def _without_gain(lines: Lines, shown: Mapping[str, str]) -> list[str]:
     for name, line in recurrent.items():
         student = line["student"]["accuracy"]
         if line["transfer_rows"] and student < without:
-            told = f"{wording.percent(student)} against {wording.percent(without)}"
-            said.append(f"**No help here**: {shown[name]}, {told} without ({shown[plain]}).")
+            numbers = f"{wording.percent(student)} against {wording.percent(without)}"
+            said.append(f"**No help here**: {shown[name]}, {numbers} without ({shown[plain]}).")
     return said
 
 

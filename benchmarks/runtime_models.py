@@ -83,7 +83,7 @@ def subjects(folder: Path, corpus: Corpus) -> list[Subject]:
 
 
 def _start(folder: Path, corpus: Corpus) -> None:
-    """What was made of other texts is made anew."""
+    """What was made of other texts is rebuilt."""
     card, facts = folder / "made-from.json", {"corpus": corpus.name, "texts": len(corpus.texts)}
     if not card.is_file() or json.loads(card.read_text(encoding="utf-8")) != facts:
         shutil.rmtree(folder, ignore_errors=True)

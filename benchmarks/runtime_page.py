@@ -50,7 +50,7 @@ def exact_table(found: Found) -> str:
     headings = [
         *("model", "engine", "MB", "p50", "p95", "p99", "faster than BERT-base", "than its int8 file", "p50, 2 threads")
     ]
-    return _told(found, markdown(headings, rows, words=2))
+    return _with_machine(found, markdown(headings, rows, words=2))
 
 
 def mixture_table(found: Found) -> str:
@@ -132,15 +132,15 @@ def floor_table(found: Found) -> str:
         if line["engine"] == "native":
             rows += _against(line, core)
     int8, fp32 = (core[f"{kind}_multiply_adds_per_second"] / 1e9 for kind in ("int8", "fp32"))
-    told = (
+    rates = (
         f"One core of this machine ({found['machine']['cpu']}) reads {core['bytes_per_second'] / 1e9:.0f} GB/s out of "
         f"a buffer of {core['buffer_bytes'] / 1e3:.0f} kB, and multiplies and adds {int8:.0f} G int8 and {fp32:.0f} G "
         f"fp32 numbers a second in large matrices; measured in the same run."
     )
     if not rows:
-        return told
+        return rates
     headings = ["model", "part", "bytes read", "multiply-adds", "floor µs", "measured µs", "times the floor"]
-    return f"{told}\n\n{markdown(headings, rows, words=2)}"
+    return f"{rates}\n\n{markdown(headings, rows, words=2)}"
 
 
 def _against(line: Line, core: Found) -> Iterator[list[str]]:
@@ -222,7 +222,7 @@ def _slowest_first(models: Sequence[Line]) -> list[Line]:
     return sorted(models, key=lambda line: -_cases(line)[1, 1]["call_ms"]["p50"])
 
 
-def _told(found: Found, table: str) -> str:
+def _with_machine(found: Found, table: str) -> str:
     machine = found["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if name != "limbeck")
     about = f"{machine['cpu']}, {machine['cores']} cores, one thread where nothing else is said; {versions}."

@@ -63,7 +63,7 @@ def _lender(wanted: Recipe, *, beside: Path) -> Path | None:
 def _borrow(lender: Path, folder: Path, *, kind: str) -> None:
     """Begin a run with what another has made before its student: its files under a second name, and their seconds.
 
-    The pipeline itself looks at every artifact and makes anew what is not true of this run.
+    The pipeline itself looks at every artifact and rebuilds what is not true of this run.
     """
     lent = [*LENT, *(str(path.relative_to(lender)) for path in lender.glob(f"students/{kind}-alone/*"))]
     for name in lent:

@@ -57,8 +57,8 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0], epilog=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", help="tables, or lines of them: sst2,imdb:text; left out: all")
-    parser.add_argument("--seeds", type=int, help="so many seeds; left out: as the recipes say, three")
+    parser.add_argument("--only", default="", help="tables, or lines of them: sst2,imdb:text; default: all")
+    parser.add_argument("--seeds", type=int, help="number of seeds; default: as the recipes say, three")
     parser.add_argument("--set", action="append", default=[], help="a key for all lines: evaluation.latency_rows=20")
     parser.add_argument("--runs", type=Path, default=Path("runs/tables"))
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the numbers")

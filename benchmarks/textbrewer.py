@@ -118,7 +118,7 @@ class Task:
         return self.tokenizer.encode(self.texts, max_length=MAX_LENGTH)
 
 
-Way = Callable[[Task, bool], Losses]  # (task, whether rows come in the order they stand in) → the loss of every step
+Way = Callable[[Task, bool], Losses]  # (task, whether rows come in their own order) → the loss of every step
 
 
 def main() -> None:
@@ -126,8 +126,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--students", nargs="+", choices=list(STUDENTS), default=list(STUDENTS))
     options.add_argument("--teacher", choices=list(TEACHERS), default=MINILM)
-    options.add_argument("--rows", type=int, help="left out: 800 for the Bi-LSTM, 400 for TinyBERT-4")
-    options.add_argument("--texts", type=Path, help="one text a line; left out: made-up rows")
+    options.add_argument("--rows", type=int, help="default: 800 for the Bi-LSTM, 400 for TinyBERT-4")
+    options.add_argument("--texts", type=Path, help="one text a line; default: made-up rows")
     options.add_argument("--epochs", type=int, default=3)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--threads", type=int, default=1)
@@ -299,17 +299,15 @@ def limbeck(task: Task, in_order: bool, *, keeps_labels: bool = True, arithmetic
     said = (torch.from_numpy(task.teacher.logits(task.texts, None)) if keeps_labels else empty).to(device)
     tokens = TokenRows.of([task.student_ids()], device=device)
     no_labels = torch.full((len(task.texts),), -1, device=device)
-    lessons = TrainingRows(columns={"input_ids": tokens}, pad=task.pad, labels=no_labels, teacher_logits=said)
-    apprentice = StudentWithObjective(
-        copy.deepcopy(task.student), Objective(task.settings.losses, Shapes()), teacher=None
-    )
+    training_rows = TrainingRows(columns={"input_ids": tokens}, pad=task.pad, labels=no_labels, teacher_logits=said)
+    student = StudentWithObjective(copy.deepcopy(task.student), Objective(task.settings.losses, Shapes()), teacher=None)
     found: list[Tensor] = []
 
     def losses(model: nn.Module, places: Places, done: float) -> dict[str, Tensor]:
         if not keeps_labels:
             with evaluating(task.teacher.model):
                 said[places] = task.teacher.model(**task.teacher.batch([rows[place] for place in places])).logits
-        terms: dict[str, Tensor] = model(lessons, places, done)
+        terms: dict[str, Tensor] = model(training_rows, places, done)
         found.extend(term.detach() for term in terms.values())  # there is but one term
         return terms
 
@@ -320,7 +318,7 @@ def limbeck(task: Task, in_order: bool, *, keeps_labels: bool = True, arithmetic
 
     with tempfile.TemporaryDirectory() as work:
         train(
-            apprentice,
+            student,
             task.settings,
             arithmetic=arithmetic,
             batches=batches,
@@ -335,8 +333,8 @@ def limbeck(task: Task, in_order: bool, *, keeps_labels: bool = True, arithmetic
 
 
 def as_it_comes(task: Task, in_order: bool) -> Losses:
-    """In the arithmetic of `precision = "auto"`: for the teacher that is the default, for transformers it stands in the
-    methods of the package. A Bi-LSTM stays in fp32. TextBrewer has nothing like it for a CPU."""
+    """In the arithmetic of `precision = "auto"`: for the teacher that is the default, for transformers the methods
+    of the package have it. A Bi-LSTM stays in fp32. TextBrewer has nothing like it for a CPU."""
     auto = choose_arithmetic("auto")
     own = replace(task, teacher=replace(task.teacher, arithmetic=auto))
     return limbeck(own, in_order, arithmetic="fp32" if isinstance(task.tokenizer, StudentTokenizer) else auto)

@@ -29,7 +29,7 @@ from limbeck.training.device import training_device  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "whole_run.json"
 BETWEEN_LOOKS = 0.5  # seconds
-OF_TEACHER = ("pretrained", "teachers", "teacher", "labels")  # rooms; those of an ensemble stand in "teachers"
+OF_TEACHER = ("pretrained", "teachers", "teacher", "labels")  # rooms; those of an ensemble are in "teachers"
 LOOK = ["nvidia-smi", "--query-gpu=memory.used,utilization.gpu", "--format=csv,noheader,nounits"]
 
 
@@ -67,8 +67,8 @@ def main() -> None:
     }
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     print(json.dumps(found, indent=1))
-    told = {**first, "again": [*first.get("again", []), found]} if first else found
-    asked.out.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    result = {**first, "again": [*first.get("again", []), found]} if first else found
+    asked.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def watched(words: Sequence[str]) -> tuple[float, list[tuple[float, float]]]:
@@ -108,11 +108,11 @@ def numbers(run: Path, seconds: float) -> dict[str, Any]:
 
 
 def rows_read(run: Path) -> dict[str, int]:
-    """By student, the rows of an epoch: those alone read train, the others all that was labelled for lessons."""
+    """By student, the rows of an epoch: those alone read train, the others all that was labelled to train on."""
     splits = TeacherLabels(run / "labels").facts["splits"]
-    lessons = sum(facts["rows"] for split, facts in splits.items() if split not in ("dev", "test"))
+    labelled = sum(facts["rows"] for split, facts in splits.items() if split not in ("dev", "test"))
     names = [str(path.parent.relative_to(run)) for path in sorted(run.glob("students/*/*/history.json"))]
-    return {name: splits["train"]["rows"] if "-alone/" in name else lessons for name in names}
+    return {name: splits["train"]["rows"] if "-alone/" in name else labelled for name in names}
 
 
 def epochs_of(run: Path, student: str) -> int:

@@ -1,4 +1,4 @@
-"""Every row of the tables of kinds gives what it promises; one that does not is told by the name of what it lacks."""
+"""Every row of the tables of kinds gives what it promises; for one that does not, the test names what it lacks."""
 
 import inspect
 import re
@@ -139,11 +139,11 @@ def test_every_kind_of_student_keeps_the_contract() -> None:
     assert missing == [], "each kind has an entry in STUDENTS"
 
 
-# ---- rows that lack something are told so ----
+# ---- rows that lack something ----
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"multiply_adds": ""}, "has no multiply_adds: the row leaves it empty"),
         ({"multiply_adds": None}, "has no multiply_adds: the row leaves it empty"),
@@ -160,14 +160,14 @@ def test_every_kind_of_student_keeps_the_contract() -> None:
         ({"config_class": "limbeck.models.textcnn:TextCnnConfig"}, "has no model_type"),
     ],
 )
-def test_what_a_kind_of_student_lacks_is_told_by_its_name(changed: dict[str, Any], told: str) -> None:
+def test_what_a_kind_of_student_lacks_is_reported_by_its_name(changed: dict[str, Any], reported: str) -> None:
     lines = lacking(replace(STUDENT_KINDS["bag"], **changed))
 
-    assert any(line.startswith("student kind 'bag' ") and told in line for line in lines), lines
+    assert any(line.startswith("student kind 'bag' ") and reported in line for line in lines), lines
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"function": None}, "has no function: the row leaves it empty"),
         ({"function": "limbeck.distillation.losses.logits:nothing"}, "has no function: module"),
@@ -177,10 +177,10 @@ def test_what_a_kind_of_student_lacks_is_told_by_its_name(changed: dict[str, Any
         ({"section": "limbeck.recipe.losses:Dist"}, "has no section"),
     ],
 )
-def test_what_a_kind_of_loss_lacks_is_told_by_its_name(changed: dict[str, Any], told: str) -> None:
+def test_what_a_kind_of_loss_lacks_is_reported_by_its_name(changed: dict[str, Any], reported: str) -> None:
     lines = lacking_of_loss(replace(LOSS_KINDS["dkd"], **changed))
 
-    assert any(line.startswith("loss kind 'dkd' ") and told in line for line in lines), lines
+    assert any(line.startswith("loss kind 'dkd' ") and reported in line for line in lines), lines
 
 
 # ---- the lists of files in CONTRIBUTING.md ----
@@ -232,7 +232,7 @@ def test_every_kind_of_loss_has_the_files_that_contributing_names(listed: Callab
             assert f"src/{name.replace('.', '/')}.py" in named, row.kind
 
 
-def test_every_kind_is_on_the_page_that_tells_of_it() -> None:
+def test_every_kind_is_on_the_page_about_it() -> None:
     models, losses = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("models.md", "distillation.md"))
 
     assert [kind for kind in STUDENT_KINDS if f"`{kind}`" not in models] == []

@@ -85,14 +85,27 @@ def test_what_is_known_of_a_prepared_teacher_agrees_with_its_row(kind: str, tmp_
     assert teacher.is_runnable == (not row.advice.cost_unknown and kind != "ensemble")
 
 
-def test_the_guide_names_the_files_that_a_kind_takes() -> None:
+def steps_of_the_guide() -> str:
     guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    steps = guide.partition("## Adding a teacher")[2].partition("\n## ")[0]
-    named = [path.replace("<kind>", "custom") for path in re.findall(r"`((?:src|tests|docs)/[^`]+)`", steps)]
+    return guide.partition("## Adding a teacher")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("kind", ["custom", "linear"])  # older kinds do more than a new one has to
+def test_the_guide_names_the_files_that_a_kind_takes(kind: str) -> None:
+    paths = re.findall(r"`((?:src|tests|docs)/[^`]+)`", steps_of_the_guide())
+    named = [path.replace("<kind>", kind) for path in paths]
+    section = re.compile(rf"\b{KINDS[kind].section.__name__}\b")
 
     assert [path for path in named if not (ROOT / path).is_file()] == []
-    uses = [path for path in SRC.rglob("*.py") if re.search(r"\bCustomTeacher\b", path.read_text(encoding="utf-8"))]
+    uses = [path for path in SRC.rglob("*.py") if section.search(path.read_text(encoding="utf-8"))]
     assert {path.relative_to(ROOT).as_posix() for path in uses} == {path for path in named if path.startswith("src/")}
+
+
+def test_what_the_guide_says_of_a_prepared_teacher_is_there() -> None:
+    named = re.findall(r"`TeacherFolder\.(\w+)`", steps_of_the_guide())
+
+    assert named
+    assert [name for name in named if not hasattr(TeacherFolder, name)] == []
 
 
 def test_an_encoder_is_fine_tuned_unless_it_is_taken_as_it_is() -> None:

@@ -22,6 +22,7 @@ from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.runtime.entries import Trained
 from limbeck.runtime.row import Row, columns_of
+from limbeck.runtime.run_recipe import as_in_training
 from limbeck.runtime.stream import predict_stream
 from limbeck.tables.table import TableUnnamed
 from limbeck.transfer.text_sources import text_sources
@@ -207,6 +208,52 @@ def test_training_and_predict_read_the_same_texts(tmp_path: Path, name: str) -> 
     learned = [pair for pair in zip(*both, strict=True) if any(pair)]
     assert trained_on(plain, **case.recipe, pair=second) == [list(column) for column in zip(*learned, strict=True)]
     assert predicted(plain, is_pair=True, **{"text": "text", **case.options}, pair=str(second)) == both
+
+
+def of_a_run(folder: Path, **recipe: Any) -> Trained:
+    """What `predict` knows of the rows that a model in a run's folder was trained on."""
+    folder.mkdir(exist_ok=True)
+    keys = "".join(f"{key} = {json.dumps(value)}\n" for key, value in recipe.items())
+    (folder / "recipe.toml").write_text(f"[corpus]\n{keys}", encoding="utf-8")
+    return as_in_training(folder / "models" / "best")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_model_of_a_run_reads_rows_as_its_recipe_says_without_options(tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    path = tmp_path / case.name
+    path.write_bytes(case.content)
+    trained = of_a_run(tmp_path / "run", train=str(path), **case.recipe)
+
+    found = predicted(path, trained=trained, encoding=case.options.get("encoding", "utf-8"))
+
+    assert found == [[cells[1].strip() for cells in case.rows]]
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_text_in_the_first_column_by_its_number_is_not_forgotten(
+    tmp_path: Path, delimiter: str, header: bool
+) -> None:
+    path = tmp_path / "a.csv"
+    rows = [("review", "label", "remark"), ("fine, really", "x", "1"), ("bad", "y", "2")][0 if header else 1 :]
+    path.write_text(_csv(rows, delimiter=delimiter, header=()), encoding="utf-8")
+    recipe = {"text": 0, "label": 1, "header": header}
+
+    assert trained_on(path, **recipe) == [["fine, really", "bad"]]
+    assert predicted(path, trained=of_a_run(tmp_path / "run", train=str(path), **recipe)) == [["fine, really", "bad"]]
+
+
+@pytest.mark.parametrize("name", ["csv semicolon", "tab", "array with indents", "parquet"])
+def test_answers_in_parquet_keep_the_texts_that_were_read(tmp_path: Path, name: str) -> None:
+    case = CASES[name]
+    path, answers = tmp_path / case.name, tmp_path / "answers.parquet"
+    path.write_bytes(case.content)
+
+    with answers.open("wb") as sink:
+        predict_stream(Listener(pair=False), path, sink, output="parquet", **case.options)
+
+    assert predicted(answers) == predicted(path, **case.options)
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

@@ -80,10 +80,10 @@ def test_runs_with_changed_keys_are_not_collected_as_plain_ones(collected: Any) 
 def test_a_rival_that_is_better_beyond_chance_is_named_and_a_slow_one_is_not(collected: Any) -> None:
     found = collected(entry("cpu", 20), entry("tfidf", 36), entry("frozen encoder", 38, microseconds=9_000.0))
 
-    told = script("arena_page").lost(found["results"])
+    lost = script("arena_page").lost(found["results"])
 
-    assert "tfidf 90.0, Limbeck, draft without a GPU 50.0" in told
-    assert "frozen encoder" not in told
+    assert "tfidf 90.0, Limbeck, draft without a GPU 50.0" in lost
+    assert "frozen encoder" not in lost
     assert script("arena_page").lost(collected(entry("cpu", 35))["results"]).endswith("none.")
 
 

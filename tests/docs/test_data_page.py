@@ -33,11 +33,11 @@ def test_every_file_that_a_line_of_a_table_reads_is_described(data_files: Module
             read |= {one for one in getattr(recipe.student, "vector_sources", []) if one not in ("teacher", "random")}
 
     missing = {str(path) for path in read if path} - described
-    assert missing <= {"online_shopping/*.csv"}, "which stands for the one file there"
+    assert missing <= {"online_shopping/*.csv"}, "which means the one file there"
 
 
 @pytest.mark.parametrize(("content", "expected"), [(b"rows", "same"), (b"others", "another"), (None, "missing")])
-def test_a_file_is_told_from_another_of_its_name(
+def test_a_file_is_distinguished_from_another_of_its_name(
     data_files: ModuleType, tmp_path: Path, content: bytes | None, expected: str
 ) -> None:
     path = tmp_path / "train.tsv"

@@ -34,7 +34,7 @@ def blocks(language: str) -> list[Any]:
 
 
 def commands_named(page: str) -> set[str]:
-    """The commands that stand in a page's code, fenced or within a line."""
+    """The commands in a page's code, fenced or within a line."""
     code = [match[2] for match in BLOCK.finditer(page)] + INLINE.findall(BLOCK.sub("", page))
     return {name for piece in code for name in COMMAND.findall(piece)}
 

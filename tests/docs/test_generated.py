@@ -74,7 +74,7 @@ def test_every_option_is_explained() -> None:
         (Schedule | None, "table"),
     ],
 )
-def test_types_are_told_in_plain_words(generate: ModuleType, annotation: object, words: str) -> None:
+def test_types_are_described_in_plain_words(generate: ModuleType, annotation: object, words: str) -> None:
     assert generate.type_in_words(annotation) == words
 
 

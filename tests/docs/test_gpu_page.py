@@ -13,7 +13,7 @@ def module(name: str) -> ModuleType:
     return import_module(f"benchmarks.{name}")
 
 
-def test_what_a_whole_run_took_is_told_with_its_stages_and_the_share_of_the_teacher(tmp_path: Path) -> None:
+def test_what_a_whole_run_took_is_shown_with_its_stages_and_the_share_of_the_teacher(tmp_path: Path) -> None:
     found = {
         "command": "limbeck run sst2-text",
         "machine": {"cpu": "a processor", "gpu": "a GPU", "cores": 16},

@@ -114,30 +114,30 @@ def test_every_teacher_is_a_line_of_the_picture(root: Path) -> None:
     assert picture.count("stroke: #d9822b") == 3 + 2, "two fine-tunings of the one, one of the other, and their names"
 
 
-def test_what_was_not_run_is_told_on_the_terminal_and_named_beside_what_was(
+def test_what_was_not_run_is_named_on_the_terminal_and_named_beside_what_was(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, "sst2", {"text": line(0.926)})
 
     page = page_of(root)
 
-    told = capsys.readouterr().err
-    assert "not run yet: sst2:tang" in told
-    assert "not run yet: imdb:text" in told
-    (missing,) = [told for told in page.splitlines() if told.startswith("- Not run: ")]
+    said = capsys.readouterr().err
+    assert "not run yet: sst2:tang" in said
+    assert "not run yet: imdb:text" in said
+    (missing,) = [line for line in page.splitlines() if line.startswith("- Not run: ")]
     assert "Tang's student, copies of the rows; " in missing
     assert "+ unlabelled text;" not in missing
     assert "## IMDB" not in page
 
 
-@pytest.mark.parametrize(("accuracy", "told"), [(0.92, "**Not matched**: PaddleNLP"), (0.94, "is not below: Paddle")])
-def test_the_page_says_whether_a_published_number_was_reached(root: Path, accuracy: float, told: str) -> None:
+@pytest.mark.parametrize(("accuracy", "said"), [(0.92, "**Not matched**: PaddleNLP"), (0.94, "is not below: Paddle")])
+def test_the_page_says_whether_a_published_number_was_reached(root: Path, accuracy: float, said: str) -> None:
     write(root, "chnsenticorp", {"text": line(accuracy)})
 
-    assert told in page_of(root)
+    assert said in page_of(root)
 
 
-def test_a_line_of_three_teachers_is_told_where_it_was_run_and_with_their_own_accuracy(root: Path) -> None:
+def test_a_line_of_three_teachers_is_shown_where_it_was_run_and_with_their_own_accuracy(root: Path) -> None:
     write(root, "tnews-5", {"text": line(0.85)})
     before = page_of(root)
     three = {**line(0.86), "teacher": entry("3 × all-mpnet-base-v2", 0.955)}
@@ -172,7 +172,7 @@ def test_an_ablation_is_a_picture_and_a_line_of_what_its_numbers_say(root: Path)
 
     assert "**From 0 to all: +5.0 points; the last step, from 10,000, brings +3.0 of them.**" in page
     assert (root / "docs" / "results" / "ablation-rows.svg").is_file()
-    assert "### Loss" not in page, "one setting alone says nothing"
+    assert "### Loss" not in page, "one setting alone shows nothing"
 
 
 def test_every_line_names_a_recipe_of_the_package_that_takes_its_changes() -> None:
@@ -227,7 +227,7 @@ def test_what_did_not_help_is_said(tmp_path: Path) -> None:
     assert "Names in it: rows: on rows; text: with text; big: a big one." in page
 
 
-def test_teachers_that_were_fine_tuned_anew_are_all_told(tmp_path: Path) -> None:
+def test_teachers_that_were_fine_tuned_again_are_all_named(tmp_path: Path) -> None:
     lines = module("table_lines")
     table = lines.Table("toy", "Toy", [lines.Line(name, "sst2", name) for name in ("one", "other")])
     again = line(0.9)
@@ -289,7 +289,7 @@ def test_machines_that_differ_in_their_cores_alone_are_named_once() -> None:
     assert machines_of(["GPU, CPU, 2 cores", "CPU, 2 cores"]) == "GPU, CPU, 2 cores and CPU, 2 cores"
 
 
-def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:
+def test_other_runs_of_a_line_are_shown_beside_it(root: Path) -> None:
     command = "limbeck run sst2-text --until export"
     changed = {"command": f"{command} --set a=1", "dev_accuracy": {"bilstm": [0.5]}}
     again = [{"command": command, "dev_accuracy": {"bilstm": [0.91, 0.93]}}, changed]
@@ -306,24 +306,24 @@ def test_other_runs_of_a_line_are_told_beside_it(root: Path) -> None:
     assert "- with text: other runs of it, each with a teacher of its own, reached 92.5 and 92.0" in page
 
 
-def test_seconds_of_several_teachers_are_told(root: Path) -> None:
+def test_seconds_of_several_teachers_are_shown(root: Path) -> None:
     seconds = {"teachers": 180.0, "teacher": 1.0, "students": 120.4}
     write(root, "sst2", {"text": {**line(0.926), "seconds": seconds}})
 
     assert "| teacher 181, students 120 |" in page_of(root)
 
 
-def test_a_stronger_student_alone_of_another_line_is_told(root: Path) -> None:
+def test_a_stronger_student_alone_of_another_line_is_named(root: Path) -> None:
     strong, best = line(0.86), line(0.90)
     strong["alone"] = entry("bilstm-alone", 0.89)
     write(root, "tnews-5", {"rows": strong, "text": best})
 
     page = page_of(root)
 
-    told = (
+    said = (
         "The best student alone is that of another line, logits, on the same rows: 89.0. Over that one, the best line "
     )
-    assert told + "gains +1.0." in page
+    assert said + "gains +1.0." in page
     assert "2 points over the best student alone were the aim, the best line gains +1.0." in page
 
 
@@ -338,7 +338,7 @@ def test_a_transformer_alone_is_not_what_a_bi_lstm_is_compared_with(root: Path) 
     assert "**Not reached**" not in page, "its own gain is five points"
 
 
-def test_an_aim_that_was_missed_is_told(root: Path) -> None:
+def test_an_aim_that_was_missed_is_named(root: Path) -> None:
     write(root, "tnews-15", {"text": line(0.865)})
 
     page = page_of(root)

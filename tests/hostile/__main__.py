@@ -1,4 +1,4 @@
-"""`make hostile`: every campaign in its long form, what came of it, and the page that says so.
+"""`make hostile`: every campaign in its long form, the results, and the page that shows them.
 
     python -m tests.hostile [NAME ...] [--seed N] [--times FACTOR]
 
@@ -109,7 +109,7 @@ def together(parts: Sequence[Campaign]) -> Campaign:
 
 
 def keep(found: Campaign, *, seconds: float) -> None:
-    """Write the result beside those of the other campaigns, and the page anew."""
+    """Write the result beside those of the other campaigns, and the page again."""
     results: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     results[found.name] = {
         "tried": found.tried,

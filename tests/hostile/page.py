@@ -10,7 +10,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 
 INTRODUCTION = """# Reliability
 
-What happens if somebody hands Limbeck a damaged file, a recipe that makes no sense or a model that was tampered with,
+What happens if somebody gives Limbeck a damaged file, a recipe that makes no sense or a model that was tampered with,
 or if a run is killed. Each campaign makes its inputs from seeds, tries one after the other in processes that may end,
 and counts. *Clean* is what was dealt with as promised below; everything else is a finding.
 [SECURITY](../SECURITY.md) says what is trusted and what is not.
@@ -27,11 +27,11 @@ PROMISES = {
         "csv, tsv, JSON lines, JSON, text, Parquet and xlsx, also compressed and in several encodings, with bytes\n"
         "flipped, cut, inserted or repeated, and bombs: training and `limbeck predict` read the same texts, or both\n"
         "refuse with an error that says why (half a character in JSON is answered, and not learned from).\n"
-        "No traceback, no minute for a file, no process above 900 MB.",
+        "No traceback, no file that takes a minute, no process above 900 MB.",
     ),
     "recipes": (
         "changed recipes",
-        "Built-in recipes with keys removed, renamed or moved, and values that nobody would write: each loads and is\n"
+        "Built-in recipes with keys removed, renamed or moved, and nonsensical values: each loads and is\n"
         "written again the same, or is refused with an error that says where.",
     ),
     "folders": (

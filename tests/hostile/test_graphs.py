@@ -47,10 +47,10 @@ def test_what_the_campaign_changes_is_run_natively_before(models: list[Path]) ->
 def test_the_same_seed_changes_the_same(models: list[Path]) -> None:
     data = (models[0] / GRAPH).read_bytes()
 
-    told = [[changed(data, random.Random(f"0 {number}")) for number in range(20)] for _ in range(2)]
+    changes = [[changed(data, random.Random(f"0 {number}")) for number in range(20)] for _ in range(2)]
 
-    assert told[0] == told[1]
-    assert len({what for _, what in told[0]}) > 15
+    assert changes[0] == changes[1]
+    assert len({what for _, what in changes[0]}) > 15
 
 
 @pytest.mark.parametrize(("engine", "found"), [("native avx2", "[2. 2.] natively, not [1. 1.]"), ("onnxruntime", None)])

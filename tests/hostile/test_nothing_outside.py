@@ -1,4 +1,4 @@
-"""What a run, a prediction and a server tell nobody: no file outside of what was named, no look-up of any host."""
+"""What a run, a prediction and a server keep private: no file outside of what was named, no look-up of any host."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ class Unpacked(io.RawIOBase):
         except (EOFError, OSError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            advice = "Pack the file again, or fetch it again from where it is whole."
+            advice = "Pack the file again, or fetch an intact copy."
             reason = f"{error}; the file may be cut off"
             raise FileUnreadable(path=self._path, kind="gzip", reason=reason, advice=advice) from None
         self._bytes += len(piece)

@@ -4,20 +4,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import WORK
+from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.models.size import parameter_count, parameter_count_without_embeddings
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.checkpoint import checkpoint_fingerprint, find_checkpoint, weights_in
 from limbeck.teacher.encoder import Encoder
-from limbeck.teacher.fine_tune import fine_tune, judge, start_encoder
+from limbeck.teacher.fine_tune import fine_tune, judge, label_loss, start_encoder
 from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
-from limbeck.training.device import training_device
+from limbeck.training.device import accelerator_for, per_second, training_device
 from limbeck.training.epochs import is_rising, on_dev, rise_in_words
+from limbeck.training.optimiser import adamw
 from limbeck.training.skill import rows_of_others
+
+STEPS, WARM_UP_ROWS = 4, 16  # of a timing
 
 
 def prepare_encoder(section: EncoderTeacher, given: Preparation) -> TeacherFolder:
@@ -75,6 +82,37 @@ def ready_encoder(section: EncoderTeacher, look: BeforeRun) -> ReadyTeacher | No
 def encoder_parameters(section: EncoderTeacher, look: BeforeRun) -> int | None:
     """How many numbers the checkpoint holds."""
     return weights_in(look.find_checkpoint(section.checkpoint))
+
+
+def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows) -> tuple[float, float] | None:
+    """Rows per second of fine-tuning, and of labelling, on this machine, timed for a few seconds; None if it is not
+    fine-tuned."""
+    if section.train == "none":
+        return None
+    encoder = start_encoder(section.model_copy(update={"head": "own"}), corpus=corpus)
+    model = encoder.model.to(training_device())
+    first = rows.select(range(min(WARM_UP_ROWS, len(rows))))
+    encoder.logits(first.texts, first.pairs)
+    labelling = per_second(lambda: encoder.logits(rows.texts, rows.pairs), rows=len(rows))
+    accelerator, loss = accelerator_for(encoder.arithmetic), label_loss(corpus)
+    optimiser = adamw(model, learning_rate=1e-6, weight_decay=0.0)
+    tokens, labels = encoder.tokenise(rows.texts, rows.pairs), torch.from_numpy(rows.labels.copy())
+    in_order = np.argsort([len(row["input_ids"]) for row in tokens])  # as in training: batches of similar lengths
+    size = min(section.batch_size, len(rows))
+    starts = np.linspace(0, len(rows) - size, STEPS).astype(int).tolist()
+
+    def steps(starts: list[int]) -> None:
+        for start in starts:
+            places = in_order[start : start + size]
+            with accelerator.autocast():
+                logits = model(**encoder.batch([tokens[place] for place in places])).logits
+            loss(logits.float(), labels[places].to(encoder.device)).backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            optimiser.zero_grad()
+
+    model.train()
+    steps(starts)  # every shape once: the first step of each takes up to twice as long on a CPU
+    return per_second(lambda: steps(starts), rows=size * STEPS), labelling
 
 
 def _ready(folder: Path, section: EncoderTeacher, corpus: Corpus) -> Encoder:

@@ -25,7 +25,6 @@ from limbeck.recipe.teacher import (
 from limbeck.teacher import answers_file, custom, encoder_teacher, ensemble, linear, student_teacher
 from limbeck.teacher.loading import open_teacher
 from limbeck.teacher.preparation import BeforeRun, OpenTeacher, Preparation, ReadyTeacher
-from limbeck.teacher.speed import encoder_rates
 from limbeck.teacher.student_asking import open_student_teacher
 from limbeck.teacher.student_source import find_student
 
@@ -93,7 +92,7 @@ ENCODER = TeacherKind(
     problems=lambda _: [],
     ready=encoder_teacher.ready_encoder,
     parameters=encoder_teacher.encoder_parameters,
-    rates=encoder_rates,
+    rates=encoder_teacher.encoder_rates,
     advice=TeacherAdvice(
         guessing="likely reasons: an encoder that was never fine-tuned, classes in another order than the corpus's, "
         "too high a learning rate, too few steps",

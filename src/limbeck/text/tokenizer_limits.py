@@ -48,7 +48,7 @@ class TokenizerRefused(LimbeckError):
         super().__init__(
             "the tokenizer cannot be used",
             found=reason,
-            advice="Take the model, or the checkpoint, from where it is whole, and from people you trust.",
+            advice="Get an intact copy of the model, or of the checkpoint, from people you trust.",
         )
 
 

@@ -138,7 +138,7 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_again_only_if_nobody_ha
     command = ("run", "mine.csv", "--transfer", "more.txt", "--until", "corpus")
     limbeck("init", "mine.csv")
     drafted = Path("mine.toml").read_text(encoding="utf-8")
-    anew = limbeck(*command)
+    redrafted = limbeck(*command)
     named = limbeck(*command)
     Path("yet-more.txt").write_text("a dull film\nthe end\n", encoding="utf-8")
     both = limbeck(*command, "--transfer", "yet-more.txt")
@@ -146,7 +146,7 @@ def test_a_recipe_that_does_not_name_the_text_is_drafted_again_only_if_nobody_ha
     Path("mine.toml").write_text(f"{drafted}# mine\n", encoding="utf-8")
     touched = limbeck(*command)
 
-    assert "Wrote mine.toml" in anew.err
+    assert "Wrote mine.toml" in redrafted.err
     assert "it is used as it is" in named.err
     assert "Wrote mine.toml" in both.err
     assert touched.refused_with(
@@ -161,15 +161,15 @@ def test_a_recipe_that_does_not_name_the_test_file_is_drafted_again_only_if_nobo
     Path("held.csv").write_text(GOOD.replace("film", "play"), encoding="utf-8")
     command = ("run", "mine.csv", "--test", "held.csv", "--until", "corpus")
     limbeck("init", "mine.csv")
-    anew = limbeck(*command)
+    redrafted = limbeck(*command)
     named = limbeck(*command)
     without = limbeck("run", "mine.csv", "--until", "corpus")
     other = limbeck("run", "mine.csv", "--test", "mine.csv", "--until", "corpus")
     with Path("mine.toml").open("a", encoding="utf-8") as file:
         file.write("# mine\n")
 
-    assert "Wrote mine.toml" in anew.err
-    assert "test: held.csv" in anew.err
+    assert "Wrote mine.toml" in redrafted.err
+    assert "test: held.csv" in redrafted.err
     assert "it is used as it is" in named.err
     assert "it is used as it is" in without.err
     assert "Wrote mine.toml" in other.err

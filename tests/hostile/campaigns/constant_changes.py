@@ -80,7 +80,7 @@ def weight_extreme(model: ModelProto, chance: random.Random) -> str:
 
 
 def last_row_changed(model: ModelProto, chance: random.Random) -> str:
-    """That of the tables of words, which stands for all positions outside a text."""
+    """That of the tables of words, which is used for all positions outside a text."""
     names = ("embeddings", "embeddings.int8", "embeddings.scale", "word_weights")
     tables = [tensor for tensor in _here(model) if tensor.name in names]
     if not tables:

@@ -33,7 +33,7 @@ class Sanitizer:
 
 
 SANITIZERS = {
-    # Python itself frees little at its end, so leaks cannot be told apart.
+    # Python itself frees little at its end, so leaks cannot be distinguished.
     "address": Sanitizer(
         "-fsanitize=address,undefined",
         "libasan.so",
@@ -67,7 +67,7 @@ def extension(count: int, *, seed: int = 0) -> Campaign:
 
 
 def cases(library: Path, sanitizer: Sanitizer, calls: int, *, seed: int) -> Iterator[tuple[int, str, int, str]]:
-    """Number, kind, calls and outcome of each case. One that ends its process is told by how it ended."""
+    """Number, kind, calls and outcome of each case. One that ends its process is described by how it ended."""
     number = done = 0
     while done < calls:
         wanted = min(CALLS_A_PROCESS, calls - done)

@@ -42,18 +42,18 @@ def damaged(chance: random.Random) -> tuple[str, bytes, str]:
     if chance.random() < 0.004:
         return _bomb(chance)
     ending = chance.choice(WRITTEN)
-    data, told = written(ending, chance), [ending]
+    data, changes = written(ending, chance), [ending]
     for _ in range(chance.choice([0, 1, 1, 1, 2, 3])):
         data, how = _changed(data, chance)
-        told.append(how)
+        changes.append(how)
     if chance.random() < 0.2:
         data, ending = gzip.compress(data, mtime=0), f"{ending}.gz"
         if chance.random() < 0.5:
             data, how = _changed(data, chance)
-            told.append(f"packed: {how}")
+            changes.append(f"packed: {how}")
     if chance.random() < 0.05:
         ending = chance.choice(NAMES)
-    return f"rows{ending}", data, ", ".join(told)
+    return f"rows{ending}", data, ", ".join(changes)
 
 
 def written(ending: str, chance: random.Random) -> bytes:

@@ -30,10 +30,10 @@ def files(count: int, *, seed: int = 0) -> Campaign:
 
 def file_trial(chance: random.Random, folder: Path) -> tuple[str, Trial]:
     """A damaged file, to be read in both ways."""
-    name, data, told = damaged(chance)
+    name, data, changes = damaged(chance)
     path = folder / name
     path.write_bytes(data)
-    return f"{name}: {told}", lambda: compared(path)
+    return f"{name}: {changes}", lambda: compared(path)
 
 
 def compared(path: Path) -> str:

@@ -12,7 +12,7 @@ from tests.hostile.campaigns.toy_models import framed_model, word_model
 
 MUTATIONS = Path(__file__).resolve().parents[1] / "mutated_models.py"
 GOOD = ("refused", "answers")
-Outcome = tuple[int, str, str]  # its number, what was changed, what came of it
+Outcome = tuple[int, str, str]  # its number, what was changed, the outcome
 
 
 def folders(count: int, *, seed: int = 0) -> Campaign:

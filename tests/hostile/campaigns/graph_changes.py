@@ -62,8 +62,8 @@ def changed(data: bytes, chance: random.Random) -> tuple[bytes, str]:
     """The graph with one change or a few, and what they were."""
     model = ModelProto.FromString(data)
     count = 1 if chance.random() < GENTLE else chance.choice((2, 3))
-    told = [_one_of(model, chance) for _ in range(count)]
-    return _other_bytes(model.SerializeToString(), chance, told), "; ".join(told)
+    changes = [_one_of(model, chance) for _ in range(count)]
+    return _other_bytes(model.SerializeToString(), chance, changes), "; ".join(changes)
 
 
 def _one_of(model: ModelProto, chance: random.Random) -> str:
@@ -71,8 +71,8 @@ def _one_of(model: ModelProto, chance: random.Random) -> str:
     while True:
         change = chance.choice((*GRAPH_CHANGES, *CONSTANT_CHANGES))
         with suppress(IndexError, ValueError, TypeError):
-            if told := change(model, chance):
-                return f"{change.__name__} {told}"
+            if changes := change(model, chance):
+                return f"{change.__name__} {changes}"
 
 
 def _node(model: ModelProto, chance: random.Random) -> NodeProto:
@@ -334,7 +334,7 @@ GRAPH_CHANGES: tuple[Change, ...] = (
 )
 
 
-def _other_bytes(data: bytes, chance: random.Random, told: list[str]) -> bytes:
+def _other_bytes(data: bytes, chance: random.Random, changes: list[str]) -> bytes:
     """Now and then the bytes say the same in another way, or more: readers put the parts of a message together."""
     if chance.random() < 0.95:
         return data
@@ -345,7 +345,7 @@ def _other_bytes(data: bytes, chance: random.Random, told: list[str]) -> bytes:
     elif how == "node":
         graph.node.append(helper.make_node("Neg", ["logits"], ["unread"]))
     part = graph.SerializeToString() if how != "wire type" else b"\x15gram"
-    told.append(f"bytes: a second graph with a {how}" if how != "unknown field" else how)
+    changes.append(f"bytes: a second graph with a {how}" if how != "unknown field" else how)
     if how == "unknown field":
         return data + b"\xfa\x3f\x01x"
     return data + bytes([7 << 3 | 2, len(part)]) + part

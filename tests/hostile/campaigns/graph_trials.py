@@ -1,4 +1,4 @@
-"""The process that tries changed graphs: a line of JSON for each, with what was changed and what came of it.
+"""The process that tries changed graphs: a line of JSON for each, with what was changed and the outcome.
 
 The line is printed in two parts: the end of the process leaves the first one alone, and names the graph.
 """

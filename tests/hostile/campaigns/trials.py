@@ -1,6 +1,6 @@
 """Tries one input after another in a process of its own, which an input may end: that is a finding like any other.
 
-The process prints a line of JSON for each: number, what it is, and what came of it. The line is printed in two parts:
+The process prints a line of JSON for each: number, what it is, and the outcome. The line is printed in two parts:
 the end of the process leaves the first one alone, and names the input.
 """
 
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from tests.hostile.campaigns.campaign import Campaign
 
-Trial = Callable[[], str]  # what came of it: one of the clean outcomes, or what is wrong
+Trial = Callable[[], str]  # the outcome: one of the clean outcomes, or what is wrong
 Prepare = Callable[[random.Random, Path], tuple[str, Trial]]  # what the input is, and how it is tried
 
 ROOT = Path(__file__).resolve().parents[3]

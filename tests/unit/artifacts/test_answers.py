@@ -78,7 +78,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         AnswerTable.open(tmp_path / "other.arrow")
 
 
-def test_keys_that_share_their_first_half_are_told_apart() -> None:
+def test_keys_that_share_their_first_half_are_distinguished() -> None:
     known = halves((7, 1), (7, 2), (7, 3), (9, 1))
 
     places = find_keys(known, halves((7, 2), (7, 4), (7, 1), (7, 3), (8, 1), (9, 1), (0, 0), (10, 0)))

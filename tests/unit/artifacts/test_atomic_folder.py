@@ -14,7 +14,7 @@ OTHER = Key(section={"epochs": 4, "inner": {"size": 8}}, inputs={"corpus": "c1",
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: nothing of ours catches it."""
 
 
 def make(folder: Path, key: Key = KEY, text: str = "weights") -> Path:

@@ -14,7 +14,7 @@ def candidates(*roles: str) -> list[Candidate]:
     return [Candidate(role, role, exports={}, shipped=NOWHERE, students={}) for role in roles]
 
 
-def test_the_copy_that_ships_is_told_by_its_graph_whatever_seeds_are_called(
+def test_the_copy_that_ships_is_known_by_its_graph_whatever_seeds_are_called(
     make_model: Callable[..., ModelFolder],
 ) -> None:
     exports = {7: make_model("seven", weight=1.0), 3: make_model("three", weight=2.0)}

@@ -47,7 +47,7 @@ def test_the_fingerprint_changes_with_one_label(tmp_path: Path) -> None:
 
 
 def test_what_training_goes_by_does_not_change_with_test_or_with_what_was_counted(tmp_path: Path) -> None:
-    """Or else a test file that comes later would train teacher and students anew."""
+    """Otherwise a test file that comes later would train teacher and students again."""
     without = corpus_with(tmp_path / "one", "train", "dev")
     with_test = corpus_with(tmp_path / "two", "train", "dev", "test")
     other_labels = corpus_with(tmp_path / "three", "train", "dev", labels=(1, 1))

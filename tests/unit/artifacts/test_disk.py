@@ -1,4 +1,4 @@
-"""A disk that is full or closed is told from a bug, whoever raised the error."""
+"""A disk that is full or closed is distinguished from a bug, whoever raised the error."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.errors import DiskFull, FileEmpty, LimbeckError, PathUnusable
 
 
-def told(error: Exception) -> Exception:
+def translated(error: Exception) -> Exception:
     """What becomes of an error."""
     try:
         with disk_errors_as_user_errors(Path("run"), advice="Do something."):
@@ -32,7 +32,7 @@ def told(error: Exception) -> Exception:
     ],
 )
 def test_a_full_disk_is_known_by_number_and_by_words(error: Exception) -> None:
-    result = told(error)
+    result = translated(error)
 
     assert isinstance(result, DiskFull)
     assert "while writing 'run'" in str(result)
@@ -43,17 +43,17 @@ def test_a_full_disk_is_known_through_the_error_it_led_to() -> None:
     error = RuntimeError("cannot save")
     error.__cause__ = OSError(errno.ENOSPC, "full")
 
-    assert isinstance(told(error), DiskFull)
+    assert isinstance(translated(error), DiskFull)
 
 
 def test_the_file_is_named_and_of_two_the_one_that_is_written() -> None:
-    assert "'a'" in str(told(OSError(errno.ENOSPC, "full", "a")))
-    assert "'b'" in str(told(OSError(errno.ENOSPC, "full", "a", None, "b")))
+    assert "'a'" in str(translated(OSError(errno.ENOSPC, "full", "a")))
+    assert "'b'" in str(translated(OSError(errno.ENOSPC, "full", "a", None, "b")))
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EIO])
-def test_what_the_system_refuses_is_told_in_its_words(number: int) -> None:
-    result = told(OSError(number, os.strerror(number), "a/b"))
+def test_what_the_system_refuses_is_reported_in_its_words(number: int) -> None:
+    result = translated(OSError(number, os.strerror(number), "a/b"))
 
     assert isinstance(result, PathUnusable)
     assert str(result) == f"cannot use 'a/b': {os.strerror(number).lower()}\nDo something."
@@ -61,11 +61,11 @@ def test_what_the_system_refuses_is_told_in_its_words(number: int) -> None:
 
 @pytest.mark.parametrize("error", [ValueError("28"), FileNotFoundError(errno.ENOENT, "gone", "x"), KeyError("x")])
 def test_a_bug_stays_a_bug(error: Exception) -> None:
-    assert told(error) is error
+    assert translated(error) is error
 
 
 def test_what_a_user_can_mend_already_is_left_as_it_is() -> None:
     error = FileEmpty(path=Path("No space left on device"))
 
     assert isinstance(error, LimbeckError)
-    assert told(error) is error
+    assert translated(error) is error

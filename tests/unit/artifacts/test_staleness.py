@@ -1,4 +1,4 @@
-"""A report that is older than what it is about is told from one that is still true."""
+"""A report that is older than what it is about is distinguished from one that is still true."""
 
 import json
 from pathlib import Path

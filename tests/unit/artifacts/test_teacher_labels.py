@@ -81,7 +81,7 @@ def test_logits_in_fortran_order_and_double_precision_are_stored_alike(tmp_path:
     np.testing.assert_array_equal(TeacherLabels(tmp_path).for_rows(IDS), LOGITS)
 
 
-def test_rows_without_a_label_are_told_from_those_with_one(labels: TeacherLabels) -> None:
+def test_rows_without_a_label_are_distinguished_from_those_with_one(labels: TeacherLabels) -> None:
     assert labels.covers(["dev:0", "train:99", "train:0", "nobody"]).tolist() == [False, True, True, False]
 
 
@@ -197,7 +197,7 @@ def test_blocks_in_any_order_are_not_scanned_for(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("hashes", [lambda _id: 7, lambda row_id: len(row_id), lambda row_id: -hash(row_id)])
-def test_ids_of_equal_hashes_are_told_apart(
+def test_ids_of_equal_hashes_are_distinguished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashes: Callable[[str], int]
 ) -> None:
     monkeypatch.setattr(teacher_labels, "hash", hashes, raising=False)

@@ -202,9 +202,9 @@ def test_the_numbers_of_transfer_text_are_reported_separately(make_texts_corpus:
     assert quality["copies"] == 3
     assert quality["asked"] == 40 * 3 + 60 * 2
     assert quality["sources"] == 100 == quality["methods"][0]["sources"]
-    told = quality["of_transfer"]
-    assert (told["copies"], told["asked"], told["sources"], told["sources_used"]) == (2, 120, 60, 60)
-    assert 60 < told["kept"] < quality["kept"]
+    counts = quality["of_transfer"]
+    assert (counts["copies"], counts["asked"], counts["sources"], counts["sources_used"]) == (2, 120, 60, 60)
+    assert 60 < counts["kept"] < quality["kept"]
 
 
 def test_transfer_text_may_be_copied_alone(make_texts_corpus: Any, run: Any) -> None:

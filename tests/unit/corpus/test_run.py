@@ -332,12 +332,12 @@ def test_labels_that_another_separator_would_cut_are_a_warning(
     train: list[tuple[str, ...]] = [(f"text {number}", cells[number % 4]) for number in range(40)]
 
     read_rows(train=train, multi_label=True)
-    told = [note for note in reporter.notes if "warning" in note]
+    warnings = [note for note in reporter.notes if "warning" in note]
     reporter.notes.clear()
     read_rows(train=train, multi_label=True, label_separator=separator.strip())
 
-    assert len(told) == 1
-    assert f'label_separator = "{separator.strip()}"' in told[0]
+    assert len(warnings) == 1
+    assert f'label_separator = "{separator.strip()}"' in warnings[0]
     assert not any("warning" in note for note in reporter.notes)
 
 

@@ -9,9 +9,8 @@ import torch
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from limbeck.export.encoder_weights import Linear
-from limbeck.export.graph_builder import GraphBuilder
 from limbeck.export.int8 import WEIGHT_LIMIT
-from limbeck.export.transformer_graph import IR_VERSION, OPSET, transformer_graph
+from limbeck.export.transformer_graph import IR_VERSION, OPSET, GraphBuilder, transformer_graph
 from limbeck.export.transformer_int8 import transformer_int8
 
 Feed = dict[str, npt.NDArray[Any]]

@@ -140,7 +140,7 @@ def test_rows_of_one_class_alone_have_neither_correlation_nor_auc() -> None:
     assert found["confusion"] == [[0, 0], [0, 2]]
 
 
-def test_where_no_copy_ships_nothing_is_told_of_it() -> None:
+def test_where_no_copy_ships_nothing_is_said_about_it() -> None:
     found = numbers(replace(STUDENT, temperatures=(1.0, 1.0), shipped_place=None))
 
     assert (found["confusion"], found["reliability"], found["temperature"]) == (None, None, None)

@@ -45,7 +45,7 @@ def test_hand_worked() -> None:
     assert exact_p(2, 6) == pytest.approx(2 * 37 / 256)
 
 
-def test_models_that_differ_on_no_row_or_evenly_are_not_told_apart() -> None:
+def test_models_that_differ_on_no_row_or_evenly_are_not_distinguished() -> None:
     assert exact_p(0, 0) == exact_p(5, 5) == chi_squared_p(40, 40) == 1.0
 
 

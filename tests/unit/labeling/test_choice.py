@@ -1,4 +1,4 @@
-"""Choosing among labelled transfer rows: by confidence, by class, by nearness; and what is told of them."""
+"""Choosing among labelled transfer rows: by confidence, by class, by nearness; and what is reported about them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -111,7 +111,7 @@ def test_rows_without_a_label_are_never_chosen(choose: Choose) -> None:
     assert ids(choose([[1.0, 0.0], None, [0.0, 1.0]])) == [0, 2]
 
 
-def test_nothing_left_is_told(choose: Choose) -> None:
+def test_nothing_left_is_reported(choose: Choose) -> None:
     with pytest.raises(NothingChosen, match="least_confidence"):
         choose([[0.1, 0.0], [0.0, 0.1]], least_confidence=0.9)
 

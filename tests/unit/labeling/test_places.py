@@ -89,17 +89,17 @@ def test_of_two_labels_for_one_text_the_same_one_is_always_taken(tmp_path: Path)
     assert read_labels(index, places, store, slice(0, 1))[0][0, 0] == expected.logits[places.row[0], 0]
 
 
-def test_damaged_shards_are_told_of_and_passed_over(tmp_path: Path) -> None:
+def test_damaged_shards_are_reported_and_skipped(tmp_path: Path) -> None:
     store, index = LabelStore(tmp_path, teacher="t", classes=2), index_of("a", "bb")
     write(store, "a")
     write(store, "bb")
     damaged = store.shards()[1]
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    told: list[Path] = []
+    reported: list[Path] = []
 
-    places = locate(index, store, on_damage=told.append)
+    places = locate(index, store, on_damage=reported.append)
 
-    assert told == [damaged]
+    assert reported == [damaged]
     assert places.is_known.sum() == 1
 
 

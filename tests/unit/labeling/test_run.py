@@ -185,7 +185,7 @@ def test_another_fingerprint_is_another_teacher(tmp_path: Path) -> None:
     assert sorted(changed.asked) == ["a", "bb"]
 
 
-def test_pairs_are_told_apart_by_both_texts(tmp_path: Path) -> None:
+def test_pairs_are_distinguished_by_both_texts(tmp_path: Path) -> None:
     teacher = LengthTeacher()
 
     labels = labelled(tmp_path, rows_of("a", "a", "ab", pairs=["bc", "b", "c"]), teacher)
@@ -217,7 +217,7 @@ def test_long_pairs_come_first_by_the_length_of_both_texts(tmp_path: Path) -> No
     assert teacher.asked == ["b", "cc", "aaa"]
 
 
-def test_a_damaged_shard_is_told_of_and_what_it_held_is_asked_again(tmp_path: Path) -> None:
+def test_a_damaged_shard_is_reported_and_what_it_held_is_asked_again(tmp_path: Path) -> None:
     labelled(tmp_path, rows_of("a", "bb", "ccc", "dddd"), LengthTeacher())
     damaged, whole = sorted((tmp_path / "store" / "teacher").iterdir(), key=lambda path: -path.stat().st_size)
     damaged.write_bytes(damaged.read_bytes()[:-7])
@@ -406,7 +406,7 @@ def test_features_of_several_teachers_are_a_mistake_of_the_caller(tmp_path: Path
         labelled(tmp_path, rows_of("a"), LengthTeacher(), LengthTeacher(), features="cls")
 
 
-# ---- what is told ----
+# ---- what is reported ----
 
 
 def test_facts_are_those_of_the_labels_and_timings_stand_elsewhere(tmp_path: Path) -> None:

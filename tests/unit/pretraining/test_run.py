@@ -40,7 +40,7 @@ def rows(texts: list[str], *, pairs: bool = False) -> Rows:
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    """Words that follow each other as in the list, wherever a text begins: every masked one can be told."""
+    """Words that follow each other as in the list, wherever a text begins: every masked one can be predicted."""
     dice = random.Random(0)
     starts = [(dice.randrange(10), dice.randint(8, 20)) for _ in range(300)]
     return [" ".join(WORDS[(start + place) % 10] for place in range(length)) for start, length in starts]
@@ -88,7 +88,7 @@ def test_the_guesses_get_better_and_the_history_says_so(go: Pretrain, texts: lis
 
     losses = [entry["held_back_loss"] for entry in history]
     assert [entry["epoch"] for entry in history] == list(range(9))
-    assert losses[0] > 4  # of 123 tokens any could stand there
+    assert losses[0] > 4  # of 123 tokens any could be there
     assert losses[-1] < 0.6 * losses[0]
     assert history[-1]["held_back_accuracy"] > history[0]["held_back_accuracy"]
     assert "loss" in history[1]

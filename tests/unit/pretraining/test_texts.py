@@ -52,7 +52,7 @@ def test_a_text_has_its_special_tokens_and_is_cut_at_its_end(tokenizer: Any) -> 
     assert batch["attention_mask"].sum(axis=1).max() == 6
 
 
-def test_a_pair_is_read_as_one_row_with_both_texts_told_apart(tokenizer: Any) -> None:
+def test_a_pair_is_read_as_one_row_with_both_texts_distinguished(tokenizer: Any) -> None:
     texts = cut(rows("a film", "a road", pairs=["a city", "quiet"]), tokenizer)
 
     batch = texts.batch(texts.read)

@@ -124,7 +124,7 @@ def test_few_judged_rows_are_admitted(full_report: dict[str, Any], rows: int, sa
     assert sentences.few_rows({**full_report, "judged_rows": rows, "judged_split": "test"}) == said
 
 
-def test_what_training_found_is_told_of_each_model(full_report: dict[str, Any]) -> None:
+def test_what_training_found_is_reported_of_each_model(full_report: dict[str, Any]) -> None:
     full_report["models"][2]["remarks"] = ["hardly better on dev than guessing, seed 0: one class"]
 
     assert sentences.remarks(full_report) == ["bilstm: hardly better on dev than guessing, seed 0: one class"]

@@ -25,7 +25,7 @@ SECTIONS: list[WordStudent] = [
 
 
 class Recorded:
-    """Stands for a class of the extension: keeps what it was made of."""
+    """Replaces a class of the extension: keeps what it was made of."""
 
     def __init__(self, **given: Any) -> None:
         self.given = given

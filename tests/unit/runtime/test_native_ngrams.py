@@ -97,7 +97,7 @@ def test_texts_have_the_ids_that_python_gives_them(settings: NgramSettings, max_
     expected = by_python(settings, texts, max_length=max_length)
 
     assert by_extension(reader, texts) == expected
-    assert by_extension(reader, texts) == expected, "when it has been told all that it wanted to know"
+    assert by_extension(reader, texts) == expected, "when it has all that it asked for"
 
 
 def test_every_character_has_the_ids_that_python_gives_it() -> None:

@@ -64,7 +64,7 @@ def test_constants_are_the_numbers_that_were_written() -> None:
 
 @pytest.mark.parametrize("name", ["bytes", "floats"])
 def test_constants_are_not_copied(name: str) -> None:
-    """Not even floats at an odd address: a large file stands in memory once."""
+    """Not even floats at an odd address: a large file is in memory once."""
     data = memoryview(model_of().SerializeToString())
 
     found = graph_of(data).constants[name]

@@ -460,10 +460,10 @@ def test_memory_does_not_grow_with_the_stream(source: _Generated | _OneLine) -> 
     assert peak < 1_500_000
 
 
-def test_the_rows_of_every_chunk_are_told() -> None:
-    told: list[int] = []
+def test_the_rows_of_every_chunk_are_reported() -> None:
+    reported: list[int] = []
     source = io.BytesIO(b"a\nb\nc\n")
 
-    predict_stream(ByLength(), source, io.StringIO(), chunk_rows=2, watch=told.append)
+    predict_stream(ByLength(), source, io.StringIO(), chunk_rows=2, watch=reported.append)
 
-    assert told == [2, 1]
+    assert reported == [2, 1]

@@ -68,7 +68,7 @@ def test_what_is_no_json_is_refused(client: TestClient, body: bytes) -> None:
     assert "body" in response.json()["detail"]
 
 
-def test_a_fault_in_the_json_is_told_with_its_place(client: TestClient) -> None:
+def test_a_fault_in_the_json_is_reported_with_its_place(client: TestClient) -> None:
     response = client.post("/predict", content=b'{"texts": ["a" "b"]}', headers=JSON)
 
     assert response.status_code == 400
@@ -83,7 +83,7 @@ def test_json_that_does_not_say_so_is_refused_with_the_header_to_send(client: Te
     assert "'content-type: application/json'" in response.json()["detail"]
 
 
-def test_a_key_of_any_kind_and_length_can_be_told(client: TestClient) -> None:
+def test_a_key_of_any_kind_and_length_can_be_reported(client: TestClient) -> None:
     keys = b'"\\ud800x": 1, "' + b"y" * 100_000 + b'": 1'
 
     response = client.post("/predict", content=b'{"rows": [{"text": "a", ' + keys + b"}]}", headers=JSON)

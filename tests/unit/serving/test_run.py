@@ -90,7 +90,7 @@ def test_connections_send_small_answers_at_once() -> None:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_a_port_that_is_taken_is_told(taken_port: int) -> None:
+def test_a_port_that_is_taken_is_reported(taken_port: int) -> None:
     with pytest.raises(PortTaken, match=f"port {taken_port} of 127.0.0.1 is taken"), listening("127.0.0.1", taken_port):
         pass
 

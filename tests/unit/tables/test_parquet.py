@@ -97,11 +97,11 @@ def test_a_large_file_is_never_in_memory_as_a_whole(tmp_path: Path, group: int) 
 
 def test_the_watch_sees_the_whole_file_go_by(tmp_path: Path) -> None:
     path = written(tmp_path, {"text": ["a"] * 20_000, "label": ["x"] * 20_000})
-    told: list[int] = []
+    reported: list[int] = []
 
-    list(read_table(path, form=TableForm(), columns=COLUMNS, watch=told.append))
+    list(read_table(path, form=TableForm(), columns=COLUMNS, watch=reported.append))
 
-    assert sum(told) == pytest.approx(path.stat().st_size, abs=5)
+    assert sum(reported) == pytest.approx(path.stat().st_size, abs=5)
 
 
 def test_lists_nested_without_end_in_a_page_header_are_damage() -> None:

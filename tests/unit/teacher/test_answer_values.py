@@ -20,8 +20,8 @@ def softmax(logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def verdict(*, told: Meaning | None = None, multi_label: bool = False) -> AnswerScale:
-    return AnswerScale(path=Path("said.csv"), names=["p_no", "p_yes"], declared=told, multi_label=multi_label)
+def verdict(*, declared: Meaning | None = None, multi_label: bool = False) -> AnswerScale:
+    return AnswerScale(path=Path("said.csv"), names=["p_no", "p_yes"], declared=declared, multi_label=multi_label)
 
 
 def test_hand_worked_value() -> None:
@@ -100,13 +100,13 @@ def test_where_probabilities_are_said_to_be_one_row_that_is_none_is_an_error_at_
     row: tuple[float, float], column: str, reason: str
 ) -> None:
     with pytest.raises(AnswerMalformed, match=f"row 8, {column}: {reason}\n") as raised:
-        verdict(told="probabilities").add([7, 8], numbers((0.5, 0.5), row))
+        verdict(declared="probabilities").add([7, 8], numbers((0.5, 0.5), row))
 
     assert 'say values = "logits"' in str(raised.value)
 
 
 def test_with_several_labels_rows_need_not_sum_to_one_but_lie_between_zero_and_one() -> None:
-    judge = verdict(told="probabilities", multi_label=True)
+    judge = verdict(declared="probabilities", multi_label=True)
     judge.add([2], numbers((0.75, 0.75)))
 
     with pytest.raises(AnswerMalformed, match="row 3, p_yes: not a probability"):
@@ -114,7 +114,7 @@ def test_with_several_labels_rows_need_not_sum_to_one_but_lie_between_zero_and_o
 
 
 def test_logits_may_be_any_numbers() -> None:
-    judge = verdict(told="logits")
+    judge = verdict(declared="logits")
 
     judge.add([2, 3], numbers((0.5, 0.5), (-30, 30)))
 
@@ -133,12 +133,12 @@ def test_percentages_are_refused_and_not_taken_for_logits() -> None:
     assert 'values = "logits"' in str(raised.value)
 
 
-@pytest.mark.parametrize("told", [None, "logits"])
+@pytest.mark.parametrize("declared", [None, "logits"])
 def test_numbers_that_happen_to_sum_to_a_hundred_are_logits_where_some_are_below_zero_or_it_is_said(
-    told: Meaning | None,
+    declared: Meaning | None,
 ) -> None:
-    judge = verdict(told=told)
+    judge = verdict(declared=declared)
 
-    judge.add([2, 3], numbers((-20, 120), (130, -30) if told is None else (40, 60)))
+    judge.add([2, 3], numbers((-20, 120), (130, -30) if declared is None else (40, 60)))
 
     assert judge.meaning == "logits"

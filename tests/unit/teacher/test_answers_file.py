@@ -269,7 +269,7 @@ def test_several_labels_a_row_have_a_logit_of_their_own_each(read: Read, tmp_pat
     assert (teacher.facts.dev_accuracy, teacher.facts.dev_rows, teacher.facts.dev_skill) == (1.0, 2, 1.0)
 
 
-def test_pairs_are_told_apart_by_both_texts(read: Read, tmp_path: Path) -> None:
+def test_pairs_are_distinguished_by_both_texts(read: Read, tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path / "pairs", dev={"ab": 1}, pairs={"ab": "c"})
     rows = [
         {"one": "ab", "two": "c", "negative": 0.25, "positive": 0.75},

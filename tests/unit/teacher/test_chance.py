@@ -36,7 +36,7 @@ def test_a_guessing_teacher_stops_the_run_with_its_numbers_and_the_reasons() -> 
     assert raised.value.skill == 0.04
 
 
-def test_with_warn_it_is_told_and_the_run_goes_on() -> None:
+def test_with_warn_it_is_reported_and_the_run_goes_on() -> None:
     reporter = Listening()
 
     refuse_guessing(GUESSING, near_chance="warn", reporter=reporter)
@@ -73,7 +73,7 @@ def test_accuracy_alone_saves_nobody() -> None:
         refuse_guessing(replace(GUESSING, dev_accuracy=0.95, dev_skill=0.0), near_chance="stop", reporter=Listening())
 
 
-def test_of_pairs_that_were_read_as_one_text_the_other_way_is_told() -> None:
+def test_of_pairs_that_were_read_as_one_text_the_other_way_is_reported() -> None:
     with pytest.raises(TeacherNearChance) as raised:
         refuse_guessing(GUESSING, near_chance="stop", reporter=SilentReporter(), has_read_together=True)
 

@@ -179,7 +179,7 @@ def test_an_answer_that_is_not_one_is_refused_with_what_came_back_and_what_is_wa
     assert "negative, positive" in str(raised.value)
 
 
-def test_an_error_inside_it_is_told_by_its_first_line(own: Any, prepare: Callable[..., TeacherFolder]) -> None:
+def test_an_error_inside_it_is_reported_by_its_first_line(own: Any, prepare: Callable[..., TeacherFolder]) -> None:
     own.FAILING.append(1)
 
     with pytest.raises(CustomTeacherUnusable, match="TimeoutError: the service is away") as raised:

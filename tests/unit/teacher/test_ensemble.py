@@ -61,7 +61,7 @@ def test_a_student_is_named_for_its_run_too(tmp_path: Path, student_with: Callab
     assert list(member_names([StudentTeacher(kind="student", path=str(path))])) == ["big_bilstm"]
 
 
-def test_members_of_the_same_name_are_told_apart() -> None:
+def test_members_of_the_same_name_are_distinguished() -> None:
     seeds = [EncoderTeacher(checkpoint="some/bert", seed=seed) for seed in (0, 1, 2)]
 
     named, fewer = member_names(seeds), member_names(seeds[1:])

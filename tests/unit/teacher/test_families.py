@@ -33,7 +33,7 @@ Words = Sequence[str]
 
 @dataclass(frozen=True)
 class Family:
-    """How a family builds its tokenizer and its rows; a token's type stands behind a colon where it has one."""
+    """How a family builds its tokenizer and its rows; a token's type is behind a colon where it has one."""
 
     tokenizer: Callable[[Words], Any]
     config: str
@@ -41,7 +41,7 @@ class Family:
     one: str  # A is a text
     pair: str  # A and B are texts
     padding: str = "right"
-    word: str = "film"  # a word that is one token when it stands alone
+    word: str = "film"  # a word that is one token when it is alone
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ def test_a_family_reads_texts_apart_or_says_that_it_cannot(taught: Taught, tmp_p
     end = twin.tokenizer.sep_token
     first, second = [*TEXTS, f"the film {end} blue"], [*TEXTS[::-1], f"{end} blue"]
     together, features = twin.logits_and_features(first, second, pooling="mean", tokens_per_batch=1000)
-    for place, side in enumerate((first, second)):  # each text as if it stood alone
+    for place, side in enumerate((first, second)):  # each text as if it were alone
         alone = twin.logits_and_features(side, None, pooling="mean", tokens_per_batch=1)[1]
         np.testing.assert_allclose(features[:, 16 * place : 16 * place + 16], alone[:, :16], atol=5e-3)
     assert twin.fresh == {"classifier.weight", "classifier.bias"}

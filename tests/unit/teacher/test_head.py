@@ -131,7 +131,7 @@ def test_label_names_that_are_no_way_there_and_back_are_refused(label_names: dic
     assert str(raised.value).splitlines()[2].split() == ["0", "A", "0", "negative"]
 
 
-def test_two_classes_of_one_name_cannot_be_told_apart() -> None:
+def test_two_classes_of_one_name_cannot_be_distinguished() -> None:
     with pytest.raises(LabelNamesUnfit, match="two classes 'A'"):
         order(["A", "A", "B"], A="negative", B="neutral")
 

@@ -258,7 +258,7 @@ def test_a_file_that_is_not_beside_the_checkpoint_is_named(write: Write, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("classes", "labels", "told"),
+    ("classes", "labels", "message"),
     [
         (2, ["bad", "good", "mixed"], "output_weights has 2 classes"),
         (2, ["bad", "bad"], "appears twice"),
@@ -267,9 +267,9 @@ def test_a_file_that_is_not_beside_the_checkpoint_is_named(write: Write, tmp_pat
     ],
 )
 def test_names_that_do_not_fit_the_classes_are_refused(
-    write: Write, tmp_path: Path, classes: int, labels: list[str], told: str
+    write: Write, tmp_path: Path, classes: int, labels: list[str], message: str
 ) -> None:
-    with pytest.raises(ClassNamesUnfit, match=told):
+    with pytest.raises(ClassNamesUnfit, match=message):
         import_tf(write(variables_of(CONFIG, classes=classes), CONFIG), tmp_path / "hf", labels=labels)
 
     assert what_is_beside(tmp_path / "hf") == []

@@ -72,7 +72,7 @@ def test_a_head_for_the_same_classes_is_kept_without_a_word(tiny_teacher_folder:
 
 
 @pytest.mark.parametrize("labels", [["bad", "good"], ["positive", "negative"]])
-def test_a_head_for_other_classes_starts_fresh_though_it_would_fit_and_this_is_told(
+def test_a_head_for_other_classes_starts_fresh_though_it_would_fit_and_this_is_reported(
     tiny_teacher_folder: Path, labels: list[str]
 ) -> None:
     """It would begin by taking one class for another, and what it knows would be unlearned first."""
@@ -88,7 +88,7 @@ def test_a_head_for_other_classes_starts_fresh_though_it_would_fit_and_this_is_t
     )
 
 
-def test_a_head_of_another_size_is_told_too(tiny_teacher_folder: Path) -> None:
+def test_a_head_of_another_size_is_reported_too(tiny_teacher_folder: Path) -> None:
     encoder = load(tiny_teacher_folder, labels=["a", "b", "c"])
 
     assert (
@@ -288,7 +288,7 @@ def test_a_tokenizer_that_is_not_the_models_is_refused_before_it_is_asked(tiny_t
     assert raised.value.tokens == raised.value.rows + 1
 
 
-def test_texts_are_told_apart_where_the_tokenizer_gives_no_types(tiny_teacher_copy: Path) -> None:
+def test_texts_are_distinguished_where_the_tokenizer_gives_no_types(tiny_teacher_copy: Path) -> None:
     """As that of XLM-RoBERTa, which some small encoders of BERT's shape come with: all of its types are 0."""
     path = tiny_teacher_copy / "tokenizer.json"
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -303,7 +303,7 @@ def test_texts_are_told_apart_where_the_tokenizer_gives_no_types(tiny_teacher_co
     assert encoder.tokenise(["film"], ["story"])[0]["token_type_ids"] == [0, 0, 0, 1, 1]
 
 
-def test_what_becomes_of_a_head_and_of_pairs_is_told(tiny_teacher_folder: Path, tmp_path: Path) -> None:
+def test_what_becomes_of_a_head_and_of_pairs_is_reported(tiny_teacher_folder: Path, tmp_path: Path) -> None:
     named = load(tiny_teacher_folder, labels=["no", "yes"])
     named.save(tmp_path / "named")
 

@@ -29,7 +29,7 @@ def test_the_numbers_of_the_paper_are_met() -> None:
 
 
 def test_special_tokens_stay_wherever_a_family_puts_them() -> None:
-    """XLNet's stand behind the text."""
+    """XLNet's are behind the text."""
     kept = kept_places([*[0] * 20, SPECIAL, SPECIAL], max_length=6, head_share=0.5)
 
     assert kept == [0, 1, 18, 19, 20, 21]

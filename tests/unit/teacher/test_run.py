@@ -1,4 +1,4 @@
-"""Fine-tuning a teacher: it learns, stands still where it should, and is saved as it was judged."""
+"""Fine-tuning a teacher: it learns, is fixed where it should be, and is saved as it was judged."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Prepare = Callable[..., TeacherFolder]
 
 
 class Killed(Exception):
-    """Stands in for kill -9: nothing is tidied up."""
+    """Simulates kill -9: nothing is tidied up."""
 
 
 @pytest.fixture
@@ -68,14 +68,14 @@ class Notes(SilentReporter):
 
 
 @pytest.mark.parametrize("asked", [9, 513])
-def test_a_length_beyond_what_the_encoder_can_read_is_lowered_and_told(prepare: Prepare, asked: int) -> None:
+def test_a_length_beyond_what_the_encoder_can_read_is_lowered_and_reported(prepare: Prepare, asked: int) -> None:
     notes = Notes()
 
     teacher = prepare(train="head", max_length=asked, reporter=notes)
 
     length = teacher.facts.max_length
-    told = f"  it reads {length} tokens at most, not max_length = {asked}"
-    assert (told in notes.lines) == (length != asked) == (asked == 513)
+    note = f"  it reads {length} tokens at most, not max_length = {asked}"
+    assert (note in notes.lines) == (length != asked) == (asked == 513)
 
 
 def weights_of(folder: Path) -> dict[str, torch.Tensor]:
@@ -142,7 +142,7 @@ def test_with_the_head_alone_the_encoder_stands_still(prepare: Prepare, tiny_tea
 def test_a_pooler_that_the_checkpoint_does_not_have_learns_with_the_head(
     prepare: Prepare, tiny_teacher_copy: Path
 ) -> None:
-    """Checkpoints of masked language models have none; a random one that stands still only blurs what it is given."""
+    """Checkpoints of masked language models have none; a random one that is fixed only blurs what it is given."""
     bare = {
         name.removeprefix("bert."): weight
         for name, weight in weights_of(tiny_teacher_copy).items()

@@ -115,7 +115,7 @@ def test_column_numbers_are_not_taken_for_classes_that_are_called_by_numbers(tmp
         found(path, classes=["0", "1"], header=False, text=2)
 
 
-def test_names_that_differ_in_case_alone_are_told_apart(tmp_path: Path) -> None:
+def test_names_that_differ_in_case_alone_are_distinguished(tmp_path: Path) -> None:
     assert numbers(said(tmp_path, "text,no,No", "a film,1,2"), classes=["No", "no"]) == [[2, 1]]
 
 

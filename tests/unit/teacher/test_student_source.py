@@ -93,7 +93,7 @@ def test_an_exported_model_is_found_by_its_card(run: Path, toy_rows: Any) -> Non
     assert set(found.files) == {"model.onnx", "model.json", "tokenizer.json"}
 
 
-def test_a_run_is_told_with_the_students_in_it(run: Path) -> None:
+def test_a_run_is_shown_with_the_students_in_it(run: Path) -> None:
     with pytest.raises(ArtifactMissing) as raised:
         find_student(str(run))
 

@@ -120,7 +120,7 @@ def test_the_same_student_asked_in_another_order_of_classes_shares_no_labels(
 
 
 @pytest.mark.parametrize(
-    ("made", "pairs", "told"),
+    ("made", "pairs", "message"),
     [
         ({"pair": True}, False, "it reads two texts per row; the corpus has one text"),
         ({}, True, "it reads one text per row; the corpus has two texts"),
@@ -136,7 +136,7 @@ def test_a_student_of_another_task_is_refused_with_the_difference(
     student_with: StudentWith,
     made: dict[str, Any],
     pairs: bool,
-    told: str,
+    message: str,
 ) -> None:
     corpus = make_corpus(tmp_path / "rows", train=rows_of_three[:50], dev=rows_of_three[50:70], pairs=pairs)
     student = student_with(tmp_path / "student", **made)
@@ -144,12 +144,12 @@ def test_a_student_of_another_task_is_refused_with_the_difference(
     with pytest.raises(StudentUnfit) as raised:
         prepared(student, corpus, tmp_path / "teacher")
 
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert str(student) in str(raised.value)
     assert not (tmp_path / "teacher").exists()
 
 
-def test_all_differences_are_told_at_once(tmp_path: Path, corpus: Corpus, student_with: StudentWith) -> None:
+def test_all_differences_are_reported_at_once(tmp_path: Path, corpus: Corpus, student_with: StudentWith) -> None:
     student = student_with(tmp_path / "student", pair=True, multi_label=True, labels=["a", "b", "c"])
 
     with pytest.raises(StudentUnfit) as raised:

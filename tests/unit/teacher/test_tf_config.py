@@ -1,4 +1,4 @@
-"""A bert_config.json is read with all its problems told, and becomes a config of the same network."""
+"""A bert_config.json is read with all its problems reported, and becomes a config of the same network."""
 
 import json
 from pathlib import Path
@@ -44,11 +44,11 @@ def test_keys_that_do_not_change_what_is_computed_are_not_looked_at(tmp_path: Pa
         (json.dumps({**GOOD, "num_attention_heads": 5}), ["hidden_size = 12 cannot be divided among"]),
     ],
 )
-def test_every_problem_is_told_with_the_file(tmp_path: Path, text: str, problems: list[str]) -> None:
+def test_every_problem_is_reported_with_the_file(tmp_path: Path, text: str, problems: list[str]) -> None:
     with pytest.raises(BertConfigInvalid, match=r"bert_config\.json") as caught:
         read_bert_config(written(tmp_path, text))
 
-    starts = [told[: len(problem)] for told, problem in zip(caught.value.problems, problems, strict=True)]
+    starts = [found[: len(problem)] for found, problem in zip(caught.value.problems, problems, strict=True)]
     assert starts == problems
 
 

@@ -1,4 +1,4 @@
-"""Every variable of a TensorFlow BERT has its place; what is missing, of another shape or unknown is told at once."""
+"""Every variable of a TensorFlow BERT has its place; what is missing, misshapen or unknown is reported at once."""
 
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def test_a_head_of_another_width_is_refused() -> None:
     assert caught.value.misshapen == ("cls/predictions/transform/dense/bias is 9, not 12 (embedding_size)",)
 
 
-def test_all_that_does_not_fit_is_told_at_once() -> None:
+def test_all_that_does_not_fit_is_reported_at_once() -> None:
     shapes = {**SHAPES, f"{LAYER}/adapter/kernel": (2, 2), "crf_loss/transitions": (2, 2)}
     shapes[f"{LAYER}/intermediate/dense/bias"] = (24,)
     del shapes[f"{LAYER}/attention/self/key/bias"]
@@ -129,7 +129,7 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"hidden_size": 24}, "bert/pooler/dense/kernel is 12 × 12, not 24 × 24 (hidden_size × hidden_size)"),
         ({"vocab_size": 99}, "bert/embeddings/word_embeddings is 14 × 12, not 99 × 12 (vocab_size × embedding_size)"),
@@ -137,11 +137,11 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
         ({"embedding_size": 6}, "2 missing variables: bert/encoder/embedding_hidden_mapping_in/kernel"),
     ],
 )
-def test_a_config_of_another_network_is_refused(changes: dict[str, int], told: str) -> None:
+def test_a_config_of_another_network_is_refused(changes: dict[str, int], message: str) -> None:
     with pytest.raises(CheckpointUnfit) as caught:
         laid_out(SHAPES, **changes)
 
-    assert told in "\n".join([str(caught.value), *caught.value.misshapen])
+    assert message in "\n".join([str(caught.value), *caught.value.misshapen])
 
 
 @pytest.mark.parametrize("gone", [["bert/pooler/dense/kernel", "bert/pooler/dense/bias"], ["output_weights"]])

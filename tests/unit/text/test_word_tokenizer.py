@@ -208,7 +208,7 @@ print(len(StudentTokenizer.from_json(tokenizer.to_json()).encode(["酒店不错"
     ],
 )
 def test_one_count_gives_a_tokenizer_of_every_size(language: str, segmenter: Segmenter, texts: list[str]) -> None:
-    def anew(size: int) -> StudentTokenizer:
+    def rebuilt(size: int) -> StudentTokenizer:
         return build_word_tokenizer(
             texts, language=language, max_size=size, min_count=1, lowercase=True, segmenter=segmenter
         )
@@ -216,4 +216,4 @@ def test_one_count_gives_a_tokenizer_of_every_size(language: str, segmenter: Seg
     of_size = count_words(texts, language=language, max_size=100, min_count=1, lowercase=True, segmenter=segmenter)
 
     for size in (100, 8, 12, 100, 9):  # in any order, and again
-        assert of_size(size).to_json() == anew(size).to_json()
+        assert of_size(size).to_json() == rebuilt(size).to_json()

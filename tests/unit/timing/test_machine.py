@@ -24,6 +24,6 @@ def test_facts_name_versions_and_threads_but_neither_host_nor_paths() -> None:
 
     assert facts["threads"] == 3
     assert facts["versions"]["onnxruntime"]
-    told = json.dumps(facts)
-    assert platform.node() not in told or len(platform.node()) < 4
-    assert os.sep + "home" not in told
+    written = json.dumps(facts)
+    assert platform.node() not in written or len(platform.node()) < 4
+    assert os.sep + "home" not in written

@@ -44,7 +44,7 @@ class RecordingReporter(SilentReporter):
 
 
 class Killed(Exception):
-    """Stands in for kill -9: nothing is tidied up."""
+    """Simulates kill -9: nothing is tidied up."""
 
 
 def new_model() -> nn.Module:

@@ -1,4 +1,4 @@
-"""Several runs in one table, and the relative change of every student against every other."""
+"""Several runs in one table and on one page, and the relative change of every student against every other."""
 
 import math
 from collections.abc import Sequence
@@ -17,6 +17,8 @@ from limbeck.report.tables.quality import INTERVAL, MODEL, percents
 from limbeck.report.tables.relative import matrix_grid
 from limbeck.report.tables.runs import ComparedRun, obstacles
 from limbeck.report.tables.terminal import print_grid
+
+PAGE = "comparison.html.jinja"
 
 
 def comparison_grids(runs: Sequence[ComparedRun]) -> list[Grid]:
@@ -116,10 +118,20 @@ def written_comparison(runs: Sequence[ComparedRun], form: Format) -> str:
 
 
 def comparison_page(runs: Sequence[ComparedRun]) -> str:
-    """One self-contained page about the runs; needs matplotlib."""
-    from limbeck.report.comparison_page import page_of_runs
+    """One self-contained page with plots of all models and the tables, from the reports alone; needs matplotlib."""
+    from limbeck.report.plots.against import SIZE, TIME, accuracy_of_runs
+    from limbeck.report.templates import pictures, rendered
 
-    return page_of_runs(runs)
+    reports = [(run.name, run.report) for run in runs]
+    return rendered(
+        PAGE,
+        runs=runs,
+        warnings=obstacles(runs),
+        models=models_grid(runs),
+        students=students_grid(runs),
+        time_plots=pictures([accuracy_of_runs(reports, TIME)]),
+        size_plots=pictures([accuracy_of_runs(reports, SIZE)]),
+    )
 
 
 def _gain(entry: Entry) -> float | None:

@@ -13,14 +13,14 @@ constexpr std::size_t MOST_KNOWN = 1 << 14, LONGEST_KNOWN = 128;  // bytes
 constexpr std::size_t MOST_KEPT = 1 << 20;                        // numbers, from one text to the next
 
 template <class Item>
-void let_go_if_large(std::vector<Item>& items) {
+void free_if_large(std::vector<Item>& items) {
     if (items.capacity() > MOST_KEPT) items = {};
 }
 
 }  // namespace
 
 NgramReader::Outcome NgramReader::read(std::string_view text, std::size_t most) {
-    let_go_if_large(row_.ids), let_go_if_large(formed_);
+    free_if_large(row_.ids), free_if_large(formed_);
     row_.clear(), pages_.clear(), pieces_.clear();
     is_too_long_ = false;
     const Byte *at = reinterpret_cast<const Byte*>(text.data()), *end = at + text.size();

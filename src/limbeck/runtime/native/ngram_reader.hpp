@@ -2,7 +2,7 @@
 //
 // It knows nothing of Unicode itself. Python tells it what characters become, page by page, when a text first has one of
 // a page; and what the words of a piece are, between two spaces, whose characters depend on their neighbours. So it gives
-// what Python's own reader gives, and calls no Python: it says what it lacks, and is asked again when it has been told.
+// what Python's own reader gives, and calls no Python: it says what it lacks, and is asked again once it has that.
 #pragma once
 
 #include <string>

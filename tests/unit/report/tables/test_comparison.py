@@ -1,9 +1,11 @@
-"""Runs in one table, and their students against each other."""
+"""Runs in one table and on one page, and their students against each other."""
 
 import copy
 import io
 import json
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import pytest
 from rich.console import Console
 
 from limbeck.artifacts.report import RightRows
+from limbeck.report import wording
 from limbeck.report.tables.comparison import (
+    comparison_page,
     models_grid,
     p_between,
     print_comparison,
@@ -135,3 +139,40 @@ def test_p_is_exact_for_few_rows_and_for_very_many() -> None:
     assert p(50_500, 49_500) == pytest.approx(
         0.00158, rel=0.02
     )  # as the normal distribution: 1000 / sqrt(100000) = 3.16
+
+
+# ---- the page ----
+
+
+@pytest.fixture
+def unlike_runs(report: dict[str, Any]) -> list[ComparedRun]:
+    return [
+        ComparedRun(name=name, path=Path(name), report=data, rows_digest=None)
+        for name, data in (("small <b>", report), ("large", {**report, "judged_rows": 5}))
+    ]
+
+
+def test_the_page_holds_tables_picture_warnings_and_verdicts(unlike_runs: list[ComparedRun]) -> None:
+    html = comparison_page(unlike_runs)
+
+    assert re.findall(r'<svg id="([\w-]+)"', html) == ["plot-runs-latency", "plot-runs-size"]
+    assert re.findall(r'<table id="([\w-]+)"', html) == ["table-comparison", "table-relative"]
+    assert "judged on different rows" in html
+    assert wording.verdict(unlike_runs[0].report) in unescape(html)
+
+
+def test_names_are_escaped_and_nothing_is_asked_of_the_network(unlike_runs: list[ComparedRun]) -> None:
+    html = comparison_page(unlike_runs)
+
+    assert "small <b>" not in html
+    assert "small &lt;b&gt;" in html
+    assert not re.search(r"<script|<link|<img|@import|url\((?!#)", html)
+
+
+def test_runs_without_students_are_shown_without_a_matrix(unlike_runs: list[ComparedRun]) -> None:
+    for run in unlike_runs:
+        del run.report["models"][1:]
+
+    html = comparison_page(unlike_runs)
+
+    assert re.findall(r'<table id="([\w-]+)"', html) == ["table-comparison"]

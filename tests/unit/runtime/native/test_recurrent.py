@@ -97,14 +97,14 @@ class Student:
         state = cell = np.zeros(weights.shape[1])
         states = []
         for vector in inputs:
-            told = input_weights @ vector + input_bias
+            given = input_weights @ vector + input_bias
             recalled = weights @ self._rounded(state) + state_bias
             if self.cell == "lstm":
-                into, out, forget, fresh = np.split(told + recalled, 4)
+                into, out, forget, fresh = np.split(given + recalled, 4)
                 cell = sigmoid(forget) * cell + sigmoid(into) * np.tanh(fresh)
                 state = sigmoid(out) * np.tanh(cell)
             else:
-                (update, reset, fresh), (_, _, old) = np.split(told, 3), np.split(recalled, 3)
+                (update, reset, fresh), (_, _, old) = np.split(given, 3), np.split(recalled, 3)
                 update, reset = (
                     sigmoid(gate + more) for gate, more in zip((update, reset), np.split(recalled, 3)[:2], strict=True)
                 )
@@ -181,7 +181,7 @@ def test_any_number_of_units_fits(
 
 @pytest.mark.parametrize("cell", ["lstm", "gru"])
 def test_gates_may_be_wide_open(extension: Any, level: str, draw: Any, logits_of: LogitsOf, cell: str) -> None:
-    """What gates are told goes far beyond where sigmoids are 0 or 1 in floats, and powers would overflow."""
+    """What gates are given goes far beyond where sigmoids are 0 or 1 in floats, and powers would overflow."""
     for int8 in (False, True):
         student = Student(draw, cell=cell, int8=int8)
         if int8:

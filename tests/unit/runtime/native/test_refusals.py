@@ -164,7 +164,7 @@ def test_arguments_of_another_type_are_refused(extension: Any, arguments: dict[s
         extension.Bag(**arguments)
 
 
-def test_a_truth_that_cannot_be_told_is_an_error_of_whoever_was_asked(extension: Any) -> None:
+def test_a_truth_that_cannot_be_known_is_an_error_of_whoever_was_asked(extension: Any) -> None:
     with pytest.raises(ValueError, match="truth value of an array"):
         extension.Bag(**bag_arguments(pair=np.array([True, False])))
 

@@ -10,7 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 import limbeck
 from limbeck.artifacts.manifest import Key, write_manifest
 from limbeck.errors import ArtifactDamaged
-from limbeck.runtime.missing_inputs import CRASHING, fault_of_inputs
+from limbeck.runtime.onnx_engine import CRASHING, fault_of_inputs
 
 
 def model_of(*nodes: NodeProto) -> ModelProto:

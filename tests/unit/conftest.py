@@ -342,7 +342,7 @@ def _save_graph(path: Path, table: npt.NDArray[np.float32]) -> None:
             helper.make_node("Gather", ["table", "input_ids"], ["rows"]),
             helper.make_node("ReduceSum", ["rows", "axes"], ["logits"], keepdims=0),
         ],
-        "bag",
+        "bilstm",
         [
             helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["rows", "tokens"]),
             helper.make_tensor_value_info("lengths", TensorProto.INT32, ["rows"]),

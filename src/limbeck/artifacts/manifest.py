@@ -17,6 +17,7 @@ PARTIAL = f"{MANIFEST}.partial"
 UNREADABLE = "its manifest.json cannot be read"
 DIGEST_BYTES = 16
 MOST_BYTES_OF_JSON, MOST_BYTES_OF_ARTIFACT = 1 << 24, 1 << 30
+HIGHEST_FORMAT, LONGEST_NAME, LONGEST_KIND = 1_000_000, 255, 40  # Linux takes names of files up to 255 bytes
 WORK = ".work"  # folder of a stage's unfinished state inside the scratch folder; never part of the artifact
 FORMATS = {  # raise a number when files change so that an older reader would fail on them or misread them
     "corpus": 2,
@@ -110,14 +111,14 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     """The manifest of an artifact of this kind. Raises if it is missing, or if another version wrote it."""
     try:
         raw = read_small_json(folder / MANIFEST)
-        found_kind, found_format = str(raw["kind"]), int(raw["format"])
+        found_kind, found_format = _kind_and_format(raw)
     except OSError:
-        reason = "it has no manifest.json" if folder.is_dir() else "there is no such folder"
+        reason = "it has no manifest.json" if _is_folder(folder) else "there is no such folder"
         raise ArtifactMissing(folder=folder, kind=kind, reason=reason, advice=advice) from None
-    except (ValueError, TypeError, KeyError, OverflowError):  # "format": 1e400 is infinite
+    except (ValueError, TypeError, KeyError):
         raise ArtifactMissing(folder=folder, kind=kind, reason=UNREADABLE, advice=advice) from None
     if found_kind != kind:
-        raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {found_kind}", advice=advice)
+        raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {_shortened(found_kind)}", advice=advice)
     if found_format > FORMATS[kind]:
         raise FormatTooNew(folder=folder, kind=kind, found=found_format, known=FORMATS[kind])
     if found_format < FORMATS[kind]:
@@ -131,10 +132,18 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
     return manifest
 
 
+def _kind_and_format(raw: Any) -> tuple[str, int]:
+    """Raises ValueError, TypeError or KeyError."""
+    kind, number = raw["kind"], raw["format"]
+    if not isinstance(kind, str) or type(number) is not int or abs(number) > HIGHEST_FORMAT:
+        raise ValueError("a kind is a word, and a format a number")
+    return kind, number
+
+
 def read_small_json(path: Path, *, most_bytes: int = MOST_BYTES_OF_JSON) -> Any:
     """What a JSON file of a few kilobytes holds. Raises OSError if it is no plain file, ValueError if it cannot be read
     or is far too large: a stranger may have written it."""
-    if not path.is_file():  # opening a named pipe would wait for ever
+    if not is_plain_file(path):  # opening a named pipe would wait for ever
         raise FileNotFoundError(path)
     if path.stat().st_size > most_bytes:
         raise ValueError(f"{path.name} has {path.stat().st_size:,} bytes")
@@ -180,21 +189,48 @@ def _is_key(key: Key) -> bool:
 def _is_inside(name: str) -> bool:
     """Whether a file that a manifest lists is in the folder: what it lists is read, and copied under its name."""
     path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts
+    return not path.is_absolute() and all(map(_is_name, path.parts))
+
+
+def _is_name(part: str) -> bool:
+    """Whether a file or folder can have it; UnicodeEncodeError, for half a character, is a ValueError."""
+    return part != ".." and "\0" not in part and len(part.encode()) <= LONGEST_NAME
+
+
+def _shortened(kind: str) -> str:
+    return kind if len(kind) <= LONGEST_KIND else f"{kind[:LONGEST_KIND]}…"
+
+
+def is_plain_file(path: Path) -> bool:
+    """Whether it is one, or a link to one; nothing has a path that the system refuses."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def faults_of(folder: Path, manifest: Manifest) -> list[str]:
     """What is wrong with the files of an artifact, according to its manifest; an empty list if nothing is."""
-    faults = []
-    for name, facts in manifest.files.items():
-        path = folder / name
+    found = ((name, _fault_of(folder / name, facts)) for name, facts in manifest.files.items())
+    return [f"{name} {fault}" for name, fault in found if fault]
+
+
+def _fault_of(path: Path, facts: Mapping[str, Any]) -> str:
+    try:
         if not path.is_file():
-            faults.append(f"{name} is {'not a plain file' if path.exists() else 'missing'}")
-        elif path.stat().st_size != facts["bytes"]:
-            faults.append(f"{name} has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}")
-        elif file_digest(path) != facts["blake2b"]:
-            faults.append(f"{name} has changed since it was written")
-    return faults
+            return f"is {'not a plain file' if path.exists() else 'missing'}"
+        if path.stat().st_size != facts["bytes"]:
+            return f"has {path.stat().st_size:,} bytes instead of {facts['bytes']:,}"
+        return "" if file_digest(path) == facts["blake2b"] else "has changed since it was written"
+    except OSError as error:  # nobody may read it, or its path is too long
+        return f"cannot be read: {error.strerror}"
 
 
 SUFFIXES = {".json", ".txt", ".model", ".safetensors"}  # of the files that are read from a Hugging Face folder

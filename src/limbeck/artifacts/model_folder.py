@@ -1,17 +1,26 @@
 """The model that ships: ONNX graph, tokenizer.json and model.json, or a blend of such (numpy alone, no pyarrow)."""
 
 import json
-import math
 import shutil
-from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from limbeck.artifacts.manifest import Manifest, faults_of, read_manifest, read_small_json
+from limbeck.artifacts.manifest import (
+    MANIFEST,
+    MOST_BYTES_OF_JSON,
+    Manifest,
+    faults_of,
+    is_plain_file,
+    read_manifest,
+    read_small_json,
+)
+from limbeck.artifacts.model_json import MOST_MEMBERS, faults_of_values, shown
 from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
+# What a file may have at most, so that none is read or hashed for ever; an ONNX file cannot hold more than 2 GiB.
+MOST_BYTES = {CARD: MOST_BYTES_OF_JSON, TOKENIZER: 1 << 28, GRAPH: 1 << 31}
 README = "README.md"  # for people: written after evaluation, listed in no manifest, may be edited
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
 
@@ -79,8 +88,8 @@ class ModelFolder:
     def member(self, member: Member) -> "ModelFolder":
         """One of the models of a blend. Raises ArtifactDamaged if it would be outside of the folder."""
         is_name = Path(member.folder).name == member.folder and member.folder not in ("", "..")
-        if not is_name or not (self.folder / member.folder / CARD).is_file():
-            raise ArtifactDamaged(folder=self.folder, faults=[f"there is no member '{member.folder}' in it"])
+        if not is_name or not is_plain_file(self.folder / member.folder / CARD):
+            raise ArtifactDamaged(folder=self.folder, faults=[f"there is no member {shown(member.folder)} in it"])
         return ModelFolder(self.folder / member.folder)
 
     def size_mb(self) -> float:
@@ -93,16 +102,39 @@ def open_model(folder: Path) -> ModelFolder:
     """The model in this folder. Raises if it has none, if it is damaged, or if a newer Limbeck wrote it."""
     manifest = read_manifest(folder, kind="model", advice=_advice(folder))
     model = ModelFolder(folder)
-    faults = _links_out(folder, manifest) or faults_of(folder, manifest) or _faults_of_list(manifest, model.facts())
-    if faults:
+    faults = _links_out(folder, manifest) or _faults_of_sizes(manifest) or faults_of(folder, manifest)
+    if faults := faults or _faults_of_list(manifest, model.facts()):
         raise ArtifactDamaged(folder=folder, faults=faults)
     return model
 
 
 def _links_out(folder: Path, manifest: Manifest) -> list[str]:
-    inside = folder.resolve()
-    out = [name for name in manifest.files if not (folder / name).resolve().is_relative_to(inside)]
-    return [f"{name} is a link to a file outside of the folder" for name in out]
+    faults = []
+    for name in (MANIFEST, *manifest.files):
+        try:
+            if not (folder / name).resolve().is_relative_to(folder.resolve()):
+                faults.append(f"{name} is a link to a file outside of the folder")
+        except (OSError, RuntimeError):  # a link to itself, or a path that is too long
+            faults.append(f"{name} leads to no file")
+    return faults
+
+
+def _faults_of_sizes(manifest: Manifest) -> list[str]:
+    """Files that no model has, or larger than those of any model: these are not even read."""
+    if len(manifest.files) > MOST_MEMBERS * len(MOST_BYTES) + 1:
+        return [f"its manifest lists {len(manifest.files):,} files, which no model has"]
+    faults = []
+    for name, facts in manifest.files.items():
+        most = MOST_BYTES.get(Path(name).name)
+        if most is None:
+            faults.append(_not_of_a_model(name))
+        elif facts["bytes"] > most:
+            faults.append(f"{name} has {facts['bytes']:,} bytes; that of a model has at most {most:,}")
+    return faults
+
+
+def _not_of_a_model(name: str) -> str:
+    return f"its manifest lists {name}, which no model has"
 
 
 def _faults_of_list(manifest: Manifest, facts: ModelFacts) -> list[str]:
@@ -113,11 +145,8 @@ def _faults_of_list(manifest: Manifest, facts: ModelFacts) -> list[str]:
     missing, other = sorted(needed - set(manifest.files)), sorted(set(manifest.files) - needed)
     return [
         *(f"{name} is not in its manifest" for name in missing),
-        *(f"its manifest lists {name}, which no model has" for name in other),
+        *map(_not_of_a_model, other),
     ]
-
-
-MOST_LABELS, MOST_TOKENS = 1_000_000, 1_000_000
 
 
 def _faults_of_card(card: Any) -> list[str]:
@@ -127,62 +156,16 @@ def _faults_of_card(card: Any) -> list[str]:
     optional = {field.name for field in fields(ModelFacts) if field.default is not MISSING}
     known = {field.name for field in fields(ModelFacts)}
     faults = [f"the key {name} is missing" for name in sorted(known - optional - set(card))]
-    faults += [f"the key {name!r} is not known" for name in sorted(map(str, set(card) - known))]
-    return faults or [f"{name} is {_shown(card[name])}" for name, is_right in CHECKS.items() if not is_right(card)]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_whole(value: Any, *, least: int, most: float = math.inf) -> bool:
-    return type(value) is int and least <= value <= most
-
-
-def _is_finite(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _are_labels(labels: Any) -> bool:
-    is_list = isinstance(labels, list) and 1 <= len(labels) <= MOST_LABELS
-    return is_list and all(map(_is_text, labels)) and len(set(labels)) == len(labels)
-
-
-def _are_members(members: Any) -> bool:
-    if not isinstance(members, list):
-        return False
-    are_pairs = all(isinstance(member, dict) and set(member) == {"folder", "weight"} for member in members)
-    return are_pairs and all(isinstance(member["folder"], str) and _is_finite(member["weight"]) for member in members)
-
-
-CHECKS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "name": lambda card: _is_text(card["name"]),
-    "kind": lambda card: _is_text(card["kind"]),
-    "precision": lambda card: card["precision"] in ("fp32", "int8"),
-    "labels": lambda card: _are_labels(card["labels"]),
-    "language": lambda card: _is_text(card["language"]),
-    "pair": lambda card: isinstance(card["pair"], bool),
-    "max_length": lambda card: _is_whole(card["max_length"], least=1, most=MOST_TOKENS),
-    "parameters": lambda card: _is_whole(card["parameters"], least=0),
-    "parameters_without_embeddings": lambda card: _is_whole(card["parameters_without_embeddings"], least=0),
-    "multi_label": lambda card: isinstance(card.get("multi_label", False), bool),
-    "tokenizer": lambda card: card.get("tokenizer", "words") in ("words", "framed"),
-    "temperature": lambda card: _is_finite(card.get("temperature", 1.0)) and card.get("temperature", 1.0) > 0,
-    "members": lambda card: _are_members(card.get("members", [])),
-}
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
-
-
-MOST_SHOWN = 60
+    faults += [f"the key {shown(name)} is not known" for name in sorted(set(card) - known)]
+    return faults or faults_of_values(card)
 
 
 def _advice(folder: Path) -> str:
     """Which folder to give instead of this one: the models in it, if it is a run or a folder of models."""
-    inside = sorted(card.parent for place in ("*", "models/*") for card in folder.glob(f"{place}/{CARD}"))
+    try:
+        inside = sorted(card.parent for place in ("*", "models/*") for card in folder.glob(f"{place}/{CARD}"))
+    except (OSError, ValueError):  # no folder has such a name
+        return ADVICE
     return f"Give the folder of one model: {some(inside)}." if inside else ADVICE
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus, save_corpus
 from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_json import LONGEST_NAME
 from limbeck.corpus.findings import Findings, Overlap, facts_of, find_overlap, find_repeats, report_findings
 from limbeck.corpus.labelled import Classes, LabelledRows, name_classes
 from limbeck.corpus.source import CorpusSource, read_source
@@ -26,6 +27,17 @@ class LabelsAllEmpty(DataError):
             f"none of the {rows:,} training rows of '{path}' has a label",
             advice="With multi_label, some rows may have no label, but not every row; check the `label` column of the "
             "recipe.",
+        )
+
+
+class LabelTooLong(DataError):
+    """A label is so long that no exported model could have it."""
+
+    def __init__(self, *, path: str, label: str) -> None:
+        super().__init__(
+            f"a label of '{path}' has {len(label):,} characters; at most {LONGEST_NAME:,} are allowed",
+            found=f"it starts with {label[:40]!r}",
+            advice="Check that `label` is not the column of the texts, or give a shorter name to it with label_names.",
         )
 
 
@@ -84,6 +96,8 @@ def _check_labels(section: CorpusSection, source: CorpusSource, classes: Classes
         raise LabelsAllEmpty(path=source.names["train"], rows=len(train))
     if not section.multi_label and len(present) == 1:
         raise OneClassOnly(path=source.names["train"], label=present.pop(), rows=len(train))
+    if longest := [name for name in classes.names if len(name) > LONGEST_NAME]:
+        raise LabelTooLong(path=source.names["train"], label=longest[0])
     for split, rows in source.splits.items():
         if rows.label_counts and not rows.label_counts.keys() & classes.class_of.keys():
             unknown = list(rows.label_counts)

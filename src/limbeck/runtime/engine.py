@@ -60,7 +60,7 @@ def _native(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: i
 def _onnx(model: ModelFolder, facts: ModelFacts, inputs: Inputs, *, threads: int) -> Engine:
     from limbeck.runtime.onnx_engine import OnnxEngine  # importing onnxruntime takes longer than loading a model
 
-    return OnnxEngine(model.graph, inputs, classes=len(facts.labels), threads=threads)
+    return OnnxEngine(model.graph, inputs, facts=facts, threads=threads)
 
 
 class RowNetwork(Protocol):
@@ -129,6 +129,8 @@ def open_network(model: ModelFolder, facts: ModelFacts, *, choice: EngineChoice,
     each = [folder.facts() for folder in folders]
     if others := [one.name for one in each if one.labels != facts.labels]:
         raise ArtifactDamaged(folder=model.folder, faults=[f"its member {others[0]} has other classes"])
+    if blends := [one.name for one in each if one.members]:  # its manifest says nothing about files of their members
+        raise ArtifactDamaged(folder=model.folder, faults=[f"its member {blends[0]} is a blend itself"])
     return BlendedNetwork(
         [open_network(one, its, choice=choice, threads=threads) for one, its in zip(folders, each, strict=True)],
         factors=[member.weight / its.temperature for member, its in zip(facts.members, each, strict=True)],

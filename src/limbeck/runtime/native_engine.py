@@ -8,7 +8,7 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.inputs import Inputs, NativeColumns, WordInputs
-from limbeck.runtime.onnx_file import GraphNotUnderstood, read_onnx
+from limbeck.runtime.onnx_file import GraphNotUnderstood, OnnxFile, read_onnx
 
 if TYPE_CHECKING:  # it imports the extension, which is optional
     from limbeck.runtime.native_ngrams import NativeNgrams
@@ -38,7 +38,7 @@ class NativeEngine:
             graph = read_onnx(model.graph)
             self._network = native_network(graph)
             self.words, classes = words_and_classes(graph)
-            _refuse_other_facts(facts, classes=classes, pair=is_pair(graph))
+            _refuse_other_facts(facts, graph, classes=classes, pair=is_pair(graph))
         except ValueError as error:  # GraphNotUnderstood, and errors of the extension about weights
             raise NativeImpossible(f"it does not understand '{model.graph}': {error}") from error
         self.name = f"native {_native.level()}"
@@ -67,7 +67,10 @@ def native_reader(inputs: Inputs) -> "NativeNgrams | None":
         return None
 
 
-def _refuse_other_facts(facts: ModelFacts, *, classes: int, pair: bool) -> None:
+def _refuse_other_facts(facts: ModelFacts, graph: OnnxFile, *, classes: int, pair: bool) -> None:
+    has_bytes = any(array.dtype in (np.int8, np.uint8) for array in graph.constants.values())
+    if graph.name != facts.kind or has_bytes != (facts.precision == "int8"):
+        raise GraphNotUnderstood(f"it is not a {facts.kind} in {facts.precision}, as model.json says")
     if classes != len(facts.labels):
         raise GraphNotUnderstood(f"it has {classes} classes, and model.json names {len(facts.labels)}")
     if pair != facts.pair:

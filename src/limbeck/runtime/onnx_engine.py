@@ -1,7 +1,5 @@
 """The engine that runs every model everywhere: onnxruntime on padded batches, without graphs that would crash it."""
 
-import mmap
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,10 +8,11 @@ import numpy.typing as npt
 import onnxruntime
 from onnxruntime.capi import onnxruntime_pybind11_state as onnx_errors
 
+from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.batches import length_batches
+from limbeck.runtime.graph_faults import fault_of_graph
 from limbeck.runtime.inputs import Columns, Inputs
-from limbeck.runtime.onnx_file import BLOCK, GraphNotUnderstood, Message, wire_fields
 
 Logits = npt.NDArray[np.float32]
 FAILURES = (  # of a graph that no Limbeck exported
@@ -23,11 +22,6 @@ FAILURES = (  # of a graph that no Limbeck exported
     onnx_errors.NotImplemented,
     onnx_errors.RuntimeException,
 )
-# onnxruntime does not notice that these operators lack an input, and crashes. Found by removing each input of each
-# operator, with onnxruntime 1.31. None of our exports lacks one of these.
-CRASHING = ("Max", "Mean", "Min", "Sum", "LayerNormalization")
-MODEL_GRAPH, MODEL_FUNCTION, GRAPH_NODE, FUNCTION_NODE = 7, 25, 1, 7
-NODE_INPUT, NODE_OPERATOR, NODE_ATTRIBUTE, ATTRIBUTE_GRAPHS = 1, 4, 5, (6, 11)
 onnxruntime.disable_telemetry_events()  # if it was imported before limbeck.telemetry had switched it off
 
 
@@ -36,8 +30,9 @@ class OnnxEngine:
 
     name = "onnxruntime"
 
-    def __init__(self, graph: Path, inputs: Inputs, *, classes: int, threads: int) -> None:
-        if fault := fault_of_inputs(graph):
+    def __init__(self, graph: Path, inputs: Inputs, *, facts: ModelFacts, threads: int) -> None:
+        """Raises ArtifactDamaged for a graph that it must not be given."""
+        if fault := fault_of_graph(graph, facts):
             raise ArtifactDamaged(folder=graph.parent, faults=[fault])
         self._graph = graph
         self._session = onnxruntime.InferenceSession(
@@ -47,7 +42,7 @@ class OnnxEngine:
             enable_fallback=0,  # it would print to standard output, and try the same again
         )
         self._names = [value.name for value in self._session.get_inputs()]
-        self._inputs, self._classes, self._threads = inputs, classes, threads
+        self._inputs, self._classes, self._threads = inputs, len(facts.labels), threads
 
     def logits(self, columns: Columns) -> Logits:
         """(rows, classes), in the order of the rows; at least one row. Raises ArtifactDamaged."""
@@ -92,42 +87,3 @@ def _options() -> onnxruntime.SessionOptions:
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     return options
-
-
-def fault_of_inputs(path: Path) -> str | None:
-    """What is wrong with a graph that would end the process; None if nothing is."""
-    if not path.stat().st_size:
-        return "it is empty"
-    with path.open("rb") as file:
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))  # most of it is weights, not looked at
-    try:
-        return next(_faults(data), None)
-    except GraphNotUnderstood as error:
-        return str(error)
-
-
-def _faults(model: Message) -> Iterator[str]:
-    for graph in _blocks(model, MODEL_GRAPH):
-        yield from _faults_of_nodes(graph, GRAPH_NODE)
-    for function in _blocks(model, MODEL_FUNCTION):
-        yield from _faults_of_nodes(function, FUNCTION_NODE)
-
-
-def _faults_of_nodes(graph: Message, field: int) -> Iterator[str]:
-    """Also of the graphs inside its nodes."""
-    for node in _blocks(graph, field):
-        operators = [bytes(name) for name in _blocks(node, NODE_OPERATOR)]
-        lacking = [name for name in CRASHING if name.encode() in operators]
-        if lacking and not all(_blocks(node, NODE_INPUT)):
-            yield f"a {lacking[0]} of its network lacks an input"
-        for attribute in _blocks(node, NODE_ATTRIBUTE):
-            for inner in _blocks(attribute, *ATTRIBUTE_GRAPHS):
-                yield from _faults_of_nodes(inner, GRAPH_NODE)
-
-
-def _blocks(data: Message, *fields: int) -> list[Message]:
-    return [
-        value
-        for number, wire, value in wire_fields(data)
-        if number in fields and wire == BLOCK and isinstance(value, memoryview)
-    ]

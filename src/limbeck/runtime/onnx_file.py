@@ -216,6 +216,8 @@ def wire_fields(data: Message) -> Iterator[tuple[int, int, int | Message]]:
     while place < end:
         tag, place = _varint(data, place)
         number, wire = tag >> 3, tag & 7
+        if tag >> 32:  # other readers would drop the upper bits, and see another field
+            raise GraphNotUnderstood("a field with a number of more than 32 bits")
         if wire in FIXED_SIZES:
             size = FIXED_SIZES[wire]
         elif wire in (VARINT, BLOCK):

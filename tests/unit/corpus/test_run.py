@@ -11,7 +11,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import FIRST_UNKNOWN
 from limbeck.corpus import read_corpus
 from limbeck.corpus.balance import WeightedClassUnknown
-from limbeck.corpus.run import LabelsAllEmpty, LabelUnknown
+from limbeck.corpus.run import LabelsAllEmpty, LabelTooLong, LabelUnknown
 from limbeck.errors import FileEmpty, OneClassOnly, TooFewRows
 from limbeck.recipe.corpus import CorpusSection
 
@@ -221,6 +221,11 @@ def test_one_class_is_enough_if_a_row_may_have_none(read_rows: "ReadCorpus") -> 
 def test_training_rows_without_any_label_are_refused(read_rows: "ReadCorpus") -> None:
     with pytest.raises(LabelsAllEmpty, match="2 training rows"):
         read_rows(train=[("a", ""), ("b", " | ")], multi_label=True)
+
+
+def test_labels_longer_than_those_of_any_model_are_refused(read_rows: "ReadCorpus") -> None:
+    with pytest.raises(LabelTooLong, match="has 1,001 characters; at most 1,000"):
+        read_rows(train=[("a", "x" * 1001), ("b", "y" * 1000)])
 
 
 def test_one_of_several_labels_that_train_does_not_have_is_ignored_and_named(

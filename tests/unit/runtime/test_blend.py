@@ -96,7 +96,7 @@ def test_a_damaged_file_of_a_member_is_found(model_folder: Path, tmp_path: Path,
     assert caught.value.faults[0].startswith(f"{file} has ")
 
 
-@pytest.mark.parametrize("place", ["../a", "/a", "c", "..", ""])
+@pytest.mark.parametrize("place", ["../a", "/a", "c", "..", "a\0", "a" * 300])
 def test_a_member_outside_of_the_folder_is_refused(model_folder: Path, tmp_path: Path, place: str) -> None:
     folder = blend_of(tmp_path / "blend", {"a": (model_folder, 1.0)})
     save_facts(folder, replace(ModelFolder(folder).facts(), members=(Member(place, 1.0),)))

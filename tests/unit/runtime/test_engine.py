@@ -48,10 +48,6 @@ def with_one_node_more(model: ModelProto) -> None:
     model.graph.node.append(helper.make_node("Add", ["half", "half"], ["logits"]))
 
 
-def of_another_name(model: ModelProto) -> None:
-    model.graph.name = "surprise"
-
-
 def with_a_constant_renamed(model: ModelProto) -> None:
     for tensor in model.graph.initializer:
         tensor.name = tensor.name.replace("level_0.R", "R")
@@ -69,7 +65,6 @@ def with_constants_that_are_numbers_of_another_field(model: ModelProto) -> None:
 
 STRANGE_BUT_SOUND = [
     with_one_node_more,
-    of_another_name,
     with_a_constant_renamed,
     with_constants_that_are_numbers_of_another_field,
 ]

@@ -19,10 +19,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+MOST_SHOWN, LONGEST_SHOWN, MOST_COMPARED = 20, 500, 1_000  # of problems and names in a message; a file may have 50,000
+
 
 def did_you_mean(found: str, known: Sequence[str]) -> str:
-    """` (did you mean 'x'?)` if one of the known names is similar to what was found, otherwise an empty text."""
-    close = get_close_matches(found, [str(name) for name in known], n=1, cutoff=0.6)
+    """` (did you mean 'x'?)` if another of the known names is similar to what was found, otherwise an empty text."""
+    others = [str(name) for name in known[:MOST_COMPARED] if str(name) != found]
+    close = get_close_matches(found[:LONGEST_SHOWN], others, n=1, cutoff=0.6)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 
@@ -30,6 +33,16 @@ def some(names: Sequence[object], *, most: int = 3) -> str:
     """The first few names and the number of the others, for a one-line message."""
     shown = ", ".join(str(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} … and {len(names) - most:,} more"
+
+
+def shortened(text: str, *, most: int = LONGEST_SHOWN) -> str:
+    """The first characters of a text that may have millions."""
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _lines(problems: Sequence[str]) -> str:
+    shown = [shortened(problem) for problem in problems[:MOST_SHOWN]]
+    return "\n".join(shown if len(shown) == len(problems) else [*shown, f"… and {len(problems) - len(shown):,} more"])
 
 
 def in_shell(name: object) -> str:
@@ -73,7 +86,7 @@ class RecipeInvalid(RecipeError):
         count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         super().__init__(
             f"{recipe}: {count} in the recipe",
-            found="\n".join(problems),
+            found=_lines(problems),
             advice=advice or "Every key is described in docs/recipe.md.",
         )
 
@@ -134,7 +147,7 @@ class ColumnMissing(DataError):
         by_number = ", by its name or its number from 0." if finds_header else by_number
         super().__init__(
             f"'{path}' has no column '{column}'{did_you_mean(column, columns)}",
-            found=f"its columns: {', '.join(columns)}",
+            found=f"its columns: {some([shortened(name) for name in columns], most=MOST_SHOWN)}",
             advice=f"Set `{key}` to one of them{by_number}",
         )
 

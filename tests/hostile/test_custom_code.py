@@ -76,6 +76,37 @@ def test_functions_of_python_are_never_called(call: str) -> None:
         resolve_call(call)
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["limbeck.cores:os.system", "limbeck.cores:os.path.join", "stranger_package:os.system", "stranger_package:run"],
+)
+def test_functions_of_python_are_not_called_by_way_of_a_module_that_has_them(stranger: Path, call: str) -> None:
+    source = "import functools\nimport os\nrun = functools.partial(os.system, 'true')\n"
+    (stranger.parent / "stranger_package" / "__init__.py").write_text(source, encoding="utf-8")
+
+    with allowing_custom_code(True), pytest.raises(CustomCodeRefused):
+        resolve_call(call)
+
+
+def test_functions_and_objects_of_ones_own_are_called(stranger: Path) -> None:
+    source = """
+import functools
+def build(labels): ...
+@functools.cache
+def kept(labels): ...
+half = functools.partial(build, [])
+class Builder:
+    def __call__(self, labels): ...
+    def make(self, labels): ...
+builder = Builder()
+"""
+    (stranger.parent / "stranger_package" / "__init__.py").write_text(source, encoding="utf-8")
+
+    with allowing_custom_code(True):
+        for name in ("build", "kept", "half", "Builder", "builder", "builder.make"):
+            assert callable(resolve_call(f"stranger_package:{name}"))
+
+
 def test_it_is_allowed_inside_and_as_before_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     with allowing_custom_code(True):
         assert os.environ[ALLOWED] == "all"

@@ -14,7 +14,16 @@ import pytest
 import limbeck
 from limbeck import errors
 from limbeck.drafting.run import RecipeInTheWay
-from limbeck.errors import FileMissing, LabelsDoNotCover, LimbeckError, RecipeInvalid, did_you_mean, in_shell, some
+from limbeck.errors import (
+    ColumnMissing,
+    FileMissing,
+    LabelsDoNotCover,
+    LimbeckError,
+    RecipeInvalid,
+    did_you_mean,
+    in_shell,
+    some,
+)
 from limbeck.recipe.load import RecipeNotFound
 
 SRC = Path(str(limbeck.__file__)).parent
@@ -141,6 +150,29 @@ def test_recipe_invalid_counts_and_lists_its_problems(problems: list[str], count
     assert error.what.startswith(f"mine.toml: {count}")
     assert error.found.splitlines() == problems
     assert error.problems == tuple(problems)
+
+
+def test_only_the_first_of_thousands_of_problems_are_listed() -> None:
+    error = RecipeInvalid(recipe="mine.toml", problems=[f"key_{number}: {'x' * 10_000}" for number in range(5_000)])
+
+    assert "5000 problems" in error.what
+    assert len(error.problems) == 5_000
+    assert len(str(error)) < 20_000
+    assert "… and 4,980 more" in str(error)
+
+
+def test_only_the_first_of_thousands_of_columns_are_listed() -> None:
+    columns = [f"column_{number}" for number in range(50_000)]
+    error = ColumnMissing(path=Path("a.csv"), column="text", key="corpus.text", columns=columns)
+
+    assert len(error.columns) == 50_000
+    assert len(str(error)) < 1_000
+    assert "… and 49,980 more" in str(error)
+
+
+def test_a_name_is_not_offered_for_itself() -> None:
+    assert did_you_mean("pipe.toml", ["pipe.toml"]) == ""
+    assert did_you_mean("pipe.toml", ["pipe.toml", "pipes.toml"]) == " (did you mean 'pipes.toml'?)"
 
 
 def test_file_missing_says_where_it_looked_and_which_file_is_close() -> None:

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from limbeck.drafting.column_profile import ColumnProfile, profiles_of
 from limbeck.drafting.label_role import LabelRole, guess_label
 from limbeck.drafting.layout import Layout
-from limbeck.errors import ColumnMissing, DataError, in_shell, some
+from limbeck.errors import MOST_SHOWN, ColumnMissing, DataError, in_shell, shortened, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables.raw_table import as_number
 
@@ -39,12 +40,18 @@ class ColumnGivenTwice(DataError):
         )
 
 
+def lines_of_examples(columns: Mapping[str, str]) -> list[str]:
+    """A line for each of the first columns, with an example of what is in it."""
+    lines = [shortened(f"  {name}: {example}") for name, example in islice(columns.items(), MOST_SHOWN)]
+    return lines if len(lines) == len(columns) else [*lines, f"  … and {len(columns) - len(lines):,} more"]
+
+
 class LabelUnclear(DataError):
     """`limbeck init` cannot tell which column holds the label, or the text."""
 
     def __init__(self, *, path: Path, what: str, columns: Mapping[str, str]) -> None:
         self.role, self.columns = what, dict(columns)
-        examples = [f"  {name}: {example}" for name, example in columns.items()]
+        examples = lines_of_examples(columns)
         super().__init__(
             f"cannot tell which column of '{path}' is the {what}",
             found="\n".join(["its columns, with an example of each:", *examples]),

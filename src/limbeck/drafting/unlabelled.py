@@ -7,7 +7,7 @@ from pathlib import Path
 from limbeck.drafting.column_profile import LABEL_NAMES, ColumnProfile, profiles_of
 from limbeck.drafting.inspection import COUNTED_TEXTS, Inspection, column_of, lengths_of
 from limbeck.drafting.layout import COLUMN_NAMES, Layout, find_layout, find_lines
-from limbeck.drafting.roles import guess_texts, with_examples
+from limbeck.drafting.roles import guess_texts, lines_of_examples, with_examples
 from limbeck.errors import DataError, some
 from limbeck.recipe.corpus import Column
 from limbeck.tables import TableForm
@@ -28,7 +28,7 @@ class TransferTextUnclear(DataError):
     def __init__(self, *, path: Path, wanted: Sequence[str], columns: Mapping[str, str]) -> None:
         self.wanted, self.columns = tuple(wanted), dict(columns)
         which, what = ("columns", "are the two texts") if len(wanted) > 1 else ("column", "is the text")
-        examples = [f"  {name}: {example}" for name, example in columns.items()]
+        examples = lines_of_examples(columns)
         names = " and ".join(f"'{name}'" for name in wanted)
         super().__init__(
             f"cannot tell which {which} of '{path}' {what}",

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -69,7 +70,7 @@ def refuse_call(call: str) -> None:
     """Raise unless the function may be called; nothing is imported to find out."""
     module = call.partition(":")[0]
     package = module.partition(".")[0]
-    if package in sys.stdlib_module_names and package != "__main__":
+    if _is_standard(package):
         raise CustomCodeRefused(call=call)
     allowed = {name.strip() for name in os.environ.get(ALLOWED, "").split(",")}
     if not allowed & {ALL, call}:
@@ -101,8 +102,22 @@ def resolve_call(call: str) -> Callable[..., Any]:
         raise CallUnusable(reported(error)) from error
     if not callable(found):
         raise CallUnusable(f"it is not a function but a {type(found).__name__}")
+    if _is_of_python(found):  # such as the `os` that a module of anybody has imported
+        raise CustomCodeRefused(call=call)
     function: Callable[..., Any] = found
     return function
+
+
+def _is_of_python(function: Any) -> bool:
+    """Whether it is a function or method of Python itself, by whatever module it was found."""
+    while isinstance(function, partial):
+        function = function.func
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", function)).__module__
+    return _is_standard(str(module).partition(".")[0])
+
+
+def _is_standard(package: str) -> bool:
+    return package in sys.stdlib_module_names and package != "__main__"
 
 
 def reported(error: Exception) -> str:

@@ -34,8 +34,8 @@ class Tracking(Section):
 class Recipe(Section):
     """What a run does, from files to report."""
 
-    name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w.-]+$")
-    """Name of the run and of its folder. Default: the recipe file's name."""
+    name: Annotated[str | None, decides_nothing()] = Field(default=None, pattern=r"^[\w-][\w.-]*$")
+    """Name of the run and of its folder; it does not start with a dot. Default: the recipe file's name."""
     minutes: Annotated[float | None, decides_nothing()] = Field(default=None, gt=0)
     """The time that the run may take on this machine: if a short timing says that it would take longer, rows, epochs
     and copies are cut to fit. `limbeck run --minutes` takes its place, and also plans more than the recipe has.

@@ -184,9 +184,11 @@ def _source(call: str) -> dict[str, str]:
 
 def _built(call: str, *, labels: list[str], options: dict[str, Any]) -> Answer:
     try:
-        answer = resolve_call(call)(labels=list(labels), **options)
+        build = resolve_call(call)
     except CallUnusable as reason:
         raise CustomTeacherUnusable(call=call, reason=_first_line_of(str(reason))) from reason
+    try:
+        answer = build(labels=list(labels), **options)
     except Exception as error:
         raise CustomTeacherUnusable(call=call, reason=f"it failed: {reported(error)}", advice=BUILT) from error
     if not callable(answer):

@@ -132,3 +132,14 @@ def test_a_wrong_length_of_the_teacher_is_reported_of_the_teacher_alone(wrong: o
 def test_parts_of_words_have_a_possible_length(shortest: int, longest: int, is_refused: bool) -> None:
     with pytest.raises(ValidationError, match="longest must be") if is_refused else nullcontext():
         NgramVocabulary(shortest=shortest, longest=longest)
+
+
+@pytest.mark.parametrize("name", [".", "..", ".label-store", "a/b", "", "a\n"])
+def test_a_name_that_would_lead_out_of_the_folder_of_the_run_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="name"):
+        Recipe.model_validate({"name": name, "corpus": {"train": "a.csv"}})
+
+
+@pytest.mark.parametrize("name", ["toy", "toy.v2", "_toy", "-1", "戏"])
+def test_other_names_are_taken(name: str) -> None:
+    assert Recipe.model_validate({"name": name, "corpus": {"train": "a.csv"}}).name == name

@@ -17,6 +17,7 @@ from limbeck.errors import RecipeInvalid
 from limbeck.labeling.asking import asked_rows
 from limbeck.labeling.source import TeacherSource
 from limbeck.progress import SilentReporter
+from limbeck.recipe.calls import ALLOWED, CustomCodeNotAllowed
 from limbeck.recipe.decisions import settings
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.teacher import AnyTeacher, CustomTeacher, EnsembleTeacher
@@ -296,6 +297,16 @@ def test_it_is_opened_from_its_folder_alone(prepare: Callable[..., TeacherFolder
     assert described["options"] == {"good": "fine"}
     assert described["labels"] == ["negative", "positive"]
     np.testing.assert_array_equal(opened(folder).logits(["fine"], None), opened(folder).logits(["fine"], None))
+
+
+def test_one_that_is_not_allowed_now_says_how_to_allow_it(
+    prepare: Callable[..., TeacherFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = prepare(custom())
+    monkeypatch.delenv(ALLOWED, raising=False)
+
+    with pytest.raises(CustomCodeNotAllowed, match="--allow-custom-code"):
+        opened(made).logits(["a film"], None)
 
 
 def test_a_member_is_named_for_its_function() -> None:

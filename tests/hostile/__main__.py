@@ -35,7 +35,7 @@ class Size:
 
 
 SIZES = {
-    "outside": Size(15, 15),
+    "outside": Size(16, 16),
     "files": Size(10_000, 500),
     "recipes": Size(20_000, 1_000),
     "folders": Size(6_500, 250),

@@ -17,8 +17,13 @@ def test_a_trace_with_a_look_up_is_recognised(tmp_path: Path) -> None:
         "connect(3, {sa_family=AF_INET6, sin6_port=htons(443), sin6_flowinfo=htonl(0), "
         'inet_pton(AF_INET6, "2620:1ec::1", &sin6_addr), sin6_scope_id=0}, 28) = -1',
         'connect(4, {sa_family=AF_UNIX, sun_path="/run/systemd/resolve/io.systemd.Resolve"}, 110) = 0',
+        'connect(5, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0',
+        'sendto(5, "", 0, 0, {sa_family=AF_INET6, sin6_port=htons(53), inet_pton(AF_INET6, "::1", &sin6_addr)}, 28) = 0',
+        'connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
     ]
     near = [
+        'connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',  # for the name of a user
+        r'sendto(6, "\2\0\0\0\v\0\0\0\7\0\0\0passwd\0", 19, MSG_NOSIGNAL, NULL, 0) = 19',
         'connect(3, {sa_family=AF_INET, sin_port=htons(8000), sin_addr=inet_addr("127.0.0.1")}, 16) = 0',
         'connect(3, {sa_family=AF_UNIX, sun_path=@"torch"}, 16) = 0',
     ]

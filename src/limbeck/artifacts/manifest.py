@@ -2,13 +2,14 @@
 
 import json
 import os
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
-from limbeck.errors import ArtifactDamaged, ArtifactError, ArtifactMissing
+from limbeck.errors import ArtifactDamaged, ArtifactError, ArtifactMissing, PathUnusable
 
 Facts = TypeVar("Facts")
 
@@ -82,7 +83,10 @@ def fingerprint_of(text: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """blake2b of a file's bytes, read in pieces."""
+    """blake2b of a file's bytes, read in pieces. Raises PathUnusable for a pipe, which would be waited for."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        advice = "Write what comes out of it into a file, and give that."
+        raise PathUnusable(path=str(path), reason="it is not a plain file", advice=advice)
     digest = blake2b(digest_size=DIGEST_BYTES)
     with path.open("rb") as file:
         while piece := file.read(1 << 20):

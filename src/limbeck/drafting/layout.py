@@ -9,7 +9,7 @@ from pathlib import Path
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
 from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
 from limbeck.tables.label_cells import written_list
-from limbeck.tables.opening import TextInput, opened, text_lines, wide_encoding
+from limbeck.tables.opening import TextInput, opened, refuse_pipe, text_lines, wide_encoding
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
 from limbeck.tables.table import open_table, plain_text
@@ -73,6 +73,7 @@ def find_layout(
     `wanted` are column names the user has given: a first row that holds one is a header. The encoding is guessed unless
     it is given. If no layout works, raises the error of the most likely one.
     """
+    refuse_pipe(path)
     named = named_format(path)
     kind = "parquet" if starts_as_parquet(path) else named
     if kind == "parquet" or is_sheet(path):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO, assert_never
@@ -221,7 +222,7 @@ class _HandedBack:
         return line
 
 
-_JSON = json.JSONEncoder(ensure_ascii=False, default=json_value)
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=json_value)
 
 
 def _tab_separated(fields: Sequence[str]) -> str:
@@ -239,10 +240,26 @@ def _tab_separated(fields: Sequence[str]) -> str:
 def _json_line(entry: Entry, added: dict[str, object]) -> str:
     fields = dict(zip(entry.columns, entry.values, strict=True))
     fields |= {_free(name, entry.columns): value for name, value in added.items()}
-    line = _JSON.encode(fields)
+    try:
+        line = _JSON.encode(fields)
+    except ValueError:  # 1e400 is infinite, and JSON has no word for that
+        fields = {name: _without_infinity(value) for name, value in fields.items()}
+        line = _JSON.encode(fields)
     # Half a character, which JSON can escape and UTF-8 cannot hold: escape it again.
     has_half = not line.isascii() and LONE_SURROGATE.search(line)
     return (json.dumps(fields, default=json_value) if has_half else line) + "\n"
+
+
+def _without_infinity(value: object) -> object:
+    """The value with null in place of what is infinite or not a number."""
+    match value:
+        case dict():
+            return {key: _without_infinity(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_without_infinity(inner) for inner in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """Files of pinned requirements with hashes, as `requirements/base.txt`: which files each package may come from."""
 
 import re
+import stat
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ from limbeck.errors import FileMissing, FileUnreadable
 
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)")
 HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
+
+
+MOST_BYTES = 1 << 24  # the file of all wheels of the base install has a hundred thousand
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,10 @@ class Pin:
 def read_pins(path: Path) -> dict[str, Pin]:
     """By canonical name. Raises FileMissing, or FileUnreadable for a file that is not of this form."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # /dev/urandom has no end
+            raise _not_of_this_form(path, "it is not a plain file")
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise _not_of_this_form(path, f"it has {size:,} bytes")
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileMissing(path=str(path), looked_in=[path.parent]) from None

@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, TypeAlias, cast
 
@@ -68,6 +68,14 @@ def opened(source: Source, *, watch: Watch = unwatched) -> Iterator[BinaryIO | T
         yield from _unpacked(inner, path=path_of(source))
     else:
         yield inner
+
+
+def refuse_pipe(path: Path) -> None:
+    """For whoever reads a file more than once: a pipe would be waited for, or be empty the second time."""
+    with suppress(OSError, ValueError):  # which is reported when it is opened
+        if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+            advice = "Write what comes out of it into a file, and give that."
+            raise FileUnreadable(path=path, kind="rows", reason="it is a pipe or a device", advice=advice)
 
 
 def _opened_file(path: Path) -> io.FileIO:

@@ -18,7 +18,7 @@ from limbeck.tables.formats import (
     unread_columns,
 )
 from limbeck.tables.json_rows import json_table
-from limbeck.tables.opening import Source, TextInput, path_of
+from limbeck.tables.opening import Source, TextInput, path_of, refuse_pipe
 from limbeck.tables.parquet import parquet_table, starts_as_parquet
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
 from limbeck.tables.sheet import sheet_table
@@ -81,6 +81,7 @@ def open_table(
     the same if the first has one of the `names` among its cells; lines that look like another table are refused.
     """
     path = path_of(source)
+    _refuse_pipe_of_recipe(source, form)
     if is_sheet(path, form=form):
         return sheet_table(source, form=form)
     format = known_format(path, form=form) if otherwise == "refuse" else named_format(path, form=form)
@@ -100,6 +101,12 @@ def open_table(
             return lines_table(text, form=form)
         case _:
             assert_never(format)
+
+
+def _refuse_pipe_of_recipe(source: Source, form: TableForm) -> None:
+    """What a recipe names is hashed, too; what a command is given may be a pipe."""
+    if not form.by_options and isinstance(source, str | Path):
+        refuse_pipe(Path(source))
 
 
 class TableUnnamed(DataError):

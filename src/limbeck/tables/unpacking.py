@@ -8,8 +8,9 @@ from typing import Any, BinaryIO, cast
 
 from limbeck.errors import FileUnreadable
 
-# Text packs to a third or a tenth of its size; what is larger than both of these was made to be.
-MOST_UNPACKED, MOST_TIMES = 1 << 28, 100
+# Text packs to a third or a tenth of its size, logs to a fiftieth; what is larger than both of these was made to be.
+# A row of a few bytes takes a hundred in memory: of packed text, fewer bytes are read.
+MOST_UNPACKED, MOST_UNPACKED_TEXT, MOST_TIMES = 1 << 28, 1 << 23, 100
 
 
 class Unpacked(io.RawIOBase):
@@ -33,8 +34,9 @@ class Unpacked(io.RawIOBase):
             reason = f"{error}; the file may be cut off"
             raise FileUnreadable(path=self._path, kind="gzip", reason=reason, advice=advice) from None
         self._bytes += len(piece)
-        if is_bomb(self._bytes, packed=self._packed.bytes):
-            raise unpacks_to_too_much(self._path, packed=self._packed.bytes, kind="gzip")
+        if is_bomb(self._bytes, packed=self._packed.bytes, most=MOST_UNPACKED_TEXT):
+            packed, most = self._packed.bytes, MOST_UNPACKED_TEXT
+            raise unpacks_to_too_much(self._path, packed=packed, kind="gzip", most=most)
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -63,13 +65,13 @@ class _Counted:
         return self._file.fileno()
 
 
-def is_bomb(unpacked: int, *, packed: int) -> bool:
+def is_bomb(unpacked: int, *, packed: int, most: int = MOST_UNPACKED) -> bool:
     """Whether so much comes out of so little that nobody would pack rows like that."""
-    return unpacked > MOST_UNPACKED and unpacked > MOST_TIMES * packed
+    return unpacked > most and unpacked > MOST_TIMES * packed
 
 
-def unpacks_to_too_much(path: Path, *, packed: int, kind: str) -> FileUnreadable:
+def unpacks_to_too_much(path: Path, *, packed: int, kind: str, most: int = MOST_UNPACKED) -> FileUnreadable:
     """The error for such a file."""
-    reason = f"{packed:,} bytes of it unpack to more than {max(MOST_UNPACKED, MOST_TIMES * packed):,}"
+    reason = f"{packed:,} bytes of it unpack to more than {max(most, MOST_TIMES * packed):,}"
     advice = "Unpack it yourself if you trust it, and give the rows as a plain file."
     return FileUnreadable(path=path, kind=kind, reason=reason, advice=advice)

@@ -10,19 +10,22 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 from tests.hostile.campaigns.campaign import Campaign
 from tests.hostile.campaigns.impossible import CampaignImpossible
-from tests.hostile.campaigns.toy_models import framed_model, toy_recipe, word_model
+from tests.hostile.campaigns.toy_models import framed_model, french_rows, toy_recipe, word_model
 
 TRACED = "trace=connect,sendto,sendmsg,sendmmsg"
 FAR = re.compile(r"inet_(?:addr\(|pton\(AF_INET6, )\"(?!127\.|::1\"|::ffff:127\.)")
+NAME_PORT = re.compile(r"sin6?_port=htons\(53\)")  # of a resolver, which may be on this machine
 LOCAL = re.compile(r'sun_path=@?"([^"]*)"')
-NAME_SERVICES = ("systemd/resolve", "io.systemd.Resolve")  # nscd is asked for names of users too
+NAME_SERVICES = ("systemd/resolve", "io.systemd.Resolve")
+# nscd is asked for names of users too: what is sent says for what, in its protocol's version 2. These are for hosts.
+OF_HOST = re.compile(r'"\\2\\0\\0\\0\\(?:4|5|6|7|r|16)\\0\\0\\0')
 TEXT = "a gorgeous film"
 PATIENCE = 240  # seconds for one command
 
@@ -33,11 +36,13 @@ class Step:
 
     words: Sequence[str]
     leaves: frozenset[str] = frozenset()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The command and its engine."""
-        return " ".join([self.words[0], *(word for word in self.words if word in ("onnx", "native"))])
+        """The command, its engine, and the variables that are set for it."""
+        engines = [word for word in self.words if word in ("onnx", "native")]
+        return " ".join([self.words[0], *engines, *self.variables])
 
 
 def outside(count: int | None = None, *, seed: int = 0) -> Campaign:
@@ -77,6 +82,8 @@ def all_steps() -> list[Step]:
         Step(("bench", words, "--texts", data, "--seconds", "0.1")),
         Step(("sbom", words)),
         Step(("recipes",)),
+        # Without the variable, init would ask the hub for the teacher of a language that is not installed.
+        Step(("init", str(french_rows()), "--out", "french.toml"), frozenset({"french.toml"}), {"HF_HUB_OFFLINE": "1"}),
     ]
 
 
@@ -102,7 +109,7 @@ class Place:
         before = {path.name for path in self.working.iterdir()}
         self._trace.unlink(missing_ok=True)
         command = [*self.words_before, sys.executable, "-m", "limbeck", *step.words]
-        failure = self._served(command) if step.words[0] == "serve" else self._ended(command)
+        failure = self._served(command, step) if step.words[0] == "serve" else self._ended(command, step)
         left = {path.name for path in self.working.iterdir()} - before - step.leaves
         files = [*_files(self.home), *_files(self.scratch), *(self.working / name for name in sorted(left))]
         return [
@@ -111,12 +118,12 @@ class Place:
             *far_calls(self._trace),
         ]
 
-    def _ended(self, command: list[str]) -> str:
+    def _ended(self, command: list[str], step: Step) -> str:
         """Run it to its end; how it failed, if it did. The doctor ends with 1 where it has found something."""
         done = subprocess.run(
             command,
             cwd=self.working,
-            env=self.variables,
+            env={**self.variables, **step.variables},
             input=f"{TEXT}\n" if "predict" in command else None,
             capture_output=True,
             text=True,
@@ -126,12 +133,12 @@ class Place:
         is_fine = done.returncode == 0 or ("doctor" in command and done.returncode == 1)
         return "" if is_fine else f"ended with {done.returncode}: {done.stderr[-2000:]}"
 
-    def _served(self, command: list[str]) -> str:
+    def _served(self, command: list[str], step: Step) -> str:
         """Start a server, ask it for one label on loopback, and end it."""
         server = subprocess.Popen(
             command,
             cwd=self.working,
-            env=self.variables,
+            env={**self.variables, **step.variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -175,11 +182,12 @@ def is_documented(path: Path) -> bool:
 def far_calls(trace: Path) -> list[str]:
     """The lines of a trace that reach another machine, or ask a service of this one for a name."""
     lines = trace.read_text(encoding="utf-8", errors="replace").splitlines() if trace.is_file() else []
-    return [
-        line
-        for line in lines
-        if FAR.search(line) or any(name in path for path in LOCAL.findall(line) for name in NAME_SERVICES)
-    ]
+    return [line for line in lines if _is_far(line)]
+
+
+def _is_far(line: str) -> bool:
+    asks = any(name in path for path in LOCAL.findall(line) for name in NAME_SERVICES)
+    return asks or any(pattern.search(line) for pattern in (FAR, NAME_PORT, OF_HOST))
 
 
 def _files(folder: Path) -> list[Path]:

@@ -49,3 +49,20 @@ def tiny_teacher() -> Path:
 def toy_recipe() -> Path:
     """A recipe whose run takes seconds."""
     return written_toy_recipe(scratch_folder() / "data", teacher=tiny_teacher(), rows=drawn_toy_rows())
+
+
+@cache
+def french_rows() -> Path:
+    """A file of rows in a language of which no encoder is installed."""
+    texts = {
+        "positif": "un film magnifique que nous avons beaucoup aimé",
+        "negatif": "une histoire triste et trop longue",
+    }
+    lines = [
+        f"{text} et la scène {number} est dans le jardin,{label}"
+        for number in range(60)
+        for label, text in texts.items()
+    ]
+    path = scratch_folder() / "avis.csv"
+    path.write_text("\n".join(["texte,avis", *lines]), encoding="utf-8")
+    return path

@@ -58,3 +58,13 @@ def test_a_missing_file_and_bytes_that_are_no_text_are_refused(tmp_path: Path) -
         read_pins(tmp_path / "none.txt")
     with pytest.raises(FileUnreadable):
         read_pins(tmp_path / "bytes.txt")
+
+
+def test_a_device_and_a_file_of_gigabytes_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.truncate(10 << 30)
+
+    with pytest.raises(FileUnreadable, match="10,737,418,240 bytes"):
+        read_pins(tmp_path / "large.txt")
+    with pytest.raises(FileUnreadable, match="not a plain file"):
+        read_pins(Path("/dev/urandom"))

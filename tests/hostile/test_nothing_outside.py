@@ -18,8 +18,9 @@ def test_a_trace_with_a_look_up_is_recognised(tmp_path: Path) -> None:
         'inet_pton(AF_INET6, "2620:1ec::1", &sin6_addr), sin6_scope_id=0}, 28) = -1',
         'connect(4, {sa_family=AF_UNIX, sun_path="/run/systemd/resolve/io.systemd.Resolve"}, 110) = 0',
         'connect(5, {sa_family=AF_INET, sin_port=htons(53), sin_addr=inet_addr("127.0.0.53")}, 16) = 0',
-        'sendto(5, "", 0, 0, {sa_family=AF_INET6, sin6_port=htons(53), inet_pton(AF_INET6, "::1", &sin6_addr)}, 28) = 0',
-        'connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',
+        'sendto(5, "", 0, 0, {sin6_port=htons(53), inet_pton(AF_INET6, "::1", &sin6_addr)}, 28) = 0',
+        r'sendto(6, "\2\0\0\0\r\0\0\0\6\0\0\0hosts\0", 18, MSG_NOSIGNAL, NULL, 0) = 18',
+        r'sendto(6, "\2\0\0\0\16\0\0\0\17\0\0\0huggingface.co\0", 27, MSG_NOSIGNAL, NULL, 0) = 27',
     ]
     near = [
         'connect(6, {sa_family=AF_UNIX, sun_path="/var/run/nscd/socket"}, 110) = -1 ENOENT',  # for the name of a user

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.manifest import read_facts, read_json, read_manifest
+from limbeck.artifacts.manifest import faults_of, read_facts, read_json, read_manifest
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 WEIGHTS, TOKENIZER, FACTS = "model.safetensors", "tokenizer.json", "general.json"
@@ -54,6 +54,10 @@ class GeneralFolder:
         """What is known about it."""
         read_manifest(self.folder, kind="general", advice=ADVICE)
         return read_facts(GeneralFacts, self.folder / FACTS)
+
+    def faults(self) -> list[str]:
+        """What is wrong with its files, by the manifest."""
+        return faults_of(self.folder, read_manifest(self.folder, kind="general", advice=ADVICE))
 
     @property
     def vocabulary(self) -> list[str]:

@@ -60,8 +60,14 @@ MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and 
 GENERAL_WORDS = [
     "",
     "[student.vocabulary]",
+    "general_words = 20_000  # its most frequent words, which the rows may lack",
+]
+TEACHERS_WORDS = [
+    "",
+    "[student.vocabulary]",
     "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
 ]
+GENERAL_START = 'start = "general:english"  # knows words and sentences before it sees the task; see docs/general.md'
 SECOND_STUDENT = [
     "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
     "[[candidates]]",
@@ -88,17 +94,21 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
     many_words = gpu and _is_as_headlines(found)
     pairs = " of pairs" if found.pair is not None else ""
     is_english = found.language == "en" and not found.other_language
-    general_words = is_english and found.pair is None and has_vectors
+    general_words = is_english and found.pair is None
+    starts_general = general_words and not gpu  # the one that comes with the package has the size of a student for CPUs
+    general_words = general_words and (has_vectors or starts_general)
+    more_words = GENERAL_WORDS if starts_general else TEACHERS_WORDS
     return [
         "[student]",
         'kind = "bilstm"',
+        *([GENERAL_START] if starts_general else []),
         *_setting("hidden_size" + _of(found), gpu=gpu),
         *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),
         *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and has_vectors) or general_words else []),
         *(_setting("embedding_size", gpu=gpu) if general_words else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {max_length_of(found)}",
-        *(MANY_WORDS if many_words else GENERAL_WORDS if general_words else []),
+        *(MANY_WORDS if many_words else more_words if general_words else []),
         "",
         *SECOND_STUDENT,
     ]

@@ -1,12 +1,13 @@
 """The stage `teach_in_general`: sentences, their vectors from encoders, a student that learns them; one artifact."""
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -76,16 +77,18 @@ def teach_in_general(
     A killed run continues its training from the last checkpoint; the encoders' vectors, which are never on disk, are
     computed again.
     """
-    section, student, started = recipe.general, recipe.student, time.monotonic()
+    section, student = recipe.general, recipe.student
     with written_atomically(out, kind="general", key=key) as scratch:
+        clock = _Clock.found(scratch / WORK)
         with reporter.bar("cutting text", total=sum(source.size for source in sources), unit="bytes") as bar:
             sentences, counts = sentences_of(section, recipe.transfer, sources, bar=bar)
         tokenizer = _tokenizer(section, student, sentences, scratch / "tokenizer.json", reporter)
         rows = _token_rows(tokenizer, sentences, max_length=student.max_length, reporter=reporter)
         targets, vectors = _from_encoders(encoders, sentences, tokenizer, student.embedding_size, reporter)
+        torch.manual_seed(section.seed)  # only now: opening an encoder draws random numbers
         model = _Taught(student, words=len(tokenizer), vectors=vectors, widths=[one.shape[1] for one in targets])
         task = _Task(section, rows, targets)
-        history = _train(model, task, work=scratch / WORK, reporter=reporter)
+        history = _train(model, task, clock, work=scratch / WORK, reporter=reporter)
         cosines = [history[-1][f"cosine_{number}"] for number in range(len(encoders))]
         model.body.cpu().save_pretrained(scratch)  # config.json, and weights that are replaced below
         facts = GeneralFacts(
@@ -106,7 +109,7 @@ def teach_in_general(
             },
             text={"files": [source.name for source in sources], **counts},
             history=history,
-            minutes=round((time.monotonic() - started) / 60, 2),
+            minutes=round(clock.seconds / 60, 1),
             machine=machine,
         )
         save_general(scratch, _weights(model.body), facts, table=section.table)
@@ -250,9 +253,34 @@ class _Task:
         return {"dev_loss": 1 - float(np.mean(means)), **{f"cosine_{at}": mean for at, mean in enumerate(means)}}
 
 
-def _train(model: _Taught, task: _Task, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Clock:
+    """How long it takes, with the time of processes that were stopped up to their last epoch."""
+
+    file: Path
+    earlier: float
+    started: float
+
+    @classmethod
+    def found(cls, work: Path) -> Self:
+        file = work / "seconds.json"
+        earlier = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else 0.0
+        return cls(file, earlier, time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """Of all processes."""
+        return self.earlier + time.monotonic() - self.started
+
+    def keep(self) -> None:
+        """For a process that continues."""
+        scratch = self.file.with_suffix(".partial")
+        scratch.write_text(json.dumps(self.seconds), encoding="utf-8")
+        scratch.rename(self.file)
+
+
+def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
     section, held_back = task.section, task.held_back
-    torch.manual_seed(section.seed)
     lengths = task.rows.lengths[held_back:]
     arithmetic = choose_arithmetic(section.precision)
     refuse_bf16_recurrence(arithmetic, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))
@@ -262,13 +290,17 @@ def _train(model: _Taught, task: _Task, *, work: Path, reporter: Reporter) -> li
         found = length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
         return [places + held_back for places in found]
 
+    def judge(trained: nn.Module) -> dict[str, float]:
+        clock.keep()
+        return task.judge(trained)
+
     progress = train(
         model.to(training_device()),
         section,
         arithmetic=arithmetic,
         batches=batches,
         losses=lambda trained, places, _done: task.losses(trained, places),
-        validate=task.judge,
+        validate=judge,
         work_folder=work,
         reporter=reporter,
         what=f"teaching {section.name} ({arithmetic})",

@@ -19,7 +19,7 @@ class General(Section):
     """General distillation: the body of a student learns what encoders make of general sentences, once, and then takes
     any task."""
 
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: str = Field(pattern=r"^\w[\w.-]*$")
     """Name of the result: `student.start = "general:NAME"`, in the folder general/NAME."""
     language: Literal["en", "zh"] = "en"
     """Language of the text."""

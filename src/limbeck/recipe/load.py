@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_general, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, exists, find_file, is_dir, is_file, search_roots
 from limbeck.recipe.general import GeneralRecipe
-from limbeck.recipe.problems import keys_by_kind, models_by_kind, problems_of
+from limbeck.recipe.problems import models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides, is_place
 
@@ -60,11 +60,11 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
     table, old_table = _table_at(raw, steps[:-1]), _table_at(before, steps[:-1])
     if steps[-1] != "kind" or not isinstance(table, dict) or not isinstance(old_table, dict):
         return ""
-    known = keys_by_kind(Recipe, [0 if step.isdecimal() else step for step in steps[:-1]])
+    models = models_by_kind(Recipe, [0 if step.isdecimal() else step for step in steps[:-1]])
     old, new = (str(one.get("kind", KINDS.get(steps[0]))) for one in (old_table, table))
-    if new not in known:
+    if new not in models:
         return ""
-    others = known.get(old, set()) - known[new]
+    others = _keys_of_others(models.get(old), models[new])
     dropped = [key for key in table if key in others and f"{path.removesuffix('kind')}{key}" not in given]
     if steps == ["student", "kind"] and "vocabulary" in table and _vocabulary(old) is not _vocabulary(new):
         dropped += ["vocabulary"] if not any(one.startswith("student.vocabulary") for one in given) else []
@@ -76,6 +76,17 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
         raw["candidates"] = [one for one in others_of_kind if not _is_of(one, new)]
         notes.append(f'dropped the candidate of kind "{new}", which is the student now')
     return f"--set {override}: {'; '.join(notes)}" if notes else ""
+
+
+def _keys_of_others(old: type[BaseModel] | None, new: type[BaseModel]) -> set[str]:
+    """The keys of the old kind that the new one does not have, or that mean something else there, such as `start`."""
+    fields, others = new.model_fields, old.model_fields if old else {}
+    tables = {"vocabulary"}  # these are looked at by themselves
+    return {
+        key
+        for key, field in others.items()
+        if key not in fields or (key not in {"kind", *tables} and field.annotation != fields[key].annotation)
+    }
 
 
 def _is_of(candidate: Any, kind: str) -> bool:

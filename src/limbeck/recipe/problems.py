@@ -105,11 +105,6 @@ def _path_in_file(loc: Sequence[int | str], raw: object, *, is_missing: bool) ->
     return path
 
 
-def keys_by_kind(root: type[BaseModel], loc: Sequence[int | str]) -> dict[str, set[str]]:
-    """The keys of each kind that the table at a location may have."""
-    return {kind: set(model.model_fields) for kind, model in models_by_kind(root, loc).items()}
-
-
 def models_by_kind(root: type[BaseModel], loc: Sequence[int | str]) -> dict[str, type[BaseModel]]:
     """The section of each kind that the table at a location may have."""
     return {str(_tag(model)): model for model in _models_in(_annotation_at(root, loc))}

@@ -180,13 +180,12 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
 
 
 def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
-    section = recipe.corpus
     corpus = run.step(
         "corpus",
         kind="corpus",
-        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(section)),
+        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(recipe.corpus)),
         load=Corpus,
-        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=run.reporter),
+        make=lambda out, key: read_corpus(recipe.corpus, name=name, out=out, key=key, reporter=run.reporter),
     )
     for one in recipe.for_each_student():
         refuse_general(one.student, corpus.language)

@@ -188,6 +188,13 @@ def test_its_words_have_its_vectors_and_other_words_mapped_ones(
     assert f"the vectors of {int(known.sum())} words, with its body" in "\n".join(finished[1].texts)
 
 
+def test_its_card_says_what_it_started_from(finished: tuple[Run, Notes]) -> None:
+    cards = [(folder / "README.md").read_text(encoding="utf-8") for folder in finished[0].models.values()]
+
+    assert cards
+    assert all("It started from the general student `toy`" in card for card in cards)
+
+
 def test_the_body_is_taken_over_and_the_head_is_new(finished: tuple[Run, Notes], taught: GeneralFolder) -> None:
     section = BiLstm(hidden_size=8, dense_size=8, embedding_size=12, start=str(taught.folder))
 

@@ -23,6 +23,8 @@ from limbeck.general import run as teaching
 from limbeck.pipeline import run
 from limbeck.pipeline.general import pretrain
 from limbeck.progress import SilentReporter
+from limbeck.recipe.load import load_recipe
+from limbeck.recipe.stages import Stage
 from limbeck.recipe.student import Bag, BiLstm, TextCnn
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.training import loop
@@ -185,7 +187,9 @@ def test_its_words_have_its_vectors_and_other_words_mapped_ones(
         assert bool(is_known) == (word in places)
         if is_known:
             assert np.array_equal(vector, taught.vectors()[places[word]])
-    assert f"the vectors of {int(known.sum())} words, with its body" in "\n".join(finished[1].texts)
+    notes = "\n".join(finished[1].texts)
+    assert f"{int(known.sum())} words have the vectors of the general student toy in {taught.folder}" in notes
+    assert "bilstm starts with the body of the general student toy" in notes
 
 
 def test_its_card_says_what_it_started_from(finished: tuple[Run, Notes]) -> None:
@@ -292,3 +296,61 @@ def test_the_command_says_what_is_wrong_with_a_recipe(tmp_path: Path) -> None:
     assert (missing.exit_code, refused.exit_code) == (2, 2)
     assert "did you mean 'english'" in missing.stderr
     assert "general.epoch: unknown key (did you mean 'epochs'" in refused.stderr
+
+
+def test_auto_shares_the_start_with_students_of_words_alone(
+    write_recipe: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    recipe = write_recipe(tmp_path / "data")
+    asked = ["student.kind='auto'", "student.start='general:english'", "student.vocabulary.general_words=100"]
+
+    loaded = load_recipe(recipe, overrides=asked).recipe
+
+    starts = {student.kind: getattr(student, "start", None) for student in (loaded.student, *loaded.candidates)}
+    assert starts == {"bilstm": "general:english", "ngrams": "fit", "textcnn": "general:english"}
+
+
+@pytest.mark.parametrize("kind", ["bag", "ngrams", "transformer"])
+def test_another_kind_of_student_for_a_draft_drops_a_start_that_it_cannot_have(
+    kind: str, write_recipe: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    recipe = write_recipe(tmp_path / "data")
+    table = '[student]\nstart = "general:english"\nvocabulary.general_words = 100\n'
+    recipe.write_text(recipe.read_text(encoding="utf-8").replace("[student]\n", table), encoding="utf-8")
+
+    student: Any = load_recipe(recipe, overrides=[f"student.kind={kind}"]).recipe.student
+
+    assert student.start == {"bag": "general:english", "ngrams": "fit", "transformer": "teacher"}[kind]
+
+
+def test_keys_without_a_use_are_refused_by_name(teach: Teach) -> None:
+    with pytest.raises(RecipeInvalid, match=r"has start, word_vectors, vocabulary\.general_words"):
+        teach(changes=["student.start=x", "student.word_vectors=random", "student.vocabulary.general_words=3"])
+    with pytest.raises(RecipeInvalid, match=r"\[transfer\] has overlap"):
+        teach(changes=["transfer.overlap=report"])
+
+
+def test_little_text_and_text_of_another_language_are_told(tmp_path: Path, tiny_teacher_folder: Path) -> None:
+    (tmp_path / "text.txt").write_text("今天的天气非常好\n我们明天再见\n这个词很长\n", encoding="utf-8")
+    recipe, notes = tmp_path / "zh.toml", Notes()
+    recipe.write_text(RECIPE.format(teacher=tiny_teacher_folder, epochs=1, kind="bag", shape=""), encoding="utf-8")
+
+    pretrain(recipe, out=tmp_path / "out", reporter=notes)
+
+    assert any('the text looks like "zh", and general.language is "en"' in text for text in notes.texts)
+    assert any("3 sentences teach little about a language" in text for text in notes.texts)
+
+
+def test_a_body_that_does_not_fit_is_told_for_each_student(
+    taught: GeneralFolder, write_recipe: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    recipe, notes = write_recipe(tmp_path / "data"), Notes()
+    start = [f"student.start='{taught.folder}'", "student.pooling='mean'", "distillation.baseline=false"]
+
+    run(recipe, overrides=[*SMALL, *start], out=tmp_path / "out", until=Stage.DISTILLATION, reporter=notes)
+
+    why = 'as it has pooling = "mean", and it has "max"'
+    assert any(
+        "bilstm has the words of the general student toy alone, and not its body" in text and why in text
+        for text in notes.texts
+    )

@@ -116,7 +116,8 @@ def refuse_general(student: AnyStudent, language: str) -> None:
         return
     general = GeneralFolder(general_folder(student.start))
     if faults := general.faults():
-        raise ArtifactDamaged(folder=general.folder, faults=faults)
+        advice = "Make it again with `limbeck pretrain`; if it came with the package, install limbeck again."
+        raise ArtifactDamaged(folder=general.folder, faults=faults, advice=advice)
     found = general.facts.language
     if language not in (found, AUTO):
         raise GeneralLanguageDiffers(start=student.start, found=found, language=language)

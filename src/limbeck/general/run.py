@@ -26,17 +26,25 @@ from limbeck.models.word_student import PAD
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.general import General, GeneralRecipe
 from limbeck.recipe.student import WordStudent
+from limbeck.text.language import detect_language
 from limbeck.text.student_tokenizer import UNK_ID, StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.text.word_vectors import principal_components
 from limbeck.training.batches import length_batches, token_budget_batches
-from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
+from limbeck.training.device import (
+    Arithmetic,
+    Bf16Missing,
+    choose_arithmetic,
+    refuse_bf16_recurrence,
+    training_device,
+)
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.token_rows import TokenRows
 
 Places = npt.NDArray[np.int64]
 SENTENCES_AT_ONCE = 65_536  # that are tokenised, or encoded, with one call
+FEW_SENTENCES = 10_000
 TOKENS_PER_BATCH = 65_536  # of held-back sentences
 LABELS = ["0", "1"]  # of a head that is not trained, and not kept
 
@@ -82,6 +90,7 @@ def teach_in_general(
         clock = _Clock.found(scratch / WORK)
         with reporter.bar("cutting text", total=sum(source.size for source in sources), unit="bytes") as bar:
             sentences, counts = sentences_of(section, recipe.transfer, sources, bar=bar)
+        _warn(section, sentences, reporter)
         tokenizer = _tokenizer(section, student, sentences, scratch / "tokenizer.json", reporter)
         rows = _token_rows(tokenizer, sentences, max_length=student.max_length, reporter=reporter)
         targets, vectors = _from_encoders(encoders, sentences, tokenizer, student.embedding_size, reporter)
@@ -91,6 +100,8 @@ def teach_in_general(
         history = _train(model, task, clock, work=scratch / WORK, reporter=reporter)
         cosines = [history[-1][f"cosine_{number}"] for number in range(len(encoders))]
         model.body.cpu().save_pretrained(scratch)  # config.json, and weights that are replaced below
+        if section.table == "int8":  # transformers would take the numbers of the table for vectors
+            (scratch / "config.json").unlink()
         facts = GeneralFacts(
             name=section.name,
             kind=student.kind,
@@ -119,6 +130,16 @@ def teach_in_general(
     return GeneralFolder(out)
 
 
+def _warn(section: General, sentences: Sequence[str], reporter: Reporter) -> None:
+    """What makes a general student of little use."""
+    if (found := detect_language(sentences)) != section.language:
+        text = f'the text looks like "{found}", and general.language is "{section.language}"'
+        reporter.note(f"  warning: {text}", style="warning")
+    if len(sentences) < FEW_SENTENCES:
+        text = f"{len(sentences):,} sentences teach little about a language: give a hundred thousand or more"
+        reporter.note(f"  warning: {text}", style="warning")
+
+
 def shape_of(student: WordStudent) -> dict[str, Any]:
     """The settings that fix the shape of its body; the width of the vectors of words is a fact of its own."""
     return {name: getattr(student, name) for name in STUDENT_KINDS[student.kind].body_shape or ()}
@@ -131,10 +152,10 @@ def _tokenizer(
     with reporter.bar("counting words", total=len(sentences), unit="sentences") as bar:
 
         def read() -> Any:
-            for number, sentence in enumerate(sentences, start=1):
-                yield sentence
-                if number % SENTENCES_AT_ONCE == 0:
-                    bar.advance(SENTENCES_AT_ONCE)
+            for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+                block = sentences[start : start + SENTENCES_AT_ONCE]
+                yield from block
+                bar.advance(len(block))
 
         tokenizer = build_word_tokenizer(
             read(),
@@ -282,8 +303,7 @@ class _Clock:
 def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
     section, held_back = task.section, task.held_back
     lengths = task.rows.lengths[held_back:]
-    arithmetic = choose_arithmetic(section.precision)
-    refuse_bf16_recurrence(arithmetic, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))
+    arithmetic = _arithmetic(section, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))
     work.mkdir(parents=True, exist_ok=True)
 
     def batches(epoch: int) -> list[Places]:
@@ -308,6 +328,18 @@ def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: 
     )
     shutil.rmtree(work, ignore_errors=True)
     return progress.history
+
+
+def _arithmetic(section: General, *, is_recurrent: bool) -> Arithmetic:
+    """The one that was asked for; "auto" is fp32 where bf16 cannot train a recurrent layer."""
+    arithmetic = choose_arithmetic(section.precision)
+    try:
+        refuse_bf16_recurrence(arithmetic, is_recurrent=is_recurrent)
+    except Bf16Missing:
+        if section.precision != "auto":
+            raise
+        return "fp32"
+    return arithmetic
 
 
 def _weights(body: Any) -> dict[str, npt.NDArray[np.float32]]:

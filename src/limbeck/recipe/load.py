@@ -16,16 +16,18 @@ from limbeck.recipe.problems import models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides, is_place
 
+KEYS_OF_GENERAL = "The keys of [general] are described in docs/general.md, all others in docs/recipe.md."
+
 
 class RecipeNotFound(RecipeError):
     """No recipe file and no built-in recipe has this name."""
 
-    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = ()) -> None:
+    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = (), advice: str = "") -> None:
         self.name = name
         super().__init__(
             f"no recipe '{name}'{did_you_mean(name, [*nearby, *builtin])}",
             found=f"looked for a file of that name and among the built-in recipes: {', '.join(builtin)}",
-            advice="Give a path to a .toml file, or run `limbeck recipes` for the list.",
+            advice=advice or "Give a path to a .toml file, or run `limbeck recipes` for the list.",
         )
 
 
@@ -124,13 +126,14 @@ def load_general_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = 
     source = path if is_file(path) else known.get(str(name_or_path))
     if source is None:
         nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
-        raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
+        advice = f"Give a path to a .toml file, or the name of one that comes with the package: {', '.join(known)}."
+        raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby, advice=advice)
     raw = apply_overrides(read_recipe(source), overrides, recipe=str(name_or_path))
     try:
         recipe = GeneralRecipe.model_validate(raw)
     except ValidationError as error:
         problems = problems_of(error, raw=raw, root=GeneralRecipe)
-        raise RecipeInvalid(recipe=str(name_or_path), problems=problems) from None
+        raise RecipeInvalid(recipe=str(name_or_path), problems=problems, advice=KEYS_OF_GENERAL) from None
     return _located(recipe, source=source, recipe_name=str(name_or_path))
 
 

@@ -50,7 +50,7 @@ def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> st
 
 def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
     kinds = [str(_tag(model)) for model in _models_in(_annotation_at(root, details["loc"]))]
-    kinds += [AUTO] if details["loc"][:1] == ("student",) else []
+    kinds += [AUTO] if details["loc"][:1] == ("student",) and "candidates" in root.model_fields else []
     if details["type"] == "union_tag_not_found":
         return f"no `kind` given; known kinds: {', '.join(kinds)}"
     found = str(details["ctx"]["tag"])

@@ -1,4 +1,4 @@
-"""Writes what follows from the code: docs/recipe.md, commands.md and files.md, and the doors in architecture.md."""
+"""Writes what follows from the code: recipe.md, commands.md and files.md in docs, and tables of two other pages."""
 
 import ast
 import json
@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from limbeck.cli import app
 from limbeck.recipe.decisions import ArtifactName, Decision, decisions
+from limbeck.recipe.general import General
 from limbeck.recipe.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +26,7 @@ KEYS_START, KEYS_END = "<!-- keys -->", "<!-- /keys -->"
 DOORS_START, DOORS_END = "<!-- doors -->", "<!-- /doors -->"
 ROOMS_IN_ORDER = [
     *("cli", "pipeline", "recipe", "artifacts", "drafting", "tables", "text"),
-    *("corpus", "transfer", "augmentation", "pretraining", "teacher", "labeling", "distillation", "export"),
+    *("corpus", "transfer", "augmentation", "pretraining", "general", "teacher", "labeling", "distillation", "export"),
     *("judging", "timing", "report", "doctor", "search", "models", "training", "runtime", "serving", "sbom", "errors"),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
@@ -75,6 +76,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     architecture = ROOT / "docs" / "architecture.md"
     with_doors = with_block(architecture.read_text(encoding="utf-8"), doors_table(), DOORS_START, DOORS_END)
     yield architecture, with_block(with_doors, keys_table(), KEYS_START, KEYS_END)
+    general = ROOT / "docs" / "general.md"
+    yield general, with_block(general.read_text(encoding="utf-8"), general_table(), KEYS_START, KEYS_END)
 
 
 # ---- docs/recipe.md ----
@@ -145,10 +148,21 @@ def key_table(model: type[BaseModel]) -> str:
     for name, field in sorted(model.model_fields.items(), key=lambda item: item[0] != "kind"):
         if is_table(field.annotation):
             continue  # a table has a heading of its own
-        value = ", ".join([type_in_words(field.annotation), *limits(field)])
-        meaning = one_line(field.description or "").replace("*", "\\*")  # a pattern of file names, no emphasis
-        rows.append(table_row(f"`{name}`", value, default_in_words(field), meaning, rebuilt_in_words(decided[name])))
+        rows.append(table_row(*key_in_words(name, field), rebuilt_in_words(decided[name])))
     return "\n".join(rows)
+
+
+def key_in_words(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
+    """Name, value, default, meaning."""
+    value = ", ".join([type_in_words(field.annotation), *limits(field)])
+    meaning = one_line(field.description or "").replace("*", "\\*")  # a pattern of file names, no emphasis
+    return f"`{name}`", value, default_in_words(field), meaning
+
+
+def general_table() -> str:
+    """The keys of `[general]`, which only recipes of `limbeck pretrain` have."""
+    rows = ["| key | value | default | meaning |", "|---|---|---|---|"]
+    return "\n".join([*rows, *(table_row(*key_in_words(*item)) for item in General.model_fields.items())])
 
 
 def is_table(annotation: Any) -> bool:

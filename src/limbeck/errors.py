@@ -214,13 +214,10 @@ class ArtifactMissing(ArtifactError):
 class ArtifactDamaged(ArtifactError):
     """An artifact's files do not match its manifest."""
 
-    def __init__(self, *, folder: Path, faults: Sequence[str]) -> None:
+    def __init__(self, *, folder: Path, faults: Sequence[str], advice: str = "") -> None:
         self.faults = tuple(faults)
-        super().__init__(
-            f"'{folder}' is damaged",
-            found=some(faults),
-            advice="Run the recipe again (it rebuilds what is damaged), or copy the folder again from an intact one.",
-        )
+        again = "Run the recipe again (it rebuilds what is damaged), or copy the folder again from an intact one."
+        super().__init__(f"'{folder}' is damaged", found=some(faults), advice=advice or again)
 
 
 class LabelsDoNotCover(ArtifactError):

@@ -11,7 +11,8 @@ from typing import Any, Literal
 DEFAULT_STUDENT = "bilstm"  # for a `[student]` table without a kind
 AUTO = "auto"  # `student.kind`: the default student, and as further candidates
 AUTO_CANDIDATES = ("ngrams", "textcnn")
-AUTO_SHARED = ("word_vectors", "embedding_size", "max_size_mb", "max_length", "vocabulary")  # keys that all of them get
+# Keys that all of them get.
+AUTO_SHARED = ("start", "word_vectors", "embedding_size", "max_size_mb", "max_length", "vocabulary")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ STAGES = {
     "transfer",
     "augmentation",
     "pretraining",
+    "general",
     "teacher",
     "labeling",
     "distillation",

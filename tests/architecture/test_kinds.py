@@ -47,9 +47,10 @@ def of_section(row: StudentKind) -> Iterator[tuple[str, str]]:
     section = resolved(row.section)
     if kind_in_recipe(section) != row.kind:
         yield "section", f"that of {row.section} is of the kind '{kind_in_recipe(section)}'"
-    for lever in row.size_levers:
-        if lever not in section.model_fields:
-            yield "size_levers", f"[student] of this kind has no key '{lever}'"
+    for name, keys in (("size_levers", row.size_levers), ("body_shape", row.body_shape or ())):
+        for key in keys:
+            if key not in section.model_fields:
+                yield name, f"[student] of this kind has no key '{key}'"
 
 
 def of_auto_classes(row: StudentKind) -> Iterator[tuple[str, str]]:
@@ -78,7 +79,7 @@ def of_formulas(row: StudentKind) -> Iterator[tuple[str, str]]:
 
 def lacking(row: StudentKind) -> list[str]:
     """One line for each thing that a kind of student does not give."""
-    found = list(of_row(row, optional=(*AUTO_CLASSES, "native_plan")))
+    found = list(of_row(row, optional=(*AUTO_CLASSES, "native_plan", "body_shape")))
     if not found:
         found = [*of_section(row), *of_auto_classes(row), *of_formulas(row)]
     return [f"student kind '{row.kind}' has no {name}: {why}" for name, why in found]

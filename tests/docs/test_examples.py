@@ -10,6 +10,7 @@ import typer.main
 from limbeck.cli import app
 from limbeck.errors import RecipeInvalid
 from limbeck.recipe.extends import read_recipe
+from limbeck.recipe.general import GeneralRecipe
 from limbeck.recipe.load import parse_recipe
 from limbeck.recipe.recipe import Recipe
 
@@ -39,11 +40,13 @@ def commands_named(page: str) -> set[str]:
     return {name for piece in code for name in COMMAND.findall(piece)}
 
 
-def parsed(block: str, folder: Path) -> Recipe:
+def parsed(block: str, folder: Path) -> Recipe | GeneralRecipe:
     """A whole recipe, or some of its sections, with all it extends; the one that has to be there is added."""
     file = folder / "example.toml"
     file.write_text(block, encoding="utf-8")
     raw = read_recipe(file)
+    if "general" in raw:
+        return GeneralRecipe.model_validate(raw)
     raw.setdefault("corpus", {"train": "train.csv"})
     return parse_recipe(raw, recipe="the example")
 

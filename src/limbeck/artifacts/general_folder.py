@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.manifest import read_facts, read_json, read_manifest
+from limbeck.artifacts.manifest import faults_of, read_facts, read_manifest
 from limbeck.text.student_tokenizer import StudentTokenizer
 
 WEIGHTS, TOKENIZER, FACTS = "model.safetensors", "tokenizer.json", "general.json"
@@ -40,7 +40,7 @@ class GeneralFacts:
 
 @dataclass(frozen=True)
 class GeneralFolder:
-    """model.safetensors and config.json, tokenizer.json, general.json, and README.md, which describes it."""
+    """model.safetensors (with config.json unless its table is int8), tokenizer.json, general.json, and README.md."""
 
     folder: Path
 
@@ -55,16 +55,14 @@ class GeneralFolder:
         read_manifest(self.folder, kind="general", advice=ADVICE)
         return read_facts(GeneralFacts, self.folder / FACTS)
 
+    def faults(self) -> list[str]:
+        """What is wrong with its files, by the manifest."""
+        return faults_of(self.folder, read_manifest(self.folder, kind="general", advice=ADVICE))
+
     @property
     def vocabulary(self) -> list[str]:
         """Its words, the special tokens first, then the most frequent ones."""
         return StudentTokenizer.from_json((self.folder / TOKENIZER).read_text(encoding="utf-8")).vocabulary
-
-    @property
-    def config(self) -> dict[str, Any]:
-        """config.json, as transformers writes it."""
-        config: dict[str, Any] = read_json(self.folder / "config.json")
-        return config
 
     def vectors(self) -> Floats:
         """(words, width)"""

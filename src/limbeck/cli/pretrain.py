@@ -1,5 +1,6 @@
 """`limbeck pretrain`: a student body for many tasks, taught by encoders on general text."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,8 @@ from limbeck.recipe.files import GENERAL_FOLDER
 
 
 @app.command(
-    epilog="Examples: `limbeck pretrain english.toml` · `limbeck pretrain english --set transfer.rows=100000`, then "
-    '`student.start = "general:english"` in a recipe'
+    epilog="Examples: `limbeck pretrain reviews.toml` · `limbeck pretrain english --set transfer.rows=100000`, then "
+    '`student.start = "general:NAME"` in a recipe'
 )
 @reported
 def pretrain(
@@ -34,4 +35,7 @@ def pretrain(
     facts, console = made.facts, plain_console(soft_wrap=True)
     console.print(f"\nGeneral student:  {made.folder}")
     start = f"general:{facts.name}" if out == GENERAL_FOLDER else str(made.folder)
-    console.print(f"Start from it:    limbeck run your.csv --set 'student.start=\"{start}\"'")
+    console.print("Start from it, in a recipe:\n\n[student]")
+    keys = {"kind": facts.kind, "start": start, **facts.shape, "embedding_size": facts.width}
+    for key, value in keys.items():
+        console.print(f"{key} = {json.dumps(value)}")

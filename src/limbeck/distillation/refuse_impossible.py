@@ -14,7 +14,7 @@ from limbeck.distillation.stages import trainings_of
 from limbeck.distillation.terms.term import LayerShape, Shapes
 from limbeck.distillation.transformer_vocabulary import refuse_tokens, transformer_budget
 from limbeck.distillation.vectors import width_of
-from limbeck.errors import LayersUnreadable, StudentError
+from limbeck.errors import ArtifactDamaged, LayersUnreadable, StudentError
 from limbeck.models.checkpoint import damage_as_user_errors, find_checkpoint, from_folder
 from limbeck.models.layer_parts import FAMILIES
 from limbeck.models.mean_encoder import MeanEncoderConfig
@@ -27,10 +27,11 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.files import general_folder
 from limbeck.recipe.losses import LayerLoss
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import Ngrams, Transformer, WordStudent
+from limbeck.recipe.student import AnyStudent, Ngrams, Transformer, WordStudent
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, each_teacher
 from limbeck.training.modes import quiet_transformers
 
+AUTO = "auto"  # corpus.language: found when the rows are read
 ANY_WIDTH = 8  # of features: no check of a loss depends on it
 CLASSES = ["no", "yes"]  # the smallest number that a corpus can have
 
@@ -102,17 +103,23 @@ def refuse_the_impossible(recipe: Recipe, *, size_limit: SizeLimit | None = None
             isinstance(loss, LayerLoss) and loss.reads_attention for loss in losses
         ):
             raise LayersUnreadable(family=config.model_type, known=list(FAMILIES))
-    if isinstance(student, WordStudent) and student.is_general:
-        _refuse_other_language(student, recipe.corpus.language)
+    refuse_general(student, recipe.corpus.language)
     for loss in losses:
         term_of(loss, shapes)
     if size_limit is not None:
         _size_budget(recipe, size_limit).refuse_unless_any(most=student.vocabulary.max_size)
 
 
-def _refuse_other_language(student: WordStudent, language: str) -> None:
-    found = GeneralFolder(general_folder(student.start)).facts.language
-    if found != language:
+def refuse_general(student: AnyStudent, language: str) -> None:
+    """Refuse to start from a general student that is damaged, or that knows another language ("auto" is any)."""
+    if not isinstance(student, WordStudent) or not student.is_general:
+        return
+    general = GeneralFolder(general_folder(student.start))
+    if faults := general.faults():
+        advice = "Make it again with `limbeck pretrain`; if it came with the package, install limbeck again."
+        raise ArtifactDamaged(folder=general.folder, faults=faults, advice=advice)
+    found = general.facts.language
+    if language not in (found, AUTO):
         raise GeneralLanguageDiffers(start=student.start, found=found, language=language)
 
 

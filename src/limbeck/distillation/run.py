@@ -23,7 +23,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
-from limbeck.distillation.new_student import new_student
+from limbeck.distillation.new_student import new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, trainings_of
 from limbeck.distillation.student_with_objective import (
@@ -44,7 +44,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.losses import AnyLoss, Custom, LayerLoss, needs_of
 from limbeck.recipe.schedule import Schedule
-from limbeck.recipe.student import AnyStudent, Ngrams
+from limbeck.recipe.student import AnyStudent, Ngrams, WordStudent
 from limbeck.training.batches import length_batches, token_budget_batches
 from limbeck.training.cuda_graphs import Slots
 from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
@@ -117,6 +117,8 @@ def train_student(
         tracks=tracks,
         may_keep_start=isinstance(student, Ngrams),
     )
+    if origins.general is not None and isinstance(student, WordStudent):
+        _note_start(student, origins.general, reporter, name=name)
     with written_atomically(out, kind="student", key=key) as scratch:
         own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
         trainings = trainings_of(section.model_copy(update=own_rate), alone=alone)
@@ -148,6 +150,16 @@ def train_student(
     for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")
     return StudentFolder(out)
+
+
+def _note_start(student: WordStudent, general: GeneralFolder, reporter: Reporter, *, name: str) -> None:
+    """Whether the body of the general student is taken over, and if not, why."""
+    start = f"the general student {general.facts.name}"
+    if why_not := not_taken_over(student, general):
+        text = f"{name} has the words of {start} alone, and not its body, as it has {', '.join(why_not)}"
+        reporter.note(f"  warning: {text}", style="warning")
+    else:
+        reporter.note(f"  {name} starts with the body of {start}")
 
 
 def _seeded_student(

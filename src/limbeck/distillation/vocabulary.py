@@ -1,6 +1,6 @@
 """The student's vocabulary: built once per run, shared by all variants and seeds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -13,7 +13,6 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.vocabulary_folder import IS_GENERAL, VocabularyFolder, save_vocabulary
-from limbeck.distillation.new_student import not_taken_over
 from limbeck.distillation.size_limit import SizeLimit, cut_facts, levers_of, report_cut
 from limbeck.distillation.transformer_vocabulary import texts_of
 from limbeck.distillation.vectors import (
@@ -30,6 +29,7 @@ from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
 from limbeck.progress import Reporter, counted
+from limbeck.recipe.files import READY
 from limbeck.recipe.student import Vocabulary, WordStudent, source_kind
 from limbeck.text.forms import FormStep
 from limbeck.text.piece_tokenizer import count_pieces, whole_words
@@ -129,7 +129,9 @@ def build_vocabulary(
             )
             others = {IS_GENERAL: is_known.astype(np.float32)}
             facts |= {"general": general.facts.name, "general_words": int(is_known.sum())}
-            _note_general(section, general, facts, reporter)
+            place = "" if general.folder.is_relative_to(READY) else f" in {general.folder}"
+            words = f"{facts['general_words']:,} words have the vectors"
+            reporter.note(f"  {words} of the general student {facts['general']}{place}")
         save_vocabulary(scratch, vectors=vectors, facts=facts, others=others)
     if section.vector_rank and section.vector_rank >= sum(widths):
         reporter.note(
@@ -141,15 +143,6 @@ def build_vocabulary(
     reporter.note(f"  vocabulary: {len(before_limit):,} {section.vocabulary.kind}, at most {budget:,}{cut}")
     report_cut(size_limit, reporter, what=section.vocabulary.kind, before=len(before_limit), after=len(tokenizer))
     return VocabularyFolder(out)
-
-
-def _note_general(section: WordStudent, general: GeneralFolder, facts: Mapping[str, Any], reporter: Reporter) -> None:
-    """What was taken over of a general student, and what was not."""
-    why_not = not_taken_over(section, general)
-    body = f"but not its body, as the student has {', '.join(why_not)}" if why_not else "with its body"
-    reporter.note(
-        f"  starts from the general student {facts['general']}: the vectors of {facts['general_words']:,} words, {body}"
-    )
 
 
 def _width(source: str, section: WordStudent, encoder: TeacherFolder | None) -> int:

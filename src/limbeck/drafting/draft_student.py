@@ -11,6 +11,10 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
         (150, "300 is a little more accurate and slower"),
         (300, "150 is smaller and quicker, and a little less accurate"),
     ),
+    "hidden_size of the general student": (
+        (150, "as the general student; with another one its body is not taken over, only its words"),
+        (300, ""),
+    ),
     "hidden_size of documents": (
         (150, "300 is a little more accurate and slower"),
         (150, "as in the built-in recipe imdb-text"),
@@ -24,8 +28,12 @@ SETTINGS: dict[str, tuple[Setting | None, Setting | None]] = {
         (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
         (False, "the teacher's vectors stay as they are, also for words that only appear in use"),
     ),
+    "tune_vectors of the general student": (
+        (False, "the general student's vectors stay as they are, also for words that only appear in use"),
+        (False, ""),
+    ),
     "embedding_size": (
-        (200, "300 is a little more accurate, larger and slower"),
+        (200, "as the general student"),
         None,
     ),
     "epochs": (
@@ -60,8 +68,15 @@ MANY_WORDS = ["", "[student.vocabulary]", "max_size = 100_000  # rare words and 
 GENERAL_WORDS = [
     "",
     "[student.vocabulary]",
+    "general_words = 20_000  # its most frequent words, which the rows may lack",
+]
+TEACHERS_WORDS = [
+    "",
+    "[student.vocabulary]",
     "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
 ]
+OF_GENERAL = " of the general student"
+GENERAL_START = 'start = "general:english"  # knows words and sentences before it sees the task; see docs/general.md'
 SECOND_STUDENT = [
     "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
     "[[candidates]]",
@@ -86,19 +101,23 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
     """The sections of the students; `has_vectors`: whether the teacher has vectors of words."""
     has_vectors = has_vectors and not found.scores
     many_words = gpu and _is_as_headlines(found)
-    pairs = " of pairs" if found.pair is not None else ""
     is_english = found.language == "en" and not found.other_language
-    general_words = is_english and found.pair is None and has_vectors
+    general_words = is_english and found.pair is None
+    starts_general = general_words and not gpu  # the one that comes with the package has the size of a student for CPUs
+    general_words = general_words and (has_vectors or starts_general)
+    of_vectors = OF_GENERAL if starts_general else " of pairs" if found.pair is not None else ""
+    more_words = GENERAL_WORDS if starts_general else TEACHERS_WORDS
     return [
         "[student]",
         'kind = "bilstm"',
-        *_setting("hidden_size" + _of(found), gpu=gpu),
+        *([GENERAL_START] if starts_general else []),
+        *_setting("hidden_size" + (OF_GENERAL if starts_general else _of(found)), gpu=gpu),
         *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),
-        *(_setting("tune_vectors" + pairs, gpu=gpu) if (gpu and has_vectors) or general_words else []),
+        *(_setting("tune_vectors" + of_vectors, gpu=gpu) if (gpu and has_vectors) or general_words else []),
         *(_setting("embedding_size", gpu=gpu) if general_words else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {max_length_of(found)}",
-        *(MANY_WORDS if many_words else GENERAL_WORDS if general_words else []),
+        *(MANY_WORDS if many_words else more_words if general_words else []),
         "",
         *SECOND_STUDENT,
     ]

@@ -6,6 +6,7 @@ from limbeck.artifacts.general_folder import GeneralFacts
 from limbeck.errors import some
 from limbeck.kinds import STUDENT_KINDS
 
+HOW_TO_LOAD = "transformers loads it after `import limbeck.models`; its classifier is not trained."
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 
 
@@ -20,6 +21,7 @@ def write_card(folder: Path, facts: GeneralFacts) -> None:
         f"A {STUDENT_KINDS[facts.kind].title} that was taught the sentence vectors of {_names(facts)}, in "
         f"{LANGUAGES.get(facts.language, facts.language)}, before it has any task. Students start from it with\n"
         f'`student.start = "general:{facts.name}"`, which takes over its vectors of words and its body.',
+        *([HOW_TO_LOAD] if settings["table"] == "fp16" else []),
         "## What it is",
         f"{shape}; {facts.words:,} words with vectors of {facts.width} numbers, stored as {settings['table']}.",
         "## What it learned from",

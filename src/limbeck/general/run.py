@@ -1,12 +1,13 @@
 """The stage `teach_in_general`: sentences, their vectors from encoders, a student that learns them; one artifact."""
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,17 +26,25 @@ from limbeck.models.word_student import PAD
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.general import General, GeneralRecipe
 from limbeck.recipe.student import WordStudent
+from limbeck.text.language import detect_language
 from limbeck.text.student_tokenizer import UNK_ID, StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.text.word_vectors import principal_components
 from limbeck.training.batches import length_batches, token_budget_batches
-from limbeck.training.device import choose_arithmetic, refuse_bf16_recurrence, training_device
+from limbeck.training.device import (
+    Arithmetic,
+    Bf16Missing,
+    choose_arithmetic,
+    refuse_bf16_recurrence,
+    training_device,
+)
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
 from limbeck.training.token_rows import TokenRows
 
 Places = npt.NDArray[np.int64]
 SENTENCES_AT_ONCE = 65_536  # that are tokenised, or encoded, with one call
+FEW_SENTENCES = 10_000
 TOKENS_PER_BATCH = 65_536  # of held-back sentences
 LABELS = ["0", "1"]  # of a head that is not trained, and not kept
 
@@ -76,18 +85,23 @@ def teach_in_general(
     A killed run continues its training from the last checkpoint; the encoders' vectors, which are never on disk, are
     computed again.
     """
-    section, student, started = recipe.general, recipe.student, time.monotonic()
+    section, student = recipe.general, recipe.student
     with written_atomically(out, kind="general", key=key) as scratch:
+        clock = _Clock.found(scratch / WORK)
         with reporter.bar("cutting text", total=sum(source.size for source in sources), unit="bytes") as bar:
             sentences, counts = sentences_of(section, recipe.transfer, sources, bar=bar)
+        _warn(section, sentences, reporter)
         tokenizer = _tokenizer(section, student, sentences, scratch / "tokenizer.json", reporter)
         rows = _token_rows(tokenizer, sentences, max_length=student.max_length, reporter=reporter)
         targets, vectors = _from_encoders(encoders, sentences, tokenizer, student.embedding_size, reporter)
+        torch.manual_seed(section.seed)  # only now: opening an encoder draws random numbers
         model = _Taught(student, words=len(tokenizer), vectors=vectors, widths=[one.shape[1] for one in targets])
         task = _Task(section, rows, targets)
-        history = _train(model, task, work=scratch / WORK, reporter=reporter)
+        history = _train(model, task, clock, work=scratch / WORK, reporter=reporter)
         cosines = [history[-1][f"cosine_{number}"] for number in range(len(encoders))]
         model.body.cpu().save_pretrained(scratch)  # config.json, and weights that are replaced below
+        if section.table == "int8":  # transformers would take the numbers of the table for vectors
+            (scratch / "config.json").unlink()
         facts = GeneralFacts(
             name=section.name,
             kind=student.kind,
@@ -106,7 +120,7 @@ def teach_in_general(
             },
             text={"files": [source.name for source in sources], **counts},
             history=history,
-            minutes=round((time.monotonic() - started) / 60, 2),
+            minutes=round(clock.seconds / 60, 1),
             machine=machine,
         )
         save_general(scratch, _weights(model.body), facts, table=section.table)
@@ -114,6 +128,16 @@ def teach_in_general(
     near = ", ".join(f"{cosine:.3f} to {one.name}" for one, cosine in zip(encoders, cosines, strict=True))
     reporter.note(f"  {section.name}: mean cosine on {task.held_back:,} sentences held back: {near}")
     return GeneralFolder(out)
+
+
+def _warn(section: General, sentences: Sequence[str], reporter: Reporter) -> None:
+    """What makes a general student of little use."""
+    if (found := detect_language(sentences)) != section.language:
+        text = f'the text looks like "{found}", and general.language is "{section.language}"'
+        reporter.note(f"  warning: {text}", style="warning")
+    if len(sentences) < FEW_SENTENCES:
+        text = f"{len(sentences):,} sentences teach little about a language: give a hundred thousand or more"
+        reporter.note(f"  warning: {text}", style="warning")
 
 
 def shape_of(student: WordStudent) -> dict[str, Any]:
@@ -128,10 +152,10 @@ def _tokenizer(
     with reporter.bar("counting words", total=len(sentences), unit="sentences") as bar:
 
         def read() -> Any:
-            for number, sentence in enumerate(sentences, start=1):
-                yield sentence
-                if number % SENTENCES_AT_ONCE == 0:
-                    bar.advance(SENTENCES_AT_ONCE)
+            for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+                block = sentences[start : start + SENTENCES_AT_ONCE]
+                yield from block
+                bar.advance(len(block))
 
         tokenizer = build_word_tokenizer(
             read(),
@@ -250,17 +274,45 @@ class _Task:
         return {"dev_loss": 1 - float(np.mean(means)), **{f"cosine_{at}": mean for at, mean in enumerate(means)}}
 
 
-def _train(model: _Taught, task: _Task, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Clock:
+    """How long it takes, with the time of processes that were stopped up to their last epoch."""
+
+    file: Path
+    earlier: float
+    started: float
+
+    @classmethod
+    def found(cls, work: Path) -> Self:
+        file = work / "seconds.json"
+        earlier = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else 0.0
+        return cls(file, earlier, time.monotonic())
+
+    @property
+    def seconds(self) -> float:
+        """Of all processes."""
+        return self.earlier + time.monotonic() - self.started
+
+    def keep(self) -> None:
+        """For a process that continues."""
+        scratch = self.file.with_suffix(".partial")
+        scratch.write_text(json.dumps(self.seconds), encoding="utf-8")
+        scratch.rename(self.file)
+
+
+def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:
     section, held_back = task.section, task.held_back
-    torch.manual_seed(section.seed)
     lengths = task.rows.lengths[held_back:]
-    arithmetic = choose_arithmetic(section.precision)
-    refuse_bf16_recurrence(arithmetic, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))
+    arithmetic = _arithmetic(section, is_recurrent=any(isinstance(layer, nn.RNNBase) for layer in model.modules()))
     work.mkdir(parents=True, exist_ok=True)
 
     def batches(epoch: int) -> list[Places]:
         found = length_batches(lengths, batch_size=section.batch_size, seed=section.seed, epoch=epoch)
         return [places + held_back for places in found]
+
+    def judge(trained: nn.Module) -> dict[str, float]:
+        clock.keep()
+        return task.judge(trained)
 
     progress = train(
         model.to(training_device()),
@@ -268,7 +320,7 @@ def _train(model: _Taught, task: _Task, *, work: Path, reporter: Reporter) -> li
         arithmetic=arithmetic,
         batches=batches,
         losses=lambda trained, places, _done: task.losses(trained, places),
-        validate=task.judge,
+        validate=judge,
         work_folder=work,
         reporter=reporter,
         what=f"teaching {section.name} ({arithmetic})",
@@ -276,6 +328,18 @@ def _train(model: _Taught, task: _Task, *, work: Path, reporter: Reporter) -> li
     )
     shutil.rmtree(work, ignore_errors=True)
     return progress.history
+
+
+def _arithmetic(section: General, *, is_recurrent: bool) -> Arithmetic:
+    """The one that was asked for; "auto" is fp32 where bf16 cannot train a recurrent layer."""
+    arithmetic = choose_arithmetic(section.precision)
+    try:
+        refuse_bf16_recurrence(arithmetic, is_recurrent=is_recurrent)
+    except Bf16Missing:
+        if section.precision != "auto":
+            raise
+        return "fp32"
+    return arithmetic
 
 
 def _weights(body: Any) -> dict[str, npt.NDArray[np.float32]]:

@@ -40,7 +40,7 @@ class NoSentences(DataError):
         super().__init__(
             f"there are too few sentences in {some(files)}",
             found=", ".join(f"{name} {count:,}" for name, count in counts.items()),
-            advice="Check `text`, `where`, min_words and max_words in [transfer], or give more text.",
+            advice="Check split_sentences, `text`, `where`, min_words and max_words in [transfer], or give more text.",
         )
 
 

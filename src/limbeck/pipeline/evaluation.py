@@ -26,7 +26,9 @@ from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
+from limbeck.recipe.files import GENERAL
 from limbeck.recipe.recipe import Recipe
+from limbeck.recipe.student import WordStudent
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
 from limbeck.teacher.kinds import kind_of
@@ -246,8 +248,17 @@ def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -
                 objective=objective,
                 max_length=facts.max_length,
                 folder=model.folder.name,
+                start=_start_of(recipe, facts.kind),
             )
             _write(path, f"{card}\n{stamp}\n")
+
+
+def _start_of(recipe: Recipe, kind: str) -> str:
+    """The name of the general student that the recipe's student of this kind starts from; empty without one."""
+    for one in recipe.for_each_student():
+        if isinstance(one.student, WordStudent) and one.student.kind == kind and one.student.is_general:
+            return Path(one.student.start.removeprefix(GENERAL)).name
+    return ""
 
 
 def _is_due(path: Path, *, stamp: str) -> bool:

@@ -16,7 +16,7 @@ from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
-from limbeck.distillation.refuse_impossible import refuse_the_impossible
+from limbeck.distillation.refuse_impossible import refuse_general, refuse_the_impossible
 from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import ArtifactError, some
@@ -180,14 +180,15 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
 
 
 def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
-    section = recipe.corpus
     corpus = run.step(
         "corpus",
         kind="corpus",
-        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(section)),
+        key=Key(section=settings_of(recipe, "corpus"), inputs=input_fingerprints(recipe.corpus)),
         load=Corpus,
-        make=lambda out, key: read_corpus(section, name=name, out=out, key=key, reporter=run.reporter),
+        make=lambda out, key: read_corpus(recipe.corpus, name=name, out=out, key=key, reporter=run.reporter),
     )
+    for one in recipe.for_each_student():
+        refuse_general(one.student, corpus.language)
     for note in empty_losses(recipe.distillation.every_loss, classes=len(corpus.labels)):
         run.reporter.note(f"  {note}")
     return corpus

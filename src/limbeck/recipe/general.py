@@ -12,6 +12,10 @@ from limbeck.recipe.teacher import Precision
 from limbeck.recipe.transfer import Transfer
 
 # What [transfer] has for the text of a task, which there is none of here.
+OF_A_STUDENT = {
+    *("start", "word_vectors", "dense_size", "tune_vectors", "max_size_mb", "static_channel", "vector_rank"),
+}
+OF_A_VOCABULARY = {"kind", "teacher_words", "general_words"}
 OF_A_TASK = ("choice", "pool", "least_confidence", "overlap", "near_duplicates", "form", "pair")
 
 
@@ -19,7 +23,7 @@ class General(Section):
     """General distillation: the body of a student learns what encoders make of general sentences, once, and then takes
     any task."""
 
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: str = Field(pattern=r"^\w[\w.-]*$")
     """Name of the result: `student.start = "general:NAME"`, in the folder general/NAME."""
     language: Literal["en", "zh"] = "en"
     """Language of the text."""
@@ -54,10 +58,10 @@ class General(Section):
     clip_norm: float = Field(default=1.0, gt=0)
     """Largest norm of the gradient."""
     precision: Precision = "auto"
-    """Arithmetic of the student's training: "auto" is bf16 on a GPU that has it."""
+    """Arithmetic of the student's training: "auto" is bf16 where the device can train with it, else fp32."""
     table: Literal["fp16", "int8"] = "fp16"
-    """How the vectors of words are stored. With "fp16", transformers loads the folder; with "int8", which has a scale
-    for each word, it is half as large."""
+    """How the vectors of words are stored. With "fp16" the folder has Hugging Face's form; with "int8", a scale for
+    each word and bytes, it is half as large and has not."""
     seed: int = 0
     """Seed of initial weights, order and fragments."""
 
@@ -91,17 +95,16 @@ class GeneralRecipe(Section):
 
     @model_validator(mode="after")
     def _has_no_task(self) -> Self:
-        fields = type(self.transfer).model_fields
-        if given := [key for key in OF_A_TASK if getattr(self.transfer, key) != fields[key].default]:
+        if given := [key for key in OF_A_TASK if key in self.transfer.model_fields_set]:
             raise ValueError(
-                f"transfer: {', '.join(given)} compares the text with a task's rows, and there is none here"
+                f"[transfer] has {', '.join(given)}, which is about a task's rows, and there are none here"
             )
-        if self.student.static_channel or self.student.vector_rank:
-            raise ValueError("student: static_channel and vector_rank cannot be learned in general: remove them")
+        own = self.student.vocabulary.model_fields_set & OF_A_VOCABULARY
+        given = [*sorted(self.student.model_fields_set & OF_A_STUDENT), *(f"vocabulary.{key}" for key in sorted(own))]
+        if given:
+            raise ValueError(f"[student] has {', '.join(given)}, which a general student has no use for: remove it")
         if STUDENT_KINDS[self.student.kind].body_shape is None:
             raise ValueError(f'student: a "{self.student.kind}" cannot be taught in general')
-        if self.student.vocabulary.kind != "words":
-            raise ValueError('student.vocabulary.kind must be "words"')
         return self
 
     def located(self, locate: Locate) -> Self:

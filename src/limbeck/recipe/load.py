@@ -5,27 +5,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from limbeck.errors import RecipeError, RecipeInvalid, did_you_mean
 from limbeck.recipe.builtin import METHODS, builtin_general, builtin_methods, builtin_recipes, data_and_method
 from limbeck.recipe.extends import KINDS, merged, read_recipe
 from limbeck.recipe.files import PACKAGE, at_home, exists, find_file, is_dir, is_file, search_roots
 from limbeck.recipe.general import GeneralRecipe
-from limbeck.recipe.problems import keys_by_kind, models_by_kind, problems_of
+from limbeck.recipe.problems import models_by_kind, problems_of
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.toml import apply_overrides, is_place
+
+KEYS_OF_GENERAL = "The keys of [general] are described in docs/general.md, all others in docs/recipe.md."
 
 
 class RecipeNotFound(RecipeError):
     """No recipe file and no built-in recipe has this name."""
 
-    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = ()) -> None:
+    def __init__(self, *, name: str, builtin: Sequence[str], nearby: Sequence[str] = (), advice: str = "") -> None:
         self.name = name
         super().__init__(
             f"no recipe '{name}'{did_you_mean(name, [*nearby, *builtin])}",
             found=f"looked for a file of that name and among the built-in recipes: {', '.join(builtin)}",
-            advice="Give a path to a .toml file, or run `limbeck recipes` for the list.",
+            advice=advice or "Give a path to a .toml file, or run `limbeck recipes` for the list.",
         )
 
 
@@ -60,11 +62,11 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
     table, old_table = _table_at(raw, steps[:-1]), _table_at(before, steps[:-1])
     if steps[-1] != "kind" or not isinstance(table, dict) or not isinstance(old_table, dict):
         return ""
-    known = keys_by_kind(Recipe, [0 if step.isdecimal() else step for step in steps[:-1]])
+    models = models_by_kind(Recipe, [0 if step.isdecimal() else step for step in steps[:-1]])
     old, new = (str(one.get("kind", KINDS.get(steps[0]))) for one in (old_table, table))
-    if new not in known:
+    if new not in models:
         return ""
-    others = known.get(old, set()) - known[new]
+    others = _keys_of_others(models.get(old), models[new])
     dropped = [key for key in table if key in others and f"{path.removesuffix('kind')}{key}" not in given]
     if steps == ["student", "kind"] and "vocabulary" in table and _vocabulary(old) is not _vocabulary(new):
         dropped += ["vocabulary"] if not any(one.startswith("student.vocabulary") for one in given) else []
@@ -76,6 +78,17 @@ def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[s
         raw["candidates"] = [one for one in others_of_kind if not _is_of(one, new)]
         notes.append(f'dropped the candidate of kind "{new}", which is the student now')
     return f"--set {override}: {'; '.join(notes)}" if notes else ""
+
+
+def _keys_of_others(old: type[BaseModel] | None, new: type[BaseModel]) -> set[str]:
+    """The keys of the old kind that the new one does not have, or that mean something else there, such as `start`."""
+    fields, others = new.model_fields, old.model_fields if old else {}
+    tables = {"vocabulary"}  # these are looked at by themselves
+    return {
+        key
+        for key, field in others.items()
+        if key not in fields or (key not in {"kind", *tables} and field.annotation != fields[key].annotation)
+    }
 
 
 def _is_of(candidate: Any, kind: str) -> bool:
@@ -113,13 +126,14 @@ def load_general_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = 
     source = path if is_file(path) else known.get(str(name_or_path))
     if source is None:
         nearby = [inner.name for inner in path.parent.glob("*.toml")] if path.name else []
-        raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby)
+        advice = f"Give a path to a .toml file, or the name of one that comes with the package: {', '.join(known)}."
+        raise RecipeNotFound(name=str(name_or_path), builtin=list(known), nearby=nearby, advice=advice)
     raw = apply_overrides(read_recipe(source), overrides, recipe=str(name_or_path))
     try:
         recipe = GeneralRecipe.model_validate(raw)
     except ValidationError as error:
         problems = problems_of(error, raw=raw, root=GeneralRecipe)
-        raise RecipeInvalid(recipe=str(name_or_path), problems=problems) from None
+        raise RecipeInvalid(recipe=str(name_or_path), problems=problems, advice=KEYS_OF_GENERAL) from None
     return _located(recipe, source=source, recipe_name=str(name_or_path))
 
 

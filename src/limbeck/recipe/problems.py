@@ -50,7 +50,7 @@ def _complaint(findings: Sequence[ErrorDetails], *, root: type[BaseModel]) -> st
 
 def _kind_wanted(details: ErrorDetails, *, root: type[BaseModel]) -> str:
     kinds = [str(_tag(model)) for model in _models_in(_annotation_at(root, details["loc"]))]
-    kinds += [AUTO] if details["loc"][:1] == ("student",) else []
+    kinds += [AUTO] if details["loc"][:1] == ("student",) and "candidates" in root.model_fields else []
     if details["type"] == "union_tag_not_found":
         return f"no `kind` given; known kinds: {', '.join(kinds)}"
     found = str(details["ctx"]["tag"])
@@ -103,11 +103,6 @@ def _path_in_file(loc: Sequence[int | str], raw: object, *, is_missing: bool) ->
             here = here[step] if step < len(here) else None
         # else: pydantic names the member of a plain union, which is not a key of the file
     return path
-
-
-def keys_by_kind(root: type[BaseModel], loc: Sequence[int | str]) -> dict[str, set[str]]:
-    """The keys of each kind that the table at a location may have."""
-    return {kind: set(model.model_fields) for kind, model in models_by_kind(root, loc).items()}
 
 
 def models_by_kind(root: type[BaseModel], loc: Sequence[int | str]) -> dict[str, type[BaseModel]]:

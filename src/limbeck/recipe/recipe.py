@@ -1,7 +1,7 @@
 """The complete recipe: one field per section."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -283,8 +283,21 @@ def _without_auto(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _auto_candidate(kind: str, student: Mapping[str, Any]) -> dict[str, Any]:
     """With those keys of the main student that are about size and text, and not about its network."""
-    known = resolved(STUDENT_KINDS[kind].section).model_fields
-    return {"kind": kind, **{key: student[key] for key in AUTO_SHARED if key in student and key in known}}
+    own, main = (resolved(STUDENT_KINDS[one].section) for one in (kind, DEFAULT_STUDENT))
+    given = {key: student[key] for key in AUTO_SHARED if key in student}
+    return {"kind": kind, **_meaning_the_same(given, own, main)}
+
+
+def _meaning_the_same(given: Mapping[str, Any], own: type[Section], main: type[Section]) -> dict[str, Any]:
+    """The keys that mean the same in both sections; of tables that differ, such as the vocabulary, likewise."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        kinds = [section.model_fields[key].annotation for section in (own, main) if key in section.model_fields]
+        if len(kinds) == 2 and kinds[0] == kinds[1]:
+            found[key] = value
+        elif len(kinds) == 2 and isinstance(value, Mapping):
+            found[key] = _meaning_the_same(value, *(cast(type[Section], kind) for kind in kinds))
+    return found
 
 
 def _as_long(student: Any, length: int | None) -> Any:

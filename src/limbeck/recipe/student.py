@@ -59,8 +59,8 @@ class WordStudent(Section):
     """Initial weights of the network, and of word vectors: "random" (vectors as in `word_vectors`), or a student that
     `limbeck pretrain` has taught general language: "general:english" comes with the package, "general:NAME" is in the
     folder general/, or a path. Its words keep its vectors; other words get theirs from `word_vectors` by a linear map
-    that is fitted to the words in common. The body is taken over if it has the same shape, and the report says what
-    was not. With few rows this is worth most."""
+    that is fitted to the words in common. The body is taken over if it has the same shape; the run says so if it is
+    not. With few rows this is worth most."""
     dense_size: int = Field(default=200, ge=0)
     """Width of the ReLU layer before the classes; 0: without this layer."""
     dropout: Annotated[float, NETWORK] = Field(default=0.3, ge=0, lt=1)
@@ -105,7 +105,10 @@ class WordStudent(Section):
                 'word_vectors, and with vocabulary.kind = "words"'
             )
         if self.vocabulary.general_words and not self.is_general:
-            raise ValueError('vocabulary.general_words are those of a general student: set start = "general:english"')
+            raise ValueError(
+                "vocabulary.general_words are those of a general student: remove the key, or set start = "
+                '"general:english"'
+            )
         if self.static_channel and self.vector_rank:
             raise ValueError("static_channel doubles the vectors, and vector_rank makes them smaller: choose one")
         return self

@@ -22,16 +22,24 @@ LANGUAGES = {"en": "English", "zh": "Chinese"}
 MAX_RANK = 10  # columns of a higher rank are only in the report
 MAX_LABELS = 12  # more labels are counted, not listed
 ALONE = "- Cross-entropy to the labels of the corpus, without the teacher."
+STARTED = "- It started from the general student `{}`, taught by sentence encoders on other text."
 DEV = "It was judged on dev, which also chose the epoch that was kept: the numbers are a little too good."
 ONE_SEED = "One seed was trained: how much of the numbers is noise is not known."
 
 
 def model_card(
-    report: Mapping[str, Any], name: str, *, objective: Sequence[str], max_length: int, folder: str | None = None
+    report: Mapping[str, Any],
+    name: str,
+    *,
+    objective: Sequence[str],
+    max_length: int,
+    folder: str | None = None,
+    start: str = "",
 ) -> str:
     """The card of the model `name` of this report; `objective` describes its training objective, line by line.
 
-    `folder` is the name of its folder, if that is not the model's own name.
+    `folder` is the name of its folder, if that is not the model's own name; `start` that of the general student which
+    it started from.
     """
     at = next(at for at, entry in enumerate(report["models"]) if entry["name"] == name)
     front, usage = metadata(report, report["models"][at]), _usage(report, folder or name)
@@ -49,7 +57,9 @@ def model_card(
         "## Teacher",
         _teacher(report),
         "## Objective",
-        ALONE if entry["role"] == "baseline" else "\n".join(objective),
+        "\n".join(
+            [*([ALONE] if entry["role"] == "baseline" else objective), *([STARTED.format(start)] if start else [])]
+        ),
         "## Size and speed",
         _cost(report, entry),
         "## How to use",

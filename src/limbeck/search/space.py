@@ -175,7 +175,7 @@ class Space:
         section = resolved(STUDENT_KINDS[kind].section)
         found = {key: given[key] for key in SHARED if key in given and key in section.model_fields}
         if isinstance(main, WordStudent) and issubclass(section, WordStudent):
-            found.update({"vocabulary": given["vocabulary"]} if "vocabulary" in given else {})
+            found.update({key: given[key] for key in ("start", "vocabulary") if key in given})
         return {"kind": kind, **found}
 
     def student(self, settings: Mapping[str, Value], *, max_mb: float | None = None) -> dict[str, Any]:

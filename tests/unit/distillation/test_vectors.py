@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from limbeck.distillation.vectors import SPREAD_OF_UNKNOWN, file_vectors, general_vectors, teacher_vectors
-from limbeck.text.word_vectors import principal_components
+from limbeck.distillation.vectors import SPREAD_OF_UNKNOWN, file_vectors, teacher_vectors
 from limbeck.progress import Bar, SilentReporter
+from limbeck.text.word_vectors import principal_components
 
 # 400 rows in 12 dimensions, of clearly different spread along turned axes, far away from zero.
 TURN = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]

@@ -359,7 +359,9 @@ def test_answers_in_the_file_are_the_teacher(
     assert recipe.transfer is None
     assert recipe.augmentation is None
     assert isinstance(recipe.student, BiLstm)
-    assert (recipe.student.word_vectors, recipe.student.tune_vectors) == ("random", True)
+    assert recipe.student.word_vectors == "random"
+    assert recipe.student.start == ("random" if with_gpu else "general:english")
+    assert recipe.student.tune_vectors is with_gpu
 
 
 def test_unlabelled_text_needs_a_teacher_that_can_be_asked(english: Inspection, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ VALUES: Raw = {
 GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     *("corpus.hub", "corpus.pair", "transfer.pair", "teacher.pairs", "teacher.members.pair", "teacher.seeds"),
     "teacher.head",
+    "student.vocabulary.general_words",
     "distillation.losses.every",
 }
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 import limbeck
-from limbeck.recipe.builtin import builtin_methods, builtin_recipes
+from limbeck.recipe.builtin import builtin_general, builtin_methods, builtin_recipes
 from limbeck.recipe.load import load_recipe, parse_recipe, recipe_source
 from limbeck.recipe.toml import to_toml
 
 ALL = sorted((Path(str(limbeck.__file__)).parent / "recipe").rglob("*.toml"))
 METHODS = [path for path in ALL if path.parent.name == "methods"]
-FILES = [path for path in ALL if path not in METHODS]
+GENERAL = [path for path in ALL if path.parent.name == "general"]
+FILES = [path for path in ALL if path not in (*METHODS, *GENERAL)]
 
 
 def test_every_recipe_file_of_the_package_is_listed() -> None:
@@ -20,6 +21,7 @@ def test_every_recipe_file_of_the_package_is_listed() -> None:
     assert METHODS
     assert [recipe.path for recipe in builtin_recipes()] == FILES
     assert [method.path for method in builtin_methods()] == METHODS
+    assert [general.path for general in builtin_general()] == GENERAL
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -76,7 +76,7 @@ EXCEPTIONS = {
 FINGERPRINTED = {
     *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "transfer.files", "transfer.hub"),
     *("augmentation.methods.path", "augmentation.methods.checkpoint", "augmentation.methods.word_vectors"),
-    *("teacher.checkpoint", "teacher.path", "student.word_vectors"),
+    *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start"),
 }
 
 

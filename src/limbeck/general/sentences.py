@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -36,7 +36,7 @@ class Source(Protocol):
 class NoSentences(DataError):
     """The text has too few sentences to learn from."""
 
-    def __init__(self, *, files: Sequence[str], counts: Counter[str]) -> None:
+    def __init__(self, *, files: Sequence[str], counts: Mapping[str, int]) -> None:
         super().__init__(
             f"there are too few sentences in {some(files)}",
             found=", ".join(f"{name} {count:,}" for name, count in counts.items()),

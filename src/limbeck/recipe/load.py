@@ -49,7 +49,11 @@ def load_recipe(name_or_path: str | Path, *, overrides: Sequence[str] = (), loca
     recipe = parse_recipe(raw, recipe=str(name_or_path))
     if locate:
         recipe = _located(recipe, source=source, recipe_name=str(name_or_path))
-    return LoadedRecipe(recipe=recipe, name=recipe.name or file_or_run, source=source, notes=tuple(notes))
+    name = recipe.name or file_or_run
+    if name.startswith("."):  # the run would be hidden in runs/, or outside of it
+        problem = f"the run would be called '{name}', like its file: give it a name = at the top"
+        raise RecipeInvalid(recipe=str(name_or_path), problems=[problem])
+    return LoadedRecipe(recipe=recipe, name=name, source=source, notes=tuple(notes))
 
 
 def _drop_other_kind(raw: Any, before: Any, override: str, overrides: Sequence[str]) -> str:

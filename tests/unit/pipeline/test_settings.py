@@ -98,7 +98,7 @@ def others(section: Section, name: str) -> list[Any]:
         case bool():
             return [not value]
         case int():
-            return [value + 1, value * 2, max(1, value // 2)]
+            return [other for other in (value + 1, value * 2, max(1, value // 2)) if other != value]
         case float():
             return [value / 2 or 0.25, value + 0.25, value * 2]
         case str():

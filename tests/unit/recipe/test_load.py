@@ -302,3 +302,13 @@ def test_a_number_of_thousands_of_digits_is_refused_and_as_an_override_a_text(fo
     with pytest.raises(RecipeInvalid, match="digits"):
         load_recipe(folder / "long.toml")
     assert apply_overrides({}, [f"name={digits}"], recipe="r") == {"name": digits}
+
+
+@pytest.mark.parametrize("file", [".hidden.toml", "...toml"])
+def test_a_file_whose_name_would_hide_its_run_needs_another_one(file: str, tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("text,label\na,b\n", encoding="utf-8")
+    (tmp_path / file).write_text('[corpus]\ntrain = "train.csv"\n', encoding="utf-8")
+
+    with pytest.raises(RecipeInvalid, match="give it a name"):
+        load_recipe(tmp_path / file)
+    assert load_recipe(tmp_path / file, overrides=["name=plain"]).name == "plain"

@@ -84,7 +84,7 @@ def fingerprint_of(text: str) -> str:
 
 def file_digest(path: Path) -> str:
     """blake2b of a file's bytes, read in pieces. Raises PathUnusable for a pipe, which would be waited for."""
-    if not stat.S_ISREG(path.stat().st_mode):
+    if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):  # opening a folder is an error below
         advice = "Write what comes out of it into a file, and give that."
         raise PathUnusable(path=str(path), reason="it is not a plain file", advice=advice)
     digest = blake2b(digest_size=DIGEST_BYTES)

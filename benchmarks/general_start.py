@@ -17,14 +17,13 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names that mypy and the tests know
 
 from benchmarks.arena import rows_of, write  # noqa: E402
-from benchmarks.page_parts import table  # noqa: E402
+from benchmarks.page_parts import percents, put_between, table  # noqa: E402
 from limbeck.timing.machine import machine_facts  # noqa: E402
 
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "general_start.json", ROOT / "docs" / "general.md"
@@ -112,20 +111,14 @@ def write_page(results: list[Mapping[str, Any]]) -> None:
         here = [entry for entry in results if entry["rows"] == rows]
         sets = sorted({entry["set"] for entry in here})
         for name in ("tfidf", "teacher"):
-            lines.append([f"{rows:,}", name, *_numbers({entry["set"]: entry[name] for entry in here}, sets)])
+            lines.append([f"{rows:,}", name, *percents({entry["set"]: entry[name] for entry in here}, sets)])
         for model in (*MODELS, "shipped"):
             for variant in reversed(VARIANTS):
                 of_set = {entry["set"]: entry[model] for entry in here if entry["variant"] == variant}
-                lines.append([f"{rows:,}", f"{model}, {variant}", *_numbers(of_set, sets)])
+                lines.append([f"{rows:,}", f"{model}, {variant}", *percents(of_set, sets)])
     names = sorted({entry["set"] for entry in results})
     text = table(["rows", "model", *names, "mean"], lines, words=["model"])
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.index(START) + len(START), page.index(END)
-    PAGE.write_text(f"{page[:before]}\n\n{text}\n\n{page[after:]}", encoding="utf-8")
-
-
-def _numbers(by_set: Mapping[str, float], sets: list[str]) -> list[str]:
-    return [f"{100 * value:.1f}" for value in (*(by_set[name] for name in sets), mean(by_set[name] for name in sets))]
+    put_between(PAGE, text, start=START, end=END)
 
 
 if __name__ == "__main__":

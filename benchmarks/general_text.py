@@ -17,14 +17,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a script finds its neighbours under the names that mypy and the tests know
 
 from benchmarks.arena import rows_of, write  # noqa: E402
-from benchmarks.page_parts import table  # noqa: E402
+from benchmarks.page_parts import percents, put_between, table  # noqa: E402
 from limbeck.timing.machine import machine_facts  # noqa: E402
 
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "general_text.json", ROOT / "docs" / "transfer.md"
@@ -114,16 +113,10 @@ def write_page(found: Mapping[str, Any]) -> None:
         teacher = {entry["set"]: entry["teacher"] for entry in here}
         for text in dict.fromkeys(entry["text"] for entry in here):
             of_text = {entry["set"]: entry["student"] for entry in here if entry["text"] == text}
-            lines.append([draft, text, *_numbers(of_text, sets)])
-        lines.append([draft, "the teacher", *_numbers(teacher, sets)])
+            lines.append([draft, text, *percents(of_text, sets)])
+        lines.append([draft, "the teacher", *percents(teacher, sets)])
     text = table(["draft", "general text", *sets, "mean"], lines, words=["draft", "general text"])
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.index(START) + len(START), page.index(END)
-    PAGE.write_text(f"{page[:before]}\n\n{text}\n\n{page[after:]}", encoding="utf-8")
-
-
-def _numbers(by_set: Mapping[str, float], sets: Sequence[str]) -> list[str]:
-    return [f"{100 * value:.1f}" for value in (*(by_set[name] for name in sets), mean(by_set[name] for name in sets))]
+    put_between(PAGE, text, start=START, end=END)
 
 
 if __name__ == "__main__":

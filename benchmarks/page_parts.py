@@ -2,6 +2,8 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import mean
 from typing import Any
 
 
@@ -12,6 +14,18 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, words: Coll
     lines = [[headings[place] for place in kept], *([row[place] for place in kept] for row in full)]
     marks = ["---", *("---" if headings[place] in words else "---:" for place in kept[1:])]
     return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], marks, *lines[1:]])
+
+
+def percents(by_set: Mapping[str, float], sets: Sequence[str]) -> list[str]:
+    """In the order of the sets, and their mean."""
+    return [f"{100 * value:.1f}" for value in (*(by_set[name] for name in sets), mean(by_set[name] for name in sets))]
+
+
+def put_between(page: Path, text: str, *, start: str, end: str) -> None:
+    """Put a text between two marks of a page."""
+    written = page.read_text(encoding="utf-8")
+    before, after = written.index(start) + len(start), written.index(end)
+    page.write_text(f"{written[:before]}\n\n{text}\n\n{written[after:]}", encoding="utf-8")
 
 
 def only_recurrent(lines: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -140,16 +140,13 @@ def _size_budget(recipe: Recipe, limit: SizeLimit) -> SizeBudget:
             return student.embedding_size  # it starts at random
         return int(_config_of(encoder.checkpoint, with_tokens=False).hidden_size)
 
-    width = (
-        0
-        if student.is_general
-        else sum(
+    if student.is_general:
+        width = min(student.embedding_size, GeneralFolder(general_folder(student.start)).facts.width)
+    else:
+        width = sum(
             width_of(source, embedding_size=student.embedding_size, teacher_width=teacher_width)
             for source in student.vector_sources
         )
-    )
-    if student.is_general:
-        width = min(student.embedding_size, GeneralFolder(general_folder(student.start)).facts.width)
     shape = partial(word_student, student, embedding_size=width, labels=CLASSES, pair=pair)
     return limit.budget(lambda tokens: shape(vocabulary_size=tokens), levers=levers_of(student), labels=CLASSES)
 

@@ -25,6 +25,7 @@ before = list(sys.meta_path)
 import limbeck
 assert sys.meta_path == before, sys.meta_path
 assert not {"torch", "transformers"} & set(sys.modules)
+print("unchanged")
 """
 
 
@@ -58,4 +59,4 @@ def test_the_auto_class_knows_every_kind_of_student(asked: str, saved: dict[str,
 
 
 def test_importing_limbeck_does_not_change_how_python_imports() -> None:
-    lines_of(NO_HOOK)
+    assert lines_of(NO_HOOK) == ["unchanged"]

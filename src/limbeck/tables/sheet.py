@@ -53,12 +53,7 @@ def _refuse_bomb(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(part.file_size for part in archive.infolist())
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        ValueError,
-        NotImplementedError,
-    ):  # the last: a version of zip that Python lacks
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):  # the last is zipfile's: a newer form of zip
         return  # openpyxl reports all of them
     if is_bomb(unpacked, packed=path.stat().st_size):
         raise unpacks_to_too_much(path, packed=path.stat().st_size, kind="a spreadsheet")

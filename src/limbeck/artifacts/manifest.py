@@ -31,10 +31,11 @@ FORMATS = {  # raise a number when files change so that an older reader would fa
     "vocabulary": 1,
     "student": 3,
     "export": 1,
-    "model": 3,
+    "model": 4,
     "rival": 1,
     "report": 1,
 }
+OLDEST_READ = {"model": 3}  # where an older format can still be read: format 3 of a model has no profile.json
 
 
 class FormatTooNew(ArtifactError):
@@ -125,7 +126,7 @@ def read_manifest(folder: Path, *, kind: str, advice: str = "Run the recipe agai
         raise ArtifactMissing(folder=folder, kind=kind, reason=f"it is a {_shortened(found_kind)}", advice=advice)
     if found_format > FORMATS[kind]:
         raise FormatTooNew(folder=folder, kind=kind, found=found_format, known=FORMATS[kind])
-    if found_format < FORMATS[kind]:
+    if found_format < OLDEST_READ.get(kind, FORMATS[kind]):
         raise FormatTooOld(folder=folder, kind=kind, found=found_format, known=FORMATS[kind], advice=advice)
     try:
         manifest = Manifest(**{**raw, "key": Key(**raw["key"])})

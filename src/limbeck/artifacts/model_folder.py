@@ -1,4 +1,4 @@
-"""The model that ships: ONNX graph, tokenizer.json and model.json, or a blend of such (numpy alone, no pyarrow)."""
+"""The model that ships: ONNX graph, tokenizer.json and model.json, or a blend of such, and possibly profile.json."""
 
 import json
 import shutil
@@ -16,11 +16,12 @@ from limbeck.artifacts.manifest import (
     read_small_json,
 )
 from limbeck.artifacts.model_json import MOST_MEMBERS, faults_of_values, shown
+from limbeck.artifacts.model_profile import PROFILE, ModelProfile, read_profile
 from limbeck.errors import ArtifactDamaged, some
 
 GRAPH, TOKENIZER, CARD = "model.onnx", "tokenizer.json", "model.json"
 # What a file may have at most, so that none is read or hashed for ever; an ONNX file cannot hold more than 2 GiB.
-MOST_BYTES = {CARD: MOST_BYTES_OF_JSON, TOKENIZER: 1 << 28, GRAPH: 1 << 31}
+MOST_BYTES = {CARD: MOST_BYTES_OF_JSON, PROFILE: MOST_BYTES_OF_JSON, TOKENIZER: 1 << 28, GRAPH: 1 << 31}
 README = "README.md"  # for people: written after evaluation, listed in no manifest, may be edited
 ADVICE = "Give the folder of an exported model, e.g. runs/NAME/models/bilstm-int8."
 
@@ -85,6 +86,16 @@ class ModelFolder:
         members = tuple(Member(**member) for member in card.pop("members", []))
         return ModelFacts(**card, members=members)
 
+    def profile(self) -> ModelProfile | None:
+        """What is known of it from dev; None in a folder without profile.json."""
+        if PROFILE not in read_manifest(self.folder, kind="model").files:
+            return None
+        facts = self.facts()
+        try:
+            return read_profile(self.folder / PROFILE, labels=facts.labels, pair=facts.pair)
+        except (OSError, ValueError) as error:
+            raise ArtifactDamaged(folder=self.folder, faults=[f"{PROFILE}: {error}"]) from error
+
     def member(self, member: Member) -> "ModelFolder":
         """One of the models of a blend. Raises ArtifactDamaged if it would be outside of the folder."""
         is_name = Path(member.folder).name == member.folder and member.folder not in ("", "..")
@@ -105,6 +116,7 @@ def open_model(folder: Path) -> ModelFolder:
     faults = _links_out(folder, manifest) or _faults_of_sizes(manifest) or faults_of(folder, manifest)
     if faults := faults or _faults_of_list(manifest, model.facts()):
         raise ArtifactDamaged(folder=folder, faults=faults)
+    model.profile()  # raises ArtifactDamaged if no model has such a profile
     return model
 
 
@@ -142,7 +154,7 @@ def _faults_of_list(manifest: Manifest, facts: ModelFacts) -> list[str]:
     inside = [f"{member.folder}/" for member in facts.members] or [""]
     files = [GRAPH, TOKENIZER, *([CARD] if facts.members else [])]
     needed = {CARD, *(f"{place}{name}" for place in inside for name in files)}
-    missing, other = sorted(needed - set(manifest.files)), sorted(set(manifest.files) - needed)
+    missing, other = sorted(needed - set(manifest.files)), sorted(set(manifest.files) - {*needed, PROFILE})
     return [
         *(f"{name} is not in its manifest" for name in missing),
         *map(_not_of_a_model, other),
@@ -177,8 +189,13 @@ def save_facts(folder: Path, facts: ModelFacts) -> None:
     (folder / CARD).write_text(json.dumps(card, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
-def copy_model(model: ModelFolder, folder: Path) -> None:
-    """Copy the files that its manifest lists into a scratch folder; not the README.md."""
+def copy_model(model: ModelFolder, folder: Path, *, has_profile: bool = True) -> None:
+    """Copy the files that its manifest lists into a scratch folder; not the README.md.
+
+    A member of a blend has no profile: numbers about dev are those of the blend.
+    """
     for name in read_manifest(model.folder, kind="model").files:
+        if name == PROFILE and not has_profile:
+            continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(model.folder / name, folder / name)

@@ -70,7 +70,7 @@ def export_blend(
         )
         chosen = [facts[place] for place in best.members]
         for place, its in zip(best.members, chosen, strict=True):
-            copy_model(models[place], scratch / its.name)
+            copy_model(models[place], scratch / its.name, has_profile=False)
         save_facts(scratch, _facts(chosen, name=name, blend=best))
     reporter.note(_summary(ModelFolder(out), best, rows=len(known)))
     return ModelFolder(out)

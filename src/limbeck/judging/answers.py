@@ -22,7 +22,7 @@ from limbeck.models.auto_classes import register_auto_classes
 from limbeck.models.checkpoint import model_from_folder
 from limbeck.progress import Bar
 from limbeck.runtime.classifier import load
-from limbeck.runtime.probabilities import probabilities_of
+from limbeck.runtime.probabilities import confidence, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.text.student_reader import StudentReader, has_token_types
 from limbeck.training.asking import answers_in_batches
@@ -78,7 +78,7 @@ class ModelAnswers:
     @cached_property
     def confidence(self) -> metrics.Floats:
         """(seeds, rows): the calibrated probability of the prediction."""
-        return calibration.confidence(self.calibrated, multi_label=self.is_multi_label)
+        return confidence(self.calibrated, multi_label=self.is_multi_label)
 
     @cached_property
     def shipped(self) -> "ModelAnswers | None":

@@ -6,20 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from limbeck.judging.metrics import Bools, Floats, Ints
+from limbeck.runtime.probabilities import confidence
 
 BINS = 15
 Bins = Floats  # (3, bins), see `binned`
-
-
-def confidence(probabilities: Floats, *, multi_label: bool) -> Floats:
-    """(…, rows): the probability of the prediction, from (…, rows, classes).
-
-    That of the most probable label. Multi-label: the probability that the decision for every class is right, if they
-    were independent: the product over the classes of max(p, 1 - p).
-    """
-    if multi_label:
-        return np.asarray(np.maximum(probabilities, 1 - probabilities).prod(axis=-1))
-    return np.asarray(probabilities.max(axis=-1))
 
 
 def expected_calibration_error(labels: Ints, probabilities: Floats, *, bins: int = BINS) -> float:

@@ -18,7 +18,7 @@ from limbeck.judging.labelled_file import FileForm, LabelledChunk, LabelledFile,
 from limbeck.judging.metrics import Bools, Floats, Ints
 from limbeck.judging.significance import SAMPLES, mcnemar, paired_interval
 from limbeck.runtime.classifier import load
-from limbeck.runtime.probabilities import THRESHOLD, probabilities_of
+from limbeck.runtime.probabilities import THRESHOLD, confidence, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.runtime.run_recipe import corpus_keys
 from limbeck.tables.formats import Column, FileFormat
@@ -133,7 +133,7 @@ class _Tally:
         self._labels.append(labels.astype(np.int8) if multi_label else labels)
         self._predicted.append(predicted.astype(np.int8) if multi_label else predicted)
         self._correct.append(correct)
-        return correct, predicted, calibration.confidence(probabilities, multi_label=multi_label)
+        return correct, predicted, confidence(probabilities, multi_label=multi_label)
 
     def _numbers(self, labels: Sequence[LabelSet]) -> Ints:
         if not self.facts.multi_label:

@@ -1,7 +1,8 @@
-"""From logits to probabilities, and from probabilities to labels: one per row, or all that apply."""
+"""From logits to probabilities, and from probabilities to confidence and labels: one per row, or all that apply."""
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,18 @@ def sigmoid(logits: Floats) -> Floats:
     """1 / (1 + e^-logit), computed in logarithms, so that nothing overflows and small values keep their digits."""
     probabilities: Floats = np.exp(-np.logaddexp(0, -logits))
     return probabilities
+
+
+def confidence(probabilities: npt.NDArray[Any], *, multi_label: bool) -> npt.NDArray[np.float64]:
+    """(…, rows): the probability of the prediction, from (…, rows, classes).
+
+    That of the most probable label. Multi-label: the probability that the decision for every class is right, if they
+    were independent: the product over the classes of max(p, 1 - p).
+    """
+    known = np.asarray(probabilities, dtype=np.float64)
+    if multi_label:
+        return np.asarray(np.maximum(known, 1 - known).prod(axis=-1))
+    return np.asarray(known.max(axis=-1))
 
 
 def best_labels(probabilities: Floats, labels: Sequence[str]) -> list[str]:

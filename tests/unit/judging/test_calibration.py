@@ -7,7 +7,6 @@ import pytest
 from scipy.special import rel_entr, softmax
 
 from limbeck.judging.calibration import (
-    confidence,
     expected_calibration_error,
     kl,
     log_probabilities,
@@ -68,15 +67,6 @@ def test_the_error_is_the_mean_gap_of_the_bins() -> None:
 
 def test_reliability_of_several_labels_counts_pairs_of_row_and_class() -> None:
     assert sum(bin["rows"] for bin in reliability(SETS, SET_PROBABILITIES)) == 4
-
-
-def test_the_confidence_in_a_set_of_labels_is_that_of_all_its_answers_together() -> None:
-    probabilities = np.array([[0.9, 0.2], [0.4, 0.5]])
-
-    found = confidence(probabilities, multi_label=True)
-
-    assert found == pytest.approx([0.9 * 0.8, 0.6 * 0.5])
-    assert confidence(probabilities, multi_label=False) == pytest.approx([0.9, 0.5])
 
 
 def test_divergence_hand_worked() -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from limbeck.runtime.probabilities import best_labels, label_sets, probabilities_of, sigmoid, softmax
+from limbeck.runtime.probabilities import best_labels, confidence, label_sets, probabilities_of, sigmoid, softmax
 
 LABELS = ["bad", "long", "loud"]
 
@@ -79,3 +79,12 @@ def test_no_rows_have_no_labels() -> None:
     assert best_labels(nothing, LABELS) == []
     assert label_sets(nothing, LABELS) == []
     assert softmax(nothing).shape == sigmoid(nothing).shape == (0, 3)
+
+
+def test_the_confidence_in_a_set_of_labels_is_that_of_all_its_answers_together() -> None:
+    probabilities = np.array([[0.9, 0.2], [0.4, 0.5]])
+
+    found = confidence(probabilities, multi_label=True)
+
+    assert found == pytest.approx([0.9 * 0.8, 0.6 * 0.5])
+    assert confidence(probabilities, multi_label=False) == pytest.approx([0.9, 0.5])

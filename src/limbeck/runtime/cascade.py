@@ -1,0 +1,160 @@
+"""A cascade at work: the student answers what it is sure of, a fallback the rest, and every answer says whose it is."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.runtime.batches import chunks_of
+from limbeck.runtime.circuit_breaker import CircuitBreaker
+from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed
+from limbeck.runtime.probabilities import Floats, best_labels, confidence, label_sets
+from limbeck.runtime.row import Row
+
+Bools = npt.NDArray[np.bool_]
+
+STUDENT, FALLBACK = "student", "fallback"  # who gave an answer
+RESTING = "the fallback has failed and is not asked for the moment: the student answered"
+SILENT = "the fallback did not answer: the student answered"
+
+
+@dataclass(frozen=True)
+class CascadeAnswers:
+    """Probabilities, whose they are, and what went wrong with the fallback."""
+
+    probabilities: Floats  # (rows, classes)
+    by_fallback: Bools  # (rows)
+    note: str | None = None  # why the student answered rows that it was not sure of: one sentence, without addresses
+    failure: FallbackFailed | None = None  # the same in full, for whoever runs it
+
+    @property
+    def answered_by(self) -> list[str]:
+        """ "student" or "fallback", for each row."""
+        return [FALLBACK if is_its else STUDENT for is_its in self.by_fallback.tolist()]
+
+
+class Cascade:
+    """The parts of a cascade, for whoever asks student and fallback by themselves, as the server does."""
+
+    def __init__(
+        self, student: Classifier, fallback: Fallback, *, threshold: float, breaker: CircuitBreaker | None = None
+    ) -> None:
+        self.student, self.fallback, self.threshold = student, fallback, threshold
+        self.breaker = breaker or CircuitBreaker(slow_seconds=fallback.slow_seconds)
+
+    def unsure(self, probabilities: Floats) -> Bools:
+        """(rows): whether the fallback is to be asked: the student's confidence is not above the threshold."""
+        if not len(probabilities) or self.threshold <= 0:
+            return np.zeros(len(probabilities), dtype=np.bool_)
+        return np.asarray(confidence(probabilities, multi_label=self.student.facts.multi_label) <= self.threshold)
+
+    def asked(self, rows: list[Row]) -> tuple[Floats | None, FallbackFailed | None]:
+        """The fallback's probabilities for these rows, or what went wrong; the breaker is told how it went.
+
+        Neither of the two if the breaker does not let it be asked.
+        """
+        if not self.breaker.allows():
+            return None, None
+        started = time.monotonic()
+        try:
+            found = self.fallback.predict_proba(rows)
+        except FallbackFailed as error:
+            self.breaker.failed()
+            return None, error
+        except BaseException:
+            self.breaker.failed()
+            raise
+        self.breaker.succeeded(time.monotonic() - started)
+        return found, None
+
+    def merged(
+        self,
+        probabilities: Floats,
+        unsure: Bools,
+        found: Floats | None = None,
+        failure: FallbackFailed | None = None,
+    ) -> CascadeAnswers:
+        """The student's probabilities, with those that the fallback found for the unsure rows, in their order.
+
+        Without them, and in a row of NaN, the student's stay, and the note says so.
+        """
+        together, by_fallback = probabilities, np.zeros(len(probabilities), dtype=np.bool_)
+        if not unsure.any():
+            return CascadeAnswers(together, by_fallback)
+        if found is None:
+            return CascadeAnswers(together, by_fallback, SILENT if failure else RESTING, failure)
+        is_answered = np.isfinite(found).all(axis=1)
+        places = np.flatnonzero(unsure)[is_answered]
+        together = probabilities.copy()
+        together[places], by_fallback[places] = found[is_answered], True
+        missing = int((~is_answered).sum())
+        note = f"the fallback gave no label for {missing:,} of {len(found):,} rows: the student answered these"
+        return CascadeAnswers(together, by_fallback, note if missing else None)
+
+    def answers(self, rows: list[Row]) -> CascadeAnswers:
+        """Ask the student, and about what it is not sure of the fallback."""
+        probabilities = self.student.predict_proba(rows)
+        unsure = self.unsure(probabilities)
+        if not unsure.any():
+            return self.merged(probabilities, unsure)
+        found, failure = self.asked([rows[place] for place in np.flatnonzero(unsure).tolist()])
+        return self.merged(probabilities, unsure, found, failure)
+
+
+class CascadeClassifier:
+    """A student with a fallback, with everything that a Classifier has; many threads may share one.
+
+    Rows are texts, or pairs of texts if `facts.pair` is set, in any iterable; results are in the order of the rows.
+    """
+
+    def __init__(self, cascade: Cascade) -> None:
+        self.cascade = cascade
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Those of the student."""
+        return self.cascade.student.facts
+
+    @property
+    def labels(self) -> list[str]:
+        """Class names, in the order of the columns of `predict_proba`."""
+        return self.cascade.student.labels
+
+    @property
+    def engine(self) -> str:
+        """What runs the student's network."""
+        return self.cascade.student.engine
+
+    @property
+    def threshold(self) -> float:
+        """The fallback is asked where the student's confidence is at most this."""
+        return self.cascade.threshold
+
+    def answers(self, rows: Iterable[Row]) -> CascadeAnswers:
+        """The probabilities of each row, who gave them, and a note if the fallback was asked and did not answer."""
+        found = [self.cascade.answers(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
+        if not found:
+            none = np.zeros((0, len(self.labels)), dtype=np.float32)
+            return CascadeAnswers(none, np.zeros(0, dtype=np.bool_))
+        return CascadeAnswers(
+            np.concatenate([one.probabilities for one in found]),
+            np.concatenate([one.by_fallback for one in found]),
+            next((one.note for one in found if one.note), None),
+            next((one.failure for one in found if one.failure), None),
+        )
+
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
+        """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
+        of at least 0.5, in the order of the classes, possibly empty."""
+        probabilities = self.predict_proba(rows)
+        if self.facts.multi_label:
+            return label_sets(probabilities, self.labels)
+        return best_labels(probabilities, self.labels)
+
+    def predict_proba(self, rows: Iterable[Row]) -> Floats:
+        """(rows, classes): the calibrated probabilities of the student, or those of the fallback."""
+        return self.answers(rows).probabilities

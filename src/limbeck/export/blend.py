@@ -14,11 +14,13 @@ from limbeck.artifacts.model_folder import Member, ModelFacts, ModelFolder, copy
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.export.parity import runtime_rows
+from limbeck.export.profile import Origin, write_profile
 from limbeck.export.run import calibration_rows
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export
 from limbeck.runtime.classifier import Classifier
 from limbeck.runtime.engine import blended
+from limbeck.runtime.row import Row
 from limbeck.training.dev_targets import cross_entropy, dev_targets, probabilities
 from limbeck.training.skill import Labels
 from limbeck.training.temperature import fitted_temperature, negative_log_likelihood
@@ -51,6 +53,7 @@ def export_blend(
     key: Key,
     reporter: Reporter,
     teacher: TeacherLabels | None = None,
+    origin: Origin | None = None,
 ) -> ModelFolder:
     """Write those of the models that are best together on `rows` as one model at `out`.
 
@@ -71,13 +74,35 @@ def export_blend(
         chosen = [facts[place] for place in best.members]
         for place, its in zip(best.members, chosen, strict=True):
             copy_model(models[place], scratch / its.name, has_profile=False)
-        save_facts(scratch, _facts(chosen, name=name, blend=best))
+        blend = _facts(chosen, name=name, blend=best)
+        save_facts(scratch, blend)
+        together = _blended(best, logits, facts)  # of the rows that a profile is about, too
+        write_profile(
+            scratch,
+            blend,
+            rows=rows,
+            logits_of=lambda asked: together if logits else _logits_of(ModelFolder(scratch), asked),
+            origin=origin or Origin(),
+            examples=section.examples,
+        )
     reporter.note(_summary(ModelFolder(out), best, rows=len(known)))
     return ModelFolder(out)
 
 
 def _logits(model: ModelFolder, rows: Rows) -> Logits:
-    return Classifier(model, threads=torch.get_num_threads(), engine="onnx").logits(runtime_rows(rows))
+    return _logits_of(model, runtime_rows(rows))
+
+
+def _logits_of(model: ModelFolder, rows: Sequence[Row]) -> Logits:
+    return Classifier(model, threads=torch.get_num_threads(), engine="onnx").logits(rows)
+
+
+def _blended(blend: Blend, logits: Sequence[Logits], facts: Sequence[ModelFacts]) -> Logits:
+    """(rows, classes): the logits of the blend from those of all models; without these there are none."""
+    if not logits:
+        return np.zeros((0, 0), dtype=np.float32)
+    factors = [weight / facts[place].temperature for place, weight in zip(blend.members, blend.weights, strict=True)]
+    return blended([logits[place] for place in blend.members], factors=factors)
 
 
 def chosen_blend(

@@ -33,6 +33,7 @@ from limbeck.export.parity import (
     sample,
     spread,
 )
+from limbeck.export.profile import MOST_ROWS, Origin, write_profile
 from limbeck.models.checkpoint import model_from_folder
 from limbeck.progress import Reporter
 from limbeck.recipe.export import Export, Precision
@@ -52,8 +53,11 @@ def export_student(
     out: Path,
     key: Key,
     reporter: Reporter,
+    origin: Origin | None = None,
 ) -> ModelFolder:
     """Write the student as an ONNX model at `out`, after comparing the two on `rows`, and calibrate it on them.
+
+    Beside it is a profile of its confidence on them, and with an `origin` of what is known of train and the teacher.
 
     The file is compared on every engine that can run it here, and calibrated with onnxruntime's logits, so that the
     file does not depend on the machine that writes it.
@@ -62,7 +66,9 @@ def export_student(
     """
     with written_atomically(out, kind="model", key=key) as scratch:
         try:
-            parity = _write_compared(section, scratch, student=student, rows=rows, precision=precision)
+            parity = _write_compared(
+                section, scratch, student=student, rows=rows, precision=precision, origin=origin or Origin()
+            )
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)  # nothing in it can be continued
             raise
@@ -72,7 +78,7 @@ def export_student(
 
 
 def _write_compared(
-    section: Export, scratch: Path, *, student: StudentFolder, rows: Rows, precision: Precision
+    section: Export, scratch: Path, *, student: StudentFolder, rows: Rows, precision: Precision, origin: Origin
 ) -> Parity:
     network = _load(student)
     graph = graph_of(network, pair=student.facts.pair)
@@ -89,7 +95,10 @@ def _write_compared(
     parity = _compared(section, exported, network, reader, student=student, rows=rows)
     refuse_different(section, parity, precision=precision, student=student.folder)
     if section.calibrate:
-        save_facts(scratch, replace(facts, temperature=temperature_of(exported[0], rows)))
+        facts = replace(facts, temperature=temperature_of(exported[0], rows))
+        save_facts(scratch, facts)
+    logits_of, examples = exported[0].logits, section.examples
+    write_profile(scratch, facts, rows=rows, logits_of=logits_of, origin=origin, examples=examples)
     return parity
 
 
@@ -148,9 +157,6 @@ def _summary(model: ModelFolder, parity: Parity) -> str:
         f"{parity.rows:,} rows: {same} on {parity.agreement:.1%}, logits within {parity.largest_difference:.2g}"
         f"{calibrated}"
     )
-
-
-MOST_ROWS = 2_000  # enough to fit one number
 
 
 class LogitSource(Protocol):

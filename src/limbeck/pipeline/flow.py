@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
-from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
-from limbeck.artifacts.run_folder import RUNS, SEARCHED, Run, RunFolder, open_run, refuse_other_data
-from limbeck.artifacts.student_folder import StudentFolder
+from limbeck.artifacts.run_folder import RUNS, Run, RunFolder, open_run, refuse_other_data
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.corpus.run import read_corpus
@@ -19,20 +16,18 @@ from limbeck.distillation.objective import empty_losses
 from limbeck.distillation.refuse_impossible import refuse_general, refuse_the_impossible
 from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
-from limbeck.errors import ArtifactError, some
-from limbeck.export.blend import export_blend
-from limbeck.export.run import export_student
+from limbeck.errors import some
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards
+from limbeck.pipeline.exports import candidates_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
-from limbeck.pipeline.students import Students, size_limit_of, students_of, vocabularies_of
+from limbeck.pipeline.students import size_limit_of, students_of, vocabularies_of
 from limbeck.pipeline.teachers import labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.calls import allowing_custom_code
-from limbeck.recipe.export import Precision
 from limbeck.recipe.load import LoadedRecipe, load_recipe, recipe_source
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.stages import Stage
@@ -170,13 +165,11 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    candidates = _candidates(recipe, corpus, labels, students, run)
+    candidates = candidates_of(recipe, corpus, labels, students, run)
     if until == Stage.EXPORT:
         return
     report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, run)
-    write_cards(
-        recipe, report, [*(candidate.shipped for candidate in candidates), *_ship_best(report, candidates, run)]
-    )
+    write_cards(recipe, report, [*(candidate.shipped for candidate in candidates), *ship_best(report, candidates, run)])
 
 
 def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
@@ -192,156 +185,6 @@ def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
     for note in empty_losses(recipe.distillation.every_loss, classes=len(corpus.labels)):
         run.reporter.note(f"  {note}")
     return corpus
-
-
-def _candidates(
-    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, students: Sequence[Students], run: RunFolder
-) -> list[Candidate]:
-    """Export every student, and their blend; the seed that is best on dev is shipped under models/."""
-    candidates = []
-    for role, by_seed in ((role, by_seed) for of_kind in students for role, by_seed in of_kind.items()):
-        best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
-        for precision in recipe.precisions_of(role, kind=by_seed[best].facts.kind):
-            name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
-            exports = {
-                seed: _export(recipe, corpus, student, precision, f"exports/{name}/{seed}", run)
-                for seed, student in by_seed.items()
-            }
-            candidates.append(
-                Candidate(
-                    name=name,
-                    role="export" if precision == "int8" and role != "baseline" else role,
-                    exports=exports,
-                    shipped=_ship(exports[best], f"models/{name}", run),
-                    students=by_seed,
-                )
-            )
-    if recipe.has_blend:
-        candidates.append(_blend(recipe, corpus, labels, candidates, run))
-    current = [*_current_best(candidates, run), *_current_search(run)]
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
-    return candidates
-
-
-def _blend(
-    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, candidates: Sequence[Candidate], run: RunFolder
-) -> Candidate:
-    """One model of the students that ship, in the smallest precision: the distilled ones, and n-grams alone."""
-    precision = recipe.export.smallest
-    members = [
-        candidate
-        for candidate in candidates
-        if (candidate.role != "baseline" or candidate.shipped.facts().kind == "ngrams")
-        and candidate.shipped.facts().precision == precision
-    ]
-    main = members[0]
-    assert main.shipped_place is not None, "every shipped model is a copy of an export"
-    seed, name = list(main.exports)[main.shipped_place], "blend-int8" if precision == "int8" else "blend"
-    export = run.step(
-        f"exports/{name}/{seed}",
-        kind="model",
-        key=Key(
-            section={"calibrate": recipe.export.calibrate},
-            inputs={
-                "corpus": corpus.training_fingerprint,
-                "labels": labels.fingerprint,
-                **{member.name: read_manifest(member.shipped.folder, kind="model").fingerprint for member in members},
-            },
-        ),
-        load=ModelFolder,
-        make=lambda out, key: export_blend(
-            recipe.export,
-            models=[member.shipped for member in members],
-            name=name,
-            rows=corpus.splits["dev"],
-            out=out,
-            key=key,
-            reporter=run.reporter,
-            teacher=labels,
-        ),
-    )
-    chosen = {member.folder for member in export.facts().members}
-    return Candidate(
-        name=name,
-        role="export" if precision == "int8" else "student",
-        exports={seed: export},
-        shipped=_ship(export, f"models/{name}", run),
-        students={},
-        members=tuple(member for member in members if member.name in chosen),
-    )
-
-
-def _export(
-    recipe: Recipe,
-    corpus: Corpus,
-    student: StudentFolder,
-    precision: Precision,
-    name: str,
-    run: RunFolder,
-) -> ModelFolder:
-    section = recipe.export
-    return run.step(
-        name,
-        kind="model",
-        key=Key(
-            section={**settings_of(recipe, "exports"), "precision": precision},
-            inputs={"student": student.fingerprint, "corpus": corpus.training_fingerprint},
-        ),
-        load=ModelFolder,
-        make=lambda out, key: export_student(
-            section,
-            student=student,
-            rows=corpus.splits["dev"],
-            precision=precision,
-            out=out,
-            key=key,
-            reporter=run.reporter,
-        ),
-    )
-
-
-def _ship(export: ModelFolder, name: str, run: RunFolder) -> ModelFolder:
-    """Copy an export to where users look for it."""
-
-    def copy(out: Path, key: Key) -> None:
-        with written_atomically(out, kind="model", key=key) as scratch:
-            copy_model(export, scratch)
-
-    fingerprint = read_manifest(export.folder, kind="model").fingerprint
-    return run.step(
-        name, kind="model", key=Key(section={}, inputs={"export": fingerprint}), load=ModelFolder, make=copy
-    )
-
-
-BEST = "best"  # folder under models/
-
-
-def _current_best(candidates: Sequence[Candidate], run: RunFolder) -> list[str]:
-    """The name of the folder of the best model, if it is a copy of a current one: an older one would look like it."""
-    try:
-        found = read_manifest(run.folder / "models" / BEST, kind="model").fingerprint
-    except ArtifactError:
-        return []
-    shipped = {read_manifest(candidate.shipped.folder, kind="model").fingerprint for candidate in candidates}
-    return [BEST] if found in shipped else []
-
-
-def _current_search(run: RunFolder) -> list[str]:
-    """The name of the folder of the model that a search has chosen, if the labels are still those of the search."""
-    try:
-        found = read_manifest(run.folder / "models" / SEARCHED, kind="model").key.inputs.get("labels")
-        return [SEARCHED] if found == read_manifest(run.folder / "labels", kind="labels").fingerprint else []
-    except ArtifactError:
-        return []
-
-
-def _ship_best(report: Report, candidates: Sequence[Candidate], run: RunFolder) -> list[ModelFolder]:
-    """Copy the model that the report names as the best to models/best."""
-    named = [candidate for candidate in candidates if candidate.name == report.data.get("best")]
-    copies = [_ship(candidate.shipped, f"models/{BEST}", run) for candidate in named]
-    current = [*([BEST] if copies else []), *_current_search(run)]
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
-    return copies
 
 
 def _report(

@@ -53,7 +53,7 @@ class Cascade:
         return np.asarray(confidence(probabilities, multi_label=self.student.facts.multi_label) <= self.threshold)
 
     def asked(self, rows: list[Row]) -> tuple[Floats | None, FallbackFailed | None]:
-        """The fallback's probabilities for these rows, or what went wrong; the breaker is told how it went.
+        """The fallback's probabilities for these rows, or what went wrong; the breaker learns how it went.
 
         Neither of the two if the breaker does not let it be asked.
         """

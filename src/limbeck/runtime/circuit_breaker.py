@@ -45,7 +45,7 @@ class CircuitBreaker:
             return "half-open" if self._is_tried else "open"
 
     def allows(self) -> bool:
-        """Whether to ask now. Whoever is told to must call `succeeded` or `failed` afterwards."""
+        """Whether to ask now. Whoever then asks must call `succeeded` or `failed` afterwards."""
         with self._lock:
             if self._open_until is None:
                 return True

@@ -116,6 +116,16 @@ class FramedTokenizer(TokenizerFile):
         """Whether the tokens of second texts have another type (1) than those of first ones (0)."""
         return any(self._two.text_types)
 
+    @property
+    def unknown_id(self) -> int | None:
+        """The id of what is not in the vocabulary; None if there is no such token."""
+        return None if self._unknown is None else self._ids[self._unknown]
+
+    @property
+    def special_tokens(self) -> int:
+        """How many there are around one text."""
+        return self._one.size
+
     def encode(self, texts: Sequence[str], *, max_length: int) -> list[Ids]:
         """The ids of each text with its special tokens, at most `max_length`; all of them are of type 0."""
         most = max(0, max_length - self._one.size)

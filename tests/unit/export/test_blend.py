@@ -132,7 +132,7 @@ def test_the_folder_has_each_member_inside_and_adds_up(make_model: MakeModel, tm
     assert sum(member.weight for member in facts.members) == pytest.approx(1.0, abs=0.01)
     assert (facts.parameters, facts.max_length) == (28, 16)
     files = {f"{name}/{file}" for name in ("one", "two") for file in ("model.json", "model.onnx", "tokenizer.json")}
-    assert set(read_manifest(blend.folder, kind="model").files) == {"model.json", *files}
+    assert set(read_manifest(blend.folder, kind="model").files) == {"model.json", "profile.json", *files}
     expected = sum(
         np.float32(member.weight / model.facts().temperature) * load(model.folder).logits(["gorgeous"])
         for member, model in zip(facts.members, models, strict=True)

@@ -121,7 +121,7 @@ def test_the_folder_holds_graph_tokenizer_card_and_manifest_and_nothing_else(
     model = exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
 
     files = {path.name for path in model.folder.iterdir()}
-    assert files == {"model.onnx", "tokenizer.json", "model.json", "manifest.json"}
+    assert files == {"model.onnx", "tokenizer.json", "model.json", "profile.json", "manifest.json"}
     assert model.tokenizer.read_bytes() == (student.folder / "tokenizer.json").read_bytes()
     assert read_manifest(model.folder, kind="model").key == KEY
 

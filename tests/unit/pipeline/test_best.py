@@ -11,7 +11,7 @@ from limbeck.artifacts.manifest import Key, faults_of, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report, save_report
 from limbeck.artifacts.run_folder import RunFolder
-from limbeck.pipeline.flow import _current_best, _ship_best
+from limbeck.pipeline.exports import current_best, ship_best
 from limbeck.progress import SilentReporter
 
 MakeCandidate = Callable[[str, str], Candidate]
@@ -45,26 +45,26 @@ def report_of(run: RunFolder, best: str | None) -> Report:
 def test_the_named_model_is_copied(run: RunFolder, make_candidate: MakeCandidate) -> None:
     candidates = [make_candidate("bilstm-alone", "a"), make_candidate("bilstm", "b")]
 
-    (best,) = _ship_best(report_of(run, "bilstm"), candidates, run)
+    (best,) = ship_best(report_of(run, "bilstm"), candidates, run)
 
     assert faults_of(best.folder, read_manifest(best.folder, kind="model")) == []
     assert best.graph.read_text(encoding="utf-8") == "b"
     assert sorted(path.name for path in (run.folder / "models").iterdir()) == ["best", "bilstm", "bilstm-alone"]
-    assert _current_best(candidates, run) == ["best"]
+    assert current_best(candidates, run) == ["best"]
 
 
 def test_another_choice_replaces_it_and_none_removes_it(run: RunFolder, make_candidate: MakeCandidate) -> None:
     candidates = [make_candidate("bilstm-alone", "a"), make_candidate("bilstm", "b")]
-    _ship_best(report_of(run, "bilstm"), candidates, run)
+    ship_best(report_of(run, "bilstm"), candidates, run)
 
-    (best,) = _ship_best(report_of(run, "bilstm-alone"), candidates, run)
+    (best,) = ship_best(report_of(run, "bilstm-alone"), candidates, run)
     assert best.graph.read_text(encoding="utf-8") == "a"
 
-    assert _ship_best(report_of(run, None), candidates, run) == []
+    assert ship_best(report_of(run, None), candidates, run) == []
     assert not best.folder.exists()
 
 
 def test_a_copy_of_an_earlier_model_is_not_current(run: RunFolder, make_candidate: MakeCandidate) -> None:
-    _ship_best(report_of(run, "bilstm"), [make_candidate("bilstm", "b")], run)
+    ship_best(report_of(run, "bilstm"), [make_candidate("bilstm", "b")], run)
 
-    assert _current_best([make_candidate("bilstm", "trained again")], run) == []
+    assert current_best([make_candidate("bilstm", "trained again")], run) == []

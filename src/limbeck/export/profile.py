@@ -1,0 +1,161 @@
+"""The profile of an exported file: its confidence on dev, and what a cascade with the teacher is worth there."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.artifacts.manifest import fingerprint_of
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
+from limbeck.artifacts.model_profile import (
+    BINS,
+    LONGEST_TEXT,
+    QUANTILES,
+    CascadeOnDev,
+    CascadePoint,
+    ModelProfile,
+    save_profile,
+)
+from limbeck.artifacts.rows import Rows, runtime_rows
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.runtime.probabilities import confidence, probabilities_of
+from limbeck.runtime.row import Row, characters
+from limbeck.runtime.unknown_words import word_counter
+from limbeck.training.skill import predicted
+from limbeck.training.threshold_curve import Curve, curve_of
+
+Floats = npt.NDArray[np.float64]
+Logits = npt.NDArray[np.float32]
+Positions = npt.NDArray[np.int64]
+MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to half a percent
+MOST_POINTS = 101
+DIGITS = 8  # of a confidence, of which many are near one
+EXAMPLE_CHARACTERS = 60  # examples are near this length, and have at most five times as many
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a profile says beyond the model and dev."""
+
+    label_shares: tuple[float, ...] | None = None  # of train
+    teacher: TeacherLabels | None = None
+
+
+def origin_of(train: Rows, *, classes: int, teacher: TeacherLabels | None) -> Origin:
+    """Of a model with this many classes that was trained on these rows."""
+    return Origin(label_shares=_label_shares(train, classes=classes), teacher=teacher)
+
+
+def _label_shares(rows: Rows, *, classes: int) -> tuple[float, ...] | None:
+    labels = rows.labels[rows.is_labelled]
+    if not len(labels):
+        return None
+    counts = labels.sum(axis=0) if labels.ndim == 2 else np.bincount(labels, minlength=classes)
+    return tuple(_rounded(counts / len(labels)))
+
+
+def profile_rows(rows: Rows) -> Positions:
+    """Positions of the rows of dev that a profile is about, at most 2,000, evenly spread: labelled ones, if any are.
+
+    These are the rows that temperatures are fitted on.
+    """
+    labelled = np.flatnonzero(rows.is_labelled)
+    among = labelled if len(labelled) else np.arange(len(rows))
+    return among[np.linspace(0, len(among) - 1, num=min(MOST_ROWS, len(among)), dtype=np.int64)]
+
+
+def answers_fingerprint(labels: TeacherLabels, rows: Rows) -> str:
+    """Of the teacher's answers to the rows of a profile, which the profile depends on."""
+    dev = rows.select(profile_rows(rows))
+    known = dev.select(np.flatnonzero(labels.covers(dev.ids)))
+    logits = labels.for_rows(known.ids) if len(known) else np.zeros((0, 0), dtype=np.float32)
+    return fingerprint_of("\n".join([*known.ids, logits.tobytes().hex()]))
+
+
+def write_profile(
+    folder: Path,
+    facts: ModelFacts,
+    *,
+    rows: Rows,
+    logits_of: Callable[[list[Row]], Logits],
+    origin: Origin,
+    examples: int = 0,
+) -> None:
+    """Write profile.json for the model in a scratch folder. `rows` are all of dev; `logits_of` asks the file.
+
+    None is written without rows.
+    """
+    dev = rows.select(profile_rows(rows))
+    if not len(dev):
+        return
+    asked = runtime_rows(dev)
+    logits = logits_of(asked)
+    scaled = logits / np.float32(facts.temperature)
+    sure = confidence(probabilities_of(scaled, multi_label=facts.multi_label), multi_label=facts.multi_label)
+    save_profile(
+        folder,
+        ModelProfile(
+            rows=len(dev),
+            confidence_quantiles=tuple(_rounded(np.quantile(sure, np.linspace(0, 1, QUANTILES)))),
+            confidence_histogram=tuple(_rounded(np.histogram(sure, bins=BINS, range=(0, 1))[0] / len(sure))),
+            label_shares=origin.label_shares,
+            unknown_words=_unknown_words(ModelFolder(folder), facts, asked),
+            cascade=_cascade(dev, logits, sure, origin.teacher) if origin.teacher else None,
+            examples=tuple(_examples(dev, asked, most=examples)),
+        ),
+    )
+
+
+def _rounded(values: npt.NDArray[np.floating]) -> list[float]:
+    """A few digits: rounded, a rising list still rises."""
+    return [min(1.0, float(f"{value:.{DIGITS}g}")) for value in values.tolist()]
+
+
+def _unknown_words(model: ModelFolder, facts: ModelFacts, rows: Sequence[Row]) -> float | None:
+    counter = word_counter(model, facts)
+    if counter is None:
+        return None
+    unknown, words = counter.counts(rows)
+    return round(unknown / max(words, 1), 6)
+
+
+def _cascade(dev: Rows, logits: Logits, sure: Floats, teacher: TeacherLabels) -> CascadeOnDev | None:
+    """The curve on the rows that have a label and an answer of the teacher; None without any."""
+    places = np.flatnonzero(teacher.covers(dev.ids) & dev.is_labelled)
+    if not len(places):
+        return None
+    known = dev.select(places)
+    right = [_right(one, known.labels) for one in (logits[places], teacher.for_rows(known.ids))]
+    found = curve_of(sure[places], student_right=right[0], teacher_right=right[1])
+    return CascadeOnDev(
+        rows=found.rows,
+        points=tuple(_point(found, place) for place in found.spread(MOST_POINTS)),
+        cheapest=_point(found, found.cheapest),
+        student_accuracy=float(right[0].mean()),
+        teacher_accuracy=float(right[1].mean()),
+    )
+
+
+def _right(logits: Logits, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    same = predicted(logits, multi_label=labels.ndim == 2) == labels
+    return np.asarray(same.all(axis=1) if labels.ndim == 2 else same)
+
+
+def _point(curve: Curve, place: int) -> CascadePoint:
+    point = curve.point(place, student_ms=None, teacher_ms=None)
+    return CascadePoint(point["threshold"], point["asked_share"], point["accuracy"])
+
+
+def _examples(dev: Rows, asked: Sequence[Row], *, most: int) -> list[Row]:
+    """Rows near a sentence in length, from every label in turn; the same ones for the same rows."""
+    if not most:
+        return []
+    groups: dict[bytes, list[int]] = {}
+    for place in sorted(range(len(asked)), key=lambda at: (abs(characters(asked[at]) - EXAMPLE_CHARACTERS), at)):
+        if characters(asked[place]) <= min(5 * EXAMPLE_CHARACTERS, LONGEST_TEXT):
+            groups.setdefault(np.asarray(dev.labels[place]).tobytes(), []).append(place)
+    rounds = range(max(map(len, groups.values()), default=0))
+    in_turn = [group[turn] for turn in rounds for _, group in sorted(groups.items()) if turn < len(group)]
+    return [asked[place] for place in in_turn[:most]]

@@ -11,6 +11,7 @@ from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.errors import ArtifactDamaged, LimbeckError
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
+from limbeck.runtime.explain import Explanation, explanation
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.text.tokenizer_limits import TokenizerRefused
@@ -82,6 +83,11 @@ class Classifier:
         return list(self.facts.labels)
 
     @property
+    def folder(self) -> Path:
+        """Where it was loaded from."""
+        return self._folder
+
+    @property
     def engine(self) -> str:
         """What runs the network: "onnxruntime", or "native" and the instruction set that it uses; for a blend, those of
         its members."""
@@ -109,6 +115,12 @@ class Classifier:
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def explain(self, rows: Iterable[Row], *, label: str | None = None) -> list[Explanation]:
+        """For each row its parts in reading order, and how much each moved the margin of `label`, by default of the
+        most probable one (see `limbeck.runtime.explain.explanation`). It takes far longer than a prediction."""
+        chunks = chunks_of(rows, pair=self.facts.pair)
+        return [explanation(self, row, label=label) for chunk in chunks for row in chunk]
 
     def _logits(self, rows: list[Row]) -> Logits:
         try:

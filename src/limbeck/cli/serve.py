@@ -1,30 +1,122 @@
-"""`limbeck serve`: a model over HTTP."""
+"""`limbeck serve`: models over HTTP."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from limbeck.cli.app import ENGINE, app, reported
 from limbeck.progress import plain_console
 
-if TYPE_CHECKING:
-    pass  # loads numpy
+LIMITS, DOORS, TLS, FALLBACK = "Limits", "Who may ask", "HTTPS", "Fallback"
+
+
+def _variable(name: str) -> str:
+    return f"LIMBECK_SERVE_{name}"
 
 
 @app.command(
-    epilog="Examples: `limbeck serve runs/sst2/models/best` · `limbeck serve MODEL --host 0.0.0.0 --threads 4`; "
-    "then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
+    epilog="Examples: `limbeck serve runs/sst2/models/best` · `limbeck serve MODEL --host 0.0.0.0 --workers 4 "
+    "--api-key-file keys.txt` · `limbeck serve mood=MODEL topic=MODEL` · `limbeck serve MODEL --fallback TEACHER --share "
+    "0.2`; then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
 )
 @reported
 def serve(
-    model: Annotated[Path, typer.Argument(help="Folder of an exported model.")],
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 allows other machines.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")] = 8000,
-    threads: Annotated[int, typer.Option(min=1, help="Requests that the model computes at once.")] = 1,
+    models: Annotated[
+        list[str],
+        typer.Argument(help="Folders of exported models, or NAME=FOLDER; the first is the default.", metavar="MODEL..."),
+    ],
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 allows other machines.", envvar=_variable("HOST"))
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.", envvar=_variable("PORT")),
+    ] = 8000,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes that answer; they share the port.", envvar=_variable("WORKERS"))
+    ] = 1,
+    threads: Annotated[
+        int,
+        typer.Option(min=1, help="Requests that the models of a process compute at once.", envvar=_variable("THREADS")),
+    ] = 1,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Load models again when their folders change; SIGHUP does so at any time.")
+    ] = False,
+    max_rows: Annotated[
+        int, typer.Option(min=1, help="Rows of a request.", rich_help_panel=LIMITS, envvar=_variable("MAX_ROWS"))
+    ] = 1_000,
+    max_characters: Annotated[
+        int,
+        typer.Option(min=1, help="Characters of a text.", rich_help_panel=LIMITS, envvar=_variable("MAX_CHARACTERS")),
+    ] = 100_000,
+    max_body: Annotated[
+        int, typer.Option(min=100, help="Bytes of a request.", rich_help_panel=LIMITS, envvar=_variable("MAX_BODY"))
+    ] = 8_000_000,
+    max_wait: Annotated[
+        float,
+        typer.Option(
+            min=0.01,
+            help="Seconds of work that may wait before a request; beyond that it is refused with 429.",
+            rich_help_panel=LIMITS,
+            envvar=_variable("MAX_WAIT"),
+        ),
+    ] = 2.0,
+    max_connections: Annotated[
+        int,
+        typer.Option(min=8, help="Open connections.", rich_help_panel=LIMITS, envvar=_variable("MAX_CONNECTIONS")),
+    ] = 1_000,
+    grace: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seconds that requests in progress have to finish when the server is stopped.",
+            rich_help_panel=LIMITS,
+            envvar=_variable("GRACE"),
+        ),
+    ] = 8,
+    api_key_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ask for a key: a file with one key a line.", rich_help_panel=DOORS, envvar=_variable("API_KEY_FILE")
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Host name by which the server may be asked, or '*'; can be given several times. Default: with "
+            "127.0.0.1 the names of this machine alone, else every name.",
+            rich_help_panel=DOORS,
+            envvar=_variable("ALLOWED_HOSTS"),
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Origin of pages that browsers let read the answers, e.g. https://example.org; can be given several "
+            "times.",
+            rich_help_panel=DOORS,
+            envvar=_variable("CORS_ORIGINS"),
+        ),
+    ] = None,
+    access_log: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a line of JSON for each request, without its texts; - is standard error.",
+            rich_help_panel=DOORS,
+            envvar=_variable("ACCESS_LOG"),
+        ),
+    ] = None,
+    ssl_certfile: Annotated[
+        Path | None, typer.Option(help="Certificate.", rich_help_panel=TLS, envvar=_variable("SSL_CERTFILE"))
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="Its key.", rich_help_panel=TLS, envvar=_variable("SSL_KEYFILE"))
+    ] = None,
+    ssl_keyfile_password: Annotated[
+        str | None,
+        typer.Option(help="Password of the key.", rich_help_panel=TLS, envvar=_variable("SSL_KEYFILE_PASSWORD")),
+    ] = None,
 ) -> None:
-    """Serve a model over HTTP, with a page to try it out; no torch."""
-    from limbeck.serving.run import serve as serve_model
-
-    serve_model(model, host=host, port=port, threads=threads, engine=engine, console=plain_console())
+    """Serve models over HTTP, with a page to try them out; no torch."""

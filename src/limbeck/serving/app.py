@@ -1,217 +1,298 @@
-"""The web application: one model, five addresses, and a description of them at /openapi.json."""
+"""The web application: the addresses of every wire format, and a description of them at /openapi.json."""
 
+import re
 import time
-from dataclasses import asdict
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
-from typing import Protocol
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Response
-from fastapi.exceptions import RequestValidationError
+import anyio
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, Info, generate_latest
-from prometheus_client.process_collector import ProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from limbeck import __version__
-from limbeck.artifacts.model_folder import ModelFacts
-from limbeck.runtime.probabilities import best_labels, label_sets
-from limbeck.runtime.row import Row
-from limbeck.runtime.stream import Predicts
-from limbeck.serving.limits import STANDARD_LIMITS, BodyLimit, Limits
-from limbeck.serving.messages import (
-    Answer,
-    Health,
-    Model,
-    MultiLabelAnswer,
-    MultiLabelPrediction,
-    Prediction,
-    Problem,
-    Question,
-    refuse_malformed,
-    rows_of,
-)
-
-SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-
-
-class Metrics:
-    """The counters of one server, in their own registry, so that two servers in one process do not share them."""
-
-    def __init__(self, facts: ModelFacts) -> None:
-        self._registry = CollectorRegistry()
-        self._requests = self._counter("limbeck_requests", "Requests that were answered", ["path"])
-        self._errors = self._counter(
-            "limbeck_errors", "Requests that were refused (4xx) or failed (5xx)", ["path", "status"]
-        )
-        self.rows = self._counter("limbeck_rows", "Rows that were classified", [])
-        self._seconds = Histogram(
-            "limbeck_request_seconds",
-            "Seconds from the start of a request to the end of its response",
-            ["path"],
-            buckets=SECONDS,
-            registry=self._registry,
-        )
-        model = Info("limbeck_model", "The model that answers", registry=self._registry)
-        model.info({"name": facts.name, "precision": facts.precision, "version": __version__})
-        ProcessCollector(registry=self._registry)
-
-    def _counter(self, name: str, meaning: str, labels: list[str]) -> Counter:
-        return Counter(name, meaning, labels, registry=self._registry)
-
-    def note(self, *, path: str, status: int, seconds: float) -> None:
-        """Count one request."""
-        self._requests.labels(path).inc()
-        self._seconds.labels(path).observe(seconds)
-        if status >= 400:
-            self._errors.labels(path, str(status)).inc()
-
-    def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
-        return generate_latest(self._registry)
-
-
-class Counted:
-    """Counts every request. Unknown paths are counted as one: a scan of the server by a
-    stranger must not fill its memory with path names."""
-
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, paths: frozenset[str]) -> None:
-        self._app, self._metrics, self._paths = app, metrics, paths
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and record its status and duration."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started = time.perf_counter()
-        status = 500  # unless a response starts
-
-        async def recording_send(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, recording_send)
-        finally:
-            path = scope["path"] if scope["path"] in self._paths else "other"
-            self._metrics.note(path=path, status=status, seconds=time.perf_counter() - started)
-
+from limbeck.serving.access import Access
+from limbeck.serving.drift import Drift
+from limbeck.serving.metrics import Counted, Metrics
+from limbeck.serving.predictions import Predictions
+from limbeck.serving.served_models import ServedModel, ServedModels
+from limbeck.serving.settings import ServerSettings
+from limbeck.serving.upkeep import Upkeep
+from limbeck.serving.wire import schemas
+from limbeck.serving.wire.hugging_face import info_body, read_hugging_face
+from limbeck.serving.wire.kserve import live_body, model_body, model_ready_body, read_infer, ready_body, server_body
+from limbeck.serving.wire.own import read_predict
+from limbeck.serving.wire.questions import Reads
+from limbeck.serving.wire.refusals import Refused, refusal_body
+from limbeck.serving.wire.vllm import models_body, read_classify
+from limbeck.serving.work_queue import WorkQueue
 
 PAGE = "playground.html"
-PATHS = frozenset({"/", "/predict", "/health", "/model", "/metrics", "/openapi.json"})
-REFUSALS: dict[int | str, dict[str, object]] = {
-    400: {"model": Problem, "description": "The body is not JSON"},
-    413: {"model": Problem, "description": "Too many rows, too long a text, or too large a body"},
-    415: {"model": Problem, "description": "The content type is not JSON"},
-    422: {"model": Problem, "description": "The body is not a question this model can answer"},
-}
-DIGITS = 6  # of a probability, as in the files that `limbeck predict` writes
 # The page may connect to this server only, whatever a label or a text contains.
 PAGE_POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+JSON = "application/json"
+QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what it is
+    "/predict": (read_predict, "Labels and probabilities of texts; also in TEI's form, with `inputs`"),
+    "/models/{name}/predict": (read_predict, "The same of one model by name"),
+    "/": (read_hugging_face, "Hugging Face's Inference API: text classification"),
+    "/v1/classify": (read_classify, "vLLM's classification"),
+    "/classify": (read_classify, "The same, where vLLM has it, too"),
+    "/v2/models/{name}/infer": (read_infer, "Open Inference Protocol: inference"),
+}
+REFUSED_BY_STATUS = {413: "too large", 429: "overload", 503: "stopping"}
+PARAMETER = re.compile(r"\{\w+\}")
 
 
-class Served(Predicts, Protocol):
-    """What a server needs of a classifier."""
+@dataclass
+class Server:
+    """What the application of one process consists of."""
+
+    models: ServedModels
+    settings: ServerSettings
+    metrics: Metrics = field(default_factory=Metrics)
+    started: int = field(default_factory=lambda: int(time.time()))
+    is_stopping: Callable[[], bool] = lambda: False  # then it is not ready for more, and still answers
+    queue: WorkQueue = field(init=False)
+    drift: Drift = field(init=False)
+    upkeep: Upkeep = field(init=False)
+    predictions: Predictions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.queue = WorkQueue(threads=self.settings.threads, limits=self.settings.queue)
+        self.drift = Drift(self.metrics, self.models)
+        self.upkeep = Upkeep(models=self.models, queue=self.queue, metrics=self.metrics, drift=self.drift)
+        self.predictions = Predictions(
+            self.models, queue=self.queue, metrics=self.metrics, limits=self.settings.limits, drift=self.drift
+        )
+        self.metrics.describe(self.models)
 
     @property
-    def engine(self) -> str: ...
+    def is_ready(self) -> bool:
+        """Whether a new request would be answered."""
+        return not self.is_stopping() and not self.queue.is_overloaded
 
 
-def create_app(classifier: Served, *, size_mb: float, limits: Limits = STANDARD_LIMITS, threads: int = 1) -> FastAPI:
-    """The application for a loaded model.
+def create_app(models: ServedModels, *, settings: ServerSettings | None = None) -> FastAPI:
+    """The application for loaded models, for any ASGI server; `app.state.server` has its parts.
 
-    `threads` is how many requests the model computes at once; the others wait, while requests that need no model
-    (/health, /metrics, the page) are answered. FastAPI's own pages /docs and /redoc are disabled: they load scripts
-    from another server.
+    Requests that need no model (/livez, /metrics, the page) are answered while models compute. FastAPI's own pages
+    /docs and /redoc are disabled: they load scripts from another server. Limits of headers, of time and of connections
+    are not part of it, but of `limbeck.serving.protocol`.
     """
-    facts = classifier.facts
-    metrics = Metrics(facts)
-    app = FastAPI(title=f"Limbeck: {facts.name}", version=__version__, docs_url=None, redoc_url=None)
-    _answer_questions(app, classifier, metrics=metrics, limits=limits, threads=threads)
-    _answer_about_the_model(app, _model(classifier, size_mb=size_mb, limits=limits))
-    _show_metrics_and_page(app, metrics)
-    app.add_exception_handler(RequestValidationError, refuse_malformed)
-    app.add_middleware(BodyLimit, most=limits.body_bytes)
-    app.add_middleware(Counted, metrics=metrics, paths=PATHS)  # the last one added runs first
+    server = Server(models, settings or ServerSettings())
+
+    @asynccontextmanager
+    async def kept(app: FastAPI) -> AsyncIterator[None]:
+        del app
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.upkeep.run)
+            yield
+            tasks.cancel_scope.cancel()
+        server.queue.stop()
+
+    app = FastAPI(
+        title=f"Limbeck: {models.default.name}", version=__version__, docs_url=None, redoc_url=None, lifespan=kept
+    )
+    app.state.server = server
+    for path, (read, meaning) in QUESTIONS.items():
+        _add_question(app, server, path, read, meaning)
+    _add_facts(app, server)
+    _add_page(app)
+    _refuse_in_the_manner_of_the_address(app, server)
+    app.add_middleware(HeadAsGet)
+    app.add_middleware(Access, settings=server.settings.access)
+    app.add_middleware(Counted, metrics=server.metrics, path_of=_path_of(app))  # the last one added runs first
     return app
 
 
-def _answer_questions(app: FastAPI, classifier: Predicts, *, metrics: Metrics, limits: Limits, threads: int) -> None:
-    limiter = CapacityLimiter(threads)
-    answer: type[Answer | MultiLabelAnswer] = MultiLabelAnswer if classifier.facts.multi_label else Answer
+def _add_question(app: FastAPI, server: Server, path: str, read: Reads, meaning: str) -> None:
+    answer = server.predictions.answer
+    if "{name}" in path:
 
-    @app.post("/predict", response_model=answer, responses=REFUSALS)
-    async def predict(question: Question) -> Response:
-        """The model's label for each text, and the probabilities."""
-        rows = rows_of(question, pair=classifier.facts.pair, limits=limits)
-        body = await to_thread.run_sync(_answer, classifier, rows, limiter=limiter)
-        metrics.rows.inc(len(rows))
-        return Response(body, media_type="application/json")
+        async def endpoint(request: Request, name: str) -> Response:
+            return await answer(request, read, name=name)
+    else:
 
+        async def endpoint(request: Request) -> Response:  # type: ignore[misc]  # as the other, without a name
+            return await answer(request, read)
 
-def _answer(classifier: Predicts, rows: list[Row]) -> str:
-    """The answer as JSON; written here, in the thread, because for many rows that takes a while too."""
-    started = time.perf_counter()
-    probabilities = classifier.predict_proba(rows)
-    milliseconds = (time.perf_counter() - started) * 1_000
-    return _as_answer(classifier, probabilities, milliseconds=round(milliseconds, 3)).model_dump_json()
-
-
-def _as_answer(
-    classifier: Predicts, probabilities: npt.NDArray[np.float32], *, milliseconds: float
-) -> Answer | MultiLabelAnswer:
-    names = classifier.labels
-    by_label = [
-        {name: round(value, DIGITS) for name, value in zip(names, row, strict=True)} for row in probabilities.tolist()
-    ]
-    if classifier.facts.multi_label:
-        sets = zip(label_sets(probabilities, names), by_label, strict=True)
-        several = [MultiLabelPrediction(labels=labels, probabilities=of_row) for labels, of_row in sets]
-        return MultiLabelAnswer(predictions=several, milliseconds=milliseconds)
-    best = zip(best_labels(probabilities, names), by_label, strict=True)
-    single = [Prediction(label=label, probabilities=of_row) for label, of_row in best]
-    return Answer(predictions=single, milliseconds=milliseconds)
-
-
-def _answer_about_the_model(app: FastAPI, model: Model) -> None:
-    health = Health(ready=True, model=model.name, version=__version__)
-
-    @app.get("/health")
-    async def is_ready() -> Health:
-        """Whether the model is loaded. The server only runs with one, so any answer means yes."""
-        return health
-
-    @app.get("/model")
-    async def about_the_model() -> Model:
-        """Labels, size and limits."""
-        return model
-
-
-def _model(classifier: Served, *, size_mb: float, limits: Limits) -> Model:
-    return Model(
-        **asdict(classifier.facts),
-        engine=classifier.engine,
-        size_mb=round(size_mb, 3),
-        max_rows=limits.rows,
-        max_characters=limits.characters,
+    app.add_api_route(
+        path,
+        endpoint,
+        methods=["POST"],
+        response_class=Response,
+        summary=meaning,
+        operation_id=f"post_{_as_name(path)}",
+        openapi_extra=schemas.question(path, server.models.default.asked),
+        responses=schemas.answers(path, server.models.default.asked),
     )
 
 
-def _show_metrics_and_page(app: FastAPI, metrics: Metrics) -> None:
-    page = (files("limbeck.serving") / PAGE).read_text(encoding="utf-8")
+def _add_facts(app: FastAPI, server: Server) -> None:
+    """Addresses that tell about the server and its models."""
+    models, limits = server.models, server.settings.limits
+    default: Callable[[], ServedModel] = lambda: models.default  # noqa: E731  # it may be replaced
 
-    @app.get("/metrics", response_class=Response)
-    async def show_metrics() -> Response:
-        """Requests, errors, rows and seconds, for Prometheus."""
-        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
+    def ready() -> Response:
+        status = 200 if server.is_ready else 503
+        return Response(ready_body(ready=server.is_ready), media_type=JSON, status_code=status)
+
+    def info() -> bytes:
+        return info_body(
+            default().asked, limits=limits, version=__version__, most_requests=server.settings.queue.jobs
+        )
+
+    def metrics() -> Response:
+        server.upkeep.count_connections()
+        return Response(server.metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    add = _Adder(app, server)
+    add("/health", "Whether a model is loaded; any answer means yes", lambda: _json(_health(server)))
+    add("/livez", "Whether the server lives", lambda: live_body())
+    add("/readyz", "Whether it takes more: 503 in overload and while it stops", ready)
+    add("/model", "About the default model", lambda: _json(about(default(), server)))
+    add("/models", "About all models", lambda: _json([about(model, server) for model in models]))
+    add("/info", "The default model, as TEI tells about it", info)
+    add("/metrics", "Requests, rows, seconds and drift, for Prometheus", metrics)
+    add("/v1/models", "All models, as OpenAI's list", lambda: models_body([one.asked for one in models], created=server.started))
+    add("/v2", "About the server: Open Inference Protocol", lambda: server_body(version=__version__))
+    add("/v2/health/live", "Whether the server lives", lambda: live_body())
+    add("/v2/health/ready", "Whether it takes more", ready)
+    add("/models/{name}", "About one model", lambda name: _json(about(models.by_name(name), server)))
+    add("/v2/models/{name}", "Its tensors", lambda name: model_body(models.choose(name)))
+    add("/v2/models/{name}/ready", "Whether it answers", lambda name: model_ready_body(models.choose(name).name, ready=True))
+
+
+@dataclass(frozen=True)
+class _Adder:
+    """Adds an address that is asked with GET."""
+
+    app: FastAPI
+    server: Server
+
+    def __call__(self, path: str, meaning: str, tell: Callable[..., Response | bytes]) -> None:
+        def told(*names: str) -> Response:
+            found = tell(*names)
+            return found if isinstance(found, Response) else Response(found, media_type=JSON)
+
+        if "{name}" in path:
+
+            async def endpoint(name: str) -> Response:
+                return told(name)
+        else:
+
+            async def endpoint() -> Response:  # type: ignore[misc]  # as the other, without a name
+                return told()
+
+        self.app.add_api_route(
+            path,
+            endpoint,
+            methods=["GET"],
+            response_class=Response,
+            summary=meaning,
+            operation_id=f"get_{_as_name(path)}",
+            responses=schemas.facts(path),
+        )
+
+
+def about(model: ServedModel, server: Server) -> dict[str, Any]:
+    """Facts about a model, and the limits of one request."""
+    facts = asdict(model.facts)
+    limits = server.settings.limits
+    return {
+        **{key: value for key, value in facts.items() if key not in ("members", "tokenizer", "temperature")},
+        "name": model.name,
+        "default": model is server.models.default,
+        "engine": model.classifier.engine,
+        "size_mb": round(model.size_mb, 3),
+        "max_rows": limits.rows,
+        "max_characters": limits.characters,
+        "examples": [list(row) if isinstance(row, tuple) else row for row in model.profile.examples]
+        if model.profile
+        else [],
+        "fallback": None if model.cascade is None else {"threshold": model.cascade.threshold},
+    }
+
+
+def _health(server: Server) -> dict[str, Any]:
+    return {"ready": True, "model": server.models.default.name, "version": __version__}
+
+
+def _json(value: Any) -> bytes:
+    return schemas.to_json(value)
+
+
+def _add_page(app: FastAPI) -> None:
+    page = (files("limbeck.serving") / PAGE).read_text(encoding="utf-8")
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def show_page() -> HTMLResponse:
         return HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY})
+
+
+def _refuse_in_the_manner_of_the_address(app: FastAPI, server: Server) -> None:
+    """Every refusal is JSON, in the form that clients of its address read."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, Refused)
+        server.metrics.refuse(REFUSED_BY_STATUS.get(error.status, "not a question"))
+        body = refusal_body(request.url.path, error.status, error.detail)
+        return Response(body, media_type=JSON, status_code=error.status, headers=error.headers)
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        body = refusal_body(request.url.path, error.status_code, str(error.detail))
+        return Response(body, media_type=JSON, status_code=error.status_code, headers=error.headers)
+
+    async def fail(request: Request, error: Exception) -> Response:  # the server's log has the traceback
+        del error
+        detail = "the server failed to answer; its log says why"
+        return Response(refusal_body(request.url.path, 500, detail), media_type=JSON, status_code=500)
+
+    app.add_exception_handler(Refused, refuse)
+    app.add_exception_handler(HTTPException, not_found)
+    app.add_exception_handler(Exception, fail)
+
+
+class HeadAsGet:
+    """A HEAD request is answered as a GET would be; the server sends the headers alone."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on as GET."""
+        if scope["type"] == "http" and scope["method"] == "HEAD":
+            scope = {**scope, "method": "GET"}
+        await self._app(scope, receive, send)
+
+
+def _path_of(app: FastAPI) -> Callable[[str], str]:
+    """The address that a path belongs to, for the counters: names of models and paths of strangers are not told."""
+    paths: list[str] = ["/", "/openapi.json", *(str(getattr(route, "path", "")) for route in app.routes)]
+    plain = frozenset(path for path in paths if "{" not in path)
+    patterns = [(re.compile(PARAMETER.sub("[^/]+", path)), path) for path in dict.fromkeys(paths) if "{" in path]
+
+    def found(path: str) -> str:
+        if path in plain:
+            return path
+        return next((known for pattern, known in patterns if pattern.fullmatch(path)), "other")
+
+    return found
+
+
+def _as_name(path: str) -> str:
+    return re.sub(r"\W+", "_", path).strip("_") or "root"
+
+
+def names_of(models: Iterable[ServedModel]) -> list[str]:
+    """Their names."""
+    return [model.name for model in models]

@@ -1,26 +1,25 @@
-"""`limbeck serve`: loads a model, opens a port, answers until it is stopped."""
+"""`limbeck serve`: loads models, opens a port, answers until it is stopped."""
 
 import errno
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-import uvicorn
 from rich.console import Console
 from rich.text import Text
 
-from limbeck.artifacts.model_folder import ModelFacts, open_model
 from limbeck.errors import ServingError, some
 from limbeck.progress import plain_console
-from limbeck.runtime.classifier import Classifier
-from limbeck.runtime.engine import EngineChoice
-from limbeck.serving.app import create_app
+from limbeck.serving.served_models import AddFallback, ServedModel, ServedModels, Source, reloaded
+from limbeck.serving.settings import ServerSettings
+from limbeck.serving.workers import Supervisor, shared_counters
 
-SECONDS_TO_FINISH = 8  # running requests may finish; docker kills ten seconds after SIGTERM
+BACKLOG = 2_048
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -49,35 +48,112 @@ class AddressUnusable(ServingError):
 
 
 def serve(
-    model: Path,
+    models: Sequence[Path | Source],
     *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    threads: int = 1,
-    engine: EngineChoice = "auto",
+    settings: ServerSettings | None = None,
+    fallback: AddFallback | None = None,
     console: Console | None = None,
 ) -> None:
     """Classify texts over HTTP until Ctrl-C or SIGTERM, then finish running requests and return.
 
-    Port 0 takes any free one; the console shows it. `threads` is how many requests are computed at once; `engine` is
-    what runs the network, as in `limbeck.load`. Call it from the main thread, which receives signals. Raises
-    ArtifactMissing, ArtifactDamaged, FormatTooNew, EngineUnusable, PortTaken or AddressUnusable.
+    The first model is the default. SIGHUP loads all folders again. Port 0 takes any free one; the console shows it.
+    `fallback` gives a model what answers where it is unsure. Call it from the main thread, which receives signals.
+    Raises what `limbeck.load` raises, PortTaken, AddressUnusable, ModelNameTaken or ModelNameUnusable.
     """
-    console = console or plain_console()
-    folder = open_model(model)
-    classifier = Classifier(folder, threads=1, engine=engine)
-    app = create_app(classifier, size_mb=folder.size_mb(), threads=threads)
-    with listening(host, port) as listener:
-        config = uvicorn.Config(
-            app, log_level="warning", access_log=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, lifespan="off"
-        )
-        server = uvicorn.Server(config)
-        with _stopped_by_signals(server):
-            _print_address(
-                console, classifier.facts, size_mb=folder.size_mb(), host=host, port=listener.getsockname()[1]
-            )
-            server.run(sockets=[listener])
+    settings, console = settings or ServerSettings(), console or plain_console()
+    sources = [model if isinstance(model, Source) else Source(model) for model in models]
+    served = ServedModels.open(sources, engine=settings.engine, fallback=fallback)
+    with listening(settings.host, settings.port) as listener:
+        port = listener.getsockname()[1]
+        tell: Callable[[str], None] = lambda sentence: console.print(Text(sentence), soft_wrap=True)  # noqa: E731
+        _print_address(console, served, settings=settings, port=port)
+        if settings.workers == 1:
+            _answer(served, settings, listener, tell=tell)
+        else:
+            _supervise(served, settings, listener, tell=tell)
     console.print("Stopped.")
+
+
+def _supervise(
+    served: ServedModels, settings: ServerSettings, listener: socket.socket, *, tell: Callable[[str], None]
+) -> None:
+    def reload(is_wanted: bool) -> bool:
+        if not is_wanted and not (settings.watch and served.have_changed()):
+            return False
+        before = served.loaded_at
+        tell(reloaded(served))
+        return served.loaded_at != before
+
+    with shared_counters() as folder:
+        supervisor = Supervisor(
+            count=settings.workers,
+            answer=lambda ready: _answer(served, settings, listener, tell=tell, ready=ready, watches=False),
+            reload=reload,
+            grace_seconds=settings.grace_seconds,
+            folder=folder,
+        )
+        supervisor.run()
+
+
+def _answer(
+    served: ServedModels,
+    settings: ServerSettings,
+    listener: socket.socket,
+    *,
+    tell: Callable[[str], None],
+    ready: Callable[[], None] | None = None,
+    watches: bool = True,
+) -> None:
+    """Answer requests of this socket until a signal comes."""
+    # prometheus_client decides when it is imported whether several processes count together.
+    import uvicorn
+
+    from limbeck.serving.app import create_app
+    from limbeck.serving.graceful_server import GracefulServer
+    from limbeck.serving.protocol import protocol_class
+
+    app = create_app(served, settings=settings)
+    parts = app.state.server
+    parts.upkeep.tell = tell
+    parts.upkeep.watches = watches and settings.watch
+    config = uvicorn.Config(
+        app,
+        http=protocol_class(settings.connections),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=settings.grace_seconds,
+        lifespan="on",
+        **_tls(settings),
+    )
+    server = GracefulServer(config)
+    parts.is_stopping = lambda: server.should_exit
+    parts.upkeep.book = server.book
+    if ready is not None:
+        parts.upkeep.on_start = ready
+
+    def stop() -> None:
+        server.should_exit = True
+
+    def reload() -> None:
+        parts.upkeep.reload_wanted = watches
+
+    with _on_signals(stop=stop, reload=reload):
+        server.run(sockets=[listener])
+
+
+def _tls(settings: ServerSettings) -> dict[str, Any]:
+    tls = settings.tls
+    if tls is None:
+        return {}
+    found = {
+        "ssl_certfile": tls.certificate,
+        "ssl_keyfile": tls.key,
+        "ssl_keyfile_password": tls.password,
+        "ssl_ca_certs": tls.ca_certificates,
+    }
+    return {name: str(value) for name, value in found.items() if value is not None}
 
 
 @contextmanager
@@ -85,7 +161,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     """A socket that accepts connections from now on, so that the address works as soon as it is printed."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise PortTaken(host=host, port=port) from error
@@ -98,18 +174,19 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
-    """Ctrl-C and SIGTERM stop the server, not the process.
+def _on_signals(*, stop: Callable[[], None], reload: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM stop the server, not the process; SIGHUP loads the models again.
 
-    Uvicorn handles them itself, but after stopping it passes them to the previous handlers: by default that would end
-    the process as if it had failed.
+    Uvicorn handles the first two itself, but after stopping it passes them to the previous handlers: by default that
+    would end the process as if it had failed.
     """
+    does = {signal.SIGINT: stop, signal.SIGTERM: stop, signal.SIGHUP: reload}
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        server.should_exit = True
+    def handle(number: int, frame: FrameType | None) -> None:
+        del frame
+        does[signal.Signals(number)]()
 
-    earlier = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    earlier = {number: signal.signal(number, handle) for number in does}
     try:
         yield
     finally:
@@ -117,21 +194,31 @@ def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _print_address(console: Console, facts: ModelFacts, *, size_mb: float, host: str, port: int) -> None:
-    address = _url(EVERY_ADDRESS.get(host, host), port)
-    row = '{"rows": [{"text": "a text", "pair": "another text"}]}' if facts.pair else '{"texts": ["a text"]}'
+def _print_address(console: Console, served: ServedModels, *, settings: ServerSettings, port: int) -> None:
+    host, scheme = settings.host, "https" if settings.tls else "http"
+    address = _url(EVERY_ADDRESS.get(host, host), port, scheme=scheme)
+    row = '{"rows": [{"text": "a text", "pair": "another text"}]}'
+    question = row if served.default.facts.pair else '{"texts": ["a text"]}'
+    key = "-H 'authorization: Bearer KEY' " if settings.access.keys else ""
     lines = [
-        f"Serving {facts.name} ({facts.precision}, {size_mb:.1f} MB): {some(facts.labels, most=8)}",
+        *(_line(model, is_default=len(served) > 1 and model is served.default) for model in served),
         f"  page  {address}/",
-        f"  API   curl {address}/predict -H 'content-type: application/json' -d '{row}'",
+        f"  API   curl {address}/predict {key}-H 'content-type: application/json' -d '{question}'",
     ]
-    if not _only_here(host):
-        lines.append("  Other machines can reach it, without a password.")
+    if not _only_here(host) and not settings.access.keys:
+        lines.append("  Other machines can reach it, without a password; --api-key-file asks for one.")
     console.print(Text("\n".join([*lines, "Stop it with Ctrl-C."])), soft_wrap=True)
 
 
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _line(model: ServedModel, *, is_default: bool) -> str:
+    facts, cascade = model.facts, model.cascade
+    rest = f"; up to a confidence of {cascade.threshold:.3f} it asks {cascade.fallback.name}" if cascade else ""
+    name = f"{model.name} (default)" if is_default else model.name
+    return f"Serving {name} ({facts.precision}, {model.size_mb:.1f} MB): {some(facts.labels, most=8)}{rest}"
+
+
+def _url(host: str, port: int, *, scheme: str = "http") -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _only_here(host: str) -> bool:

@@ -1,0 +1,166 @@
+"""One question from its bytes to its answer: read, wait for the model's turn, ask the fallback where needed, write."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from limbeck.runtime.cascade import FALLBACK, STUDENT, CascadeAnswers
+from limbeck.runtime.explain import explanation
+from limbeck.runtime.probabilities import best_labels, confidence, label_sets, probabilities_of
+from limbeck.runtime.row import Row
+from limbeck.serving.drift import Drift
+from limbeck.serving.limits import Limits
+from limbeck.serving.metrics import Metrics
+from limbeck.serving.served_models import ServedModel, ServedModels
+from limbeck.serving.wire.questions import Answered, Asked, Reads
+from limbeck.serving.wire.refusals import Refused
+from limbeck.serving.work_queue import ClientLeft, WorkQueue
+
+SMALL_BYTES = 32_768  # of a body that is read in the event loop: a fraction of a millisecond
+SMALL_ANSWER = 4_096  # numbers of an answer that is written in the event loop
+READERS = 2  # threads that read and write large bodies
+FALLBACK_QUESTIONS = 8  # at a time
+FALLBACK_WAITING = 32  # more do not wait: the student's answers are given
+EXPLAINED_FACTOR = 40.0  # an explanation asks the model about as many changed texts
+MOST_EXPLAINED = 32  # rows of a request
+ANSWERED_BY = "x-answered-by"
+CLIENT_LEFT = 499  # a status of nginx's: the client went before it was answered
+STOPPING = "the server is being stopped; ask again in a moment"
+
+Floats = npt.NDArray[np.float32]
+
+
+class Predictions:
+    """Answers questions of every wire format with the models of a server."""
+
+    def __init__(
+        self, models: ServedModels, *, queue: WorkQueue, metrics: Metrics, limits: Limits, drift: Drift
+    ) -> None:
+        self._models, self._queue, self._metrics, self._limits, self._drift = models, queue, metrics, limits, drift
+        self._readers = CapacityLimiter(READERS)
+        self._fallbacks = CapacityLimiter(FALLBACK_QUESTIONS)
+        self.is_stopping = False
+
+    async def answer(self, request: Request, read: Reads, *, name: str | None = None) -> Response:
+        """The response to a question. Raises Refused."""
+        if self.is_stopping:
+            raise Refused(503, STOPPING, headers={"retry-after": "1"})
+        try:
+            body = await request.body()
+            asked = await self._read(body, read, request.headers, name)
+            return await self._answer(request, asked)
+        except (ClientLeft, ClientDisconnect):
+            return Response(status_code=CLIENT_LEFT)
+
+    async def _read(self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None) -> Asked:
+        def parse() -> Asked:
+            return read(body, headers=headers, choose=self._models.choose, limits=self._limits, name=name)
+
+        if len(body) <= SMALL_BYTES:
+            return parse()
+        return await to_thread.run_sync(parse, limiter=self._readers)
+
+    async def _answer(self, request: Request, asked: Asked) -> Response:
+        model = self._models.by_name(asked.model.name)
+        if asked.explain and len(asked.rows) > MOST_EXPLAINED:
+            raise Refused(413, f"at most {MOST_EXPLAINED} rows of a request are explained, not {len(asked.rows):,}")
+        started = time.perf_counter()
+        logits = await self._logits(request, model, asked.rows)
+        probabilities = probabilities_of(logits / model.facts.temperature, multi_label=model.facts.multi_label)
+        taken = time.perf_counter() - started
+        self._metrics.answer(model.name, rows=len(asked.rows), seconds=taken)
+        answers = None
+        if model.cascade is not None:
+            answers = await self._with_fallback(model, asked.rows, probabilities)
+            probabilities = answers.probabilities
+        self._note(model, asked.rows, probabilities)
+        answered = Answered(
+            probabilities=probabilities,
+            logits=None if answers is not None and answers.by_fallback.any() else logits,  # a fallback has none
+            milliseconds=(time.perf_counter() - started) * 1_000,
+            by_fallback=answers.by_fallback if answers else None,
+            fallback_note=answers.note if answers else None,
+            explanations=await self._explained(request, model, asked),
+            tokens=model.token_counts(asked.rows) if asked.needs_tokens else None,
+        )
+        return await self._written(asked, answered)
+
+    async def _logits(self, request: Request, model: ServedModel, rows: Sequence[Row]) -> Floats:
+        if not rows:
+            return np.zeros((0, len(model.facts.labels)), dtype=np.float32)
+        parts = await self._queue.run(
+            model.name, rows, model.classifier.logits, merges=model.merges, has_left=_leaving(request)
+        )
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)  # type: ignore[return-value]
+
+    async def _with_fallback(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats) -> CascadeAnswers:
+        """The fallback's answers where the student is unsure; the student's where the fallback does not answer."""
+        assert model.cascade is not None
+        cascade = model.cascade
+        unsure = cascade.unsure(probabilities)
+        is_full = self._fallbacks.statistics().tasks_waiting >= FALLBACK_WAITING
+        if is_full or not unsure.any():
+            return cascade.merged(probabilities, unsure)
+        asked = [rows[place] for place in np.flatnonzero(unsure).tolist()]
+        started = time.perf_counter()
+        found, failure = await to_thread.run_sync(cascade.asked, asked, limiter=self._fallbacks)
+        if failure is not None:
+            self._metrics.fail_fallback(model.name)
+        if found is not None:
+            self._metrics.answer(model.name, rows=len(asked), seconds=time.perf_counter() - started, by="fallback")
+        return cascade.merged(probabilities, unsure, found, failure)
+
+    async def _explained(
+        self, request: Request, model: ServedModel, asked: Asked
+    ) -> list[Any] | None:
+        if not asked.explain:
+            return None
+        parts = await self._queue.run(
+            f"{model.name} explained",
+            asked.rows,
+            lambda rows: [explanation(model.classifier, row).to_json() for row in rows],
+            factor=EXPLAINED_FACTOR,
+            has_left=_leaving(request),
+        )
+        return [pieces for part in parts for pieces in part]
+
+    def _note(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats) -> None:
+        if not rows:
+            return
+        facts = model.facts
+        if facts.multi_label:
+            labels = Counter(label for of_row in label_sets(probabilities, facts.labels) for label in of_row)
+        else:
+            labels = Counter(best_labels(probabilities, facts.labels))
+        confidences = confidence(probabilities, multi_label=facts.multi_label).tolist()
+        self._metrics.see(model.name, labels=labels, confidences=confidences)
+        self._drift.sample(model, rows)
+
+    async def _written(self, asked: Asked, answered: Answered) -> Response:
+        if answered.probabilities.size <= SMALL_ANSWER:
+            written = asked.write(answered)
+        else:
+            written = await to_thread.run_sync(asked.write, answered, limiter=self._readers)
+        headers = dict(written.headers)
+        if answered.by_fallback is not None:
+            count = int(answered.by_fallback.sum())
+            headers[ANSWERED_BY] = f"{STUDENT}={len(asked.rows) - count}, {FALLBACK}={count}"
+        return Response(written.body, media_type=written.media_type, headers=headers)
+
+
+def _leaving(request: Request) -> Callable[[], Any]:
+    """Waits until the client has gone."""
+
+    async def leaving() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            await asyncio.sleep(0)
+
+    return leaving

@@ -1,0 +1,223 @@
+"""The models of one server: by name, one of them the default, and replaced as a whole when their folders change."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck import __version__
+from limbeck.artifacts.manifest import MANIFEST
+from limbeck.artifacts.model_folder import ModelFacts, open_model
+from limbeck.artifacts.model_profile import ModelProfile
+from limbeck.errors import LimbeckError, ServingError, did_you_mean, some
+from limbeck.runtime.cascade import Cascade
+from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.engine import EngineChoice
+from limbeck.runtime.row import Row
+from limbeck.runtime.unknown_words import WordCounter, word_counter
+from limbeck.serving.wire.questions import AskedModel
+from limbeck.serving.wire.refusals import Refused
+
+LONGEST_NAME = 100  # it is part of an address
+NAME = re.compile(rf"[\w.+-]{{1,{LONGEST_NAME}}}")
+NO_NAME = re.compile(r"[^\w.+-]+")
+
+
+class ModelNameTaken(ServingError):
+    """Two folders hold models of the same name."""
+
+    def __init__(self, *, name: str, folders: Sequence[Path]) -> None:
+        self.name = name
+        super().__init__(
+            f"two models have the name '{name}'",
+            found=some([f"'{folder}'" for folder in folders]),
+            advice="Give each a name of its own: `limbeck serve one=FOLDER two=FOLDER`.",
+        )
+
+
+class ModelNameUnusable(ServingError):
+    """A name that cannot be part of an address."""
+
+    def __init__(self, *, name: str) -> None:
+        self.name = name
+        super().__init__(
+            f"'{name}' cannot be the name of a model in an address",
+            advice="Give it one of letters, digits and . _ + -: `limbeck serve NAME=FOLDER`.",
+        )
+
+
+class Served(Protocol):
+    """What a server needs of a classifier."""
+
+    @property
+    def facts(self) -> ModelFacts: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def engine(self) -> str: ...
+    def logits(self, rows: Iterable[Row]) -> npt.NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model of the server comes from."""
+
+    folder: Path
+    name: str | None = None  # default: the one in its model.json
+
+    @classmethod
+    def named(cls, argument: str) -> "Source":
+        """`FOLDER`, or `NAME=FOLDER`; a folder that exists is never taken apart."""
+        name, equals, folder = argument.partition("=")
+        if not equals or Path(argument).exists() or not NAME.fullmatch(name):
+            return cls(Path(argument))
+        return cls(Path(folder), name)
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """One model, ready to answer."""
+
+    name: str
+    classifier: Served
+    size_mb: float
+    profile: ModelProfile | None = None
+    cascade: Cascade | None = None
+    words: WordCounter | None = None  # None: the model knows no words
+    asked: AskedModel = field(init=False)
+
+    def __post_init__(self) -> None:
+        facts = self.classifier.facts
+        asked = AskedModel(
+            name=self.name,
+            labels=tuple(facts.labels),
+            pair=facts.pair,
+            multi_label=facts.multi_label,
+            max_length=facts.max_length,
+            version=__version__,
+        )
+        object.__setattr__(self, "asked", asked)
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The content of its model.json."""
+        return self.classifier.facts
+
+    @property
+    def merges(self) -> bool:
+        """Whether rows of several requests may be computed together: only where no row's answer depends on others."""
+        return self.classifier.engine.startswith("native")
+
+    def token_counts(self, rows: Sequence[Row]) -> list[int] | None:
+        """The tokens that the model reads of each row, where it reads words."""
+        return None if self.words is None else [self.words.counts([row])[1] for row in rows]
+
+
+AddFallback = Callable[[Classifier], Cascade]
+
+
+class ServedModels:
+    """The models by name. A set of models is replaced by one assignment, so no request sees half of it."""
+
+    def __init__(self, models: Sequence[ServedModel]) -> None:
+        """The first is the default. Raises ModelNameTaken or ModelNameUnusable."""
+        self._models = _by_name(models)
+        self._sources: Sequence[Source] = ()
+        self._engine: EngineChoice = "auto"
+        self._fallback: AddFallback | None = None
+        self._stamps: list[object] = []
+        self.loaded_at = time.time()
+
+    @classmethod
+    def open(
+        cls, sources: Sequence[Source], *, engine: EngineChoice = "auto", fallback: AddFallback | None = None
+    ) -> "ServedModels":
+        """The models in these folders. `fallback` adds to a model what answers where it is unsure.
+
+        Raises as `limbeck.load` does, ModelNameTaken and ModelNameUnusable.
+        """
+        stamps = [_stamp(source) for source in sources]
+        found = cls([_opened(source, engine=engine, fallback=fallback) for source in sources])
+        found._sources, found._engine, found._fallback, found._stamps = sources, engine, fallback, stamps
+        return found
+
+    def __iter__(self) -> Iterator[ServedModel]:
+        return iter(self._models.values())
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    @property
+    def default(self) -> ServedModel:
+        """The first of them."""
+        return next(iter(self._models.values()))
+
+    def by_name(self, name: str | None) -> ServedModel:
+        """The model of this name; None means the default. Raises Refused (404)."""
+        if name is None:
+            return self.default
+        if (found := self._models.get(name)) is None:
+            raise Refused(404, f"there is no model of that name here{did_you_mean(name, list(self._models))}")
+        return found
+
+    def choose(self, name: str | None) -> AskedModel:
+        """What a format needs to know of the model of this name."""
+        return self.by_name(name).asked
+
+    def have_changed(self) -> bool:
+        """Whether a folder holds another model than the one that was loaded."""
+        return [_stamp(source) for source in self._sources] != self._stamps
+
+    def reload(self) -> None:
+        """Read all folders again. If one of them cannot be read, all models stay as they are, and it raises."""
+        stamps = [_stamp(source) for source in self._sources]
+        self._stamps = stamps  # also if it fails: the same fault is not reported every second
+        opened = [_opened(source, engine=self._engine, fallback=self._fallback) for source in self._sources]
+        self._models, self.loaded_at = _by_name(opened), time.time()
+
+
+def _opened(source: Source, *, engine: EngineChoice, fallback: AddFallback | None) -> ServedModel:
+    classifier = load(source.folder, threads=1, engine=engine)
+    folder = open_model(source.folder)
+    return ServedModel(
+        name=source.name or NO_NAME.sub("-", classifier.facts.name)[:LONGEST_NAME],
+        classifier=classifier,
+        size_mb=folder.size_mb(),
+        profile=folder.profile(),
+        cascade=fallback(classifier) if fallback else None,
+        words=word_counter(folder, classifier.facts),
+    )
+
+
+def _by_name(models: Sequence[ServedModel]) -> dict[str, ServedModel]:
+    found: dict[str, ServedModel] = {}
+    for model in models:
+        if not NAME.fullmatch(model.name):
+            raise ModelNameUnusable(name=model.name)
+        if model.name in found:
+            raise ModelNameTaken(name=model.name, folders=[])
+        found[model.name] = model
+    return found
+
+
+def _stamp(source: Source) -> object:
+    """Changes when another model is put in place of this one."""
+    try:
+        about = (source.folder / MANIFEST).stat()
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
+
+
+def reloaded(models: ServedModels) -> str:
+    """What came of an attempt to load all models again, as a sentence for the log."""
+    try:
+        models.reload()
+    except (LimbeckError, OSError) as error:
+        return f"The models stay as they were, for one cannot be loaded: {error}"
+    return f"Loaded again: {some([model.name for model in models])}."

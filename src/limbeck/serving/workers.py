@@ -1,0 +1,200 @@
+"""Several processes that answer on one port: forked from one that has loaded the models, so that they share the memory.
+
+The first process holds the port and the models, and answers nothing itself. It replaces workers that die, replaces all
+of them, one after the other, when the models were loaded again, and ends them when it is stopped; the port is open all
+the while, so no request is lost.
+"""
+
+import os
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from limbeck.errors import ServingError
+
+SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where processes count together; prometheus_client reads it when imported
+SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+TICK_SECONDS = 0.5
+START_SECONDS = 60.0  # until a worker must answer
+QUICK_SECONDS = 2.0  # a worker that dies so soon after its start is started again only after a pause
+MOST_QUICK_DEATHS = 5  # in a row
+READY = b"1"
+
+
+class WorkersDie(ServingError):
+    """Workers end as soon as they are started."""
+
+    def __init__(self, *, status: int) -> None:
+        super().__init__(
+            f"{MOST_QUICK_DEATHS} workers in a row ended right after their start, the last with status {status}",
+            advice="Try one process, which says why: `limbeck serve MODEL --workers 1`.",
+        )
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that answers requests."""
+
+    pid: int
+    started: float = field(default_factory=time.monotonic)
+
+
+class Supervisor:
+    """Keeps `count` workers alive. `answer` is what a worker does until SIGTERM; it calls the function that it is given
+    once it can answer. `reload` loads the models again if they have changed, or in any case if it is told to."""
+
+    def __init__(
+        self,
+        *,
+        count: int,
+        answer: Callable[[Callable[[], None]], None],
+        reload: Callable[[bool], bool],
+        grace_seconds: float,
+        folder: Path,
+    ) -> None:
+        self._count, self._answer, self._reload, self._grace = count, answer, reload, grace_seconds
+        self._folder = folder
+        self._workers: dict[int, Worker] = {}
+        self._quick_deaths = 0
+
+    def run(self) -> None:
+        """Until SIGINT or SIGTERM. Raises WorkersDie."""
+        earlier = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        try:
+            self._fill()
+            self._watch()
+        finally:
+            self._end(list(self._workers))
+            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+    def _watch(self) -> None:
+        while True:
+            found = signal.sigtimedwait(SIGNALS, TICK_SECONDS)
+            if found is not None and found.si_signo in (signal.SIGINT, signal.SIGTERM):
+                return
+            self._bury()
+            if self._reload(found is not None and found.si_signo == signal.SIGHUP):
+                self._replace()
+            self._fill()
+
+    def _fill(self) -> None:
+        while len(self._workers) < self._count:
+            self._start()
+
+    def _start(self) -> bool:
+        """Fork a worker and wait until it answers. Raises WorkersDie."""
+        if self._quick_deaths:
+            time.sleep(min(2.0, 0.1 * 2**self._quick_deaths))
+        reading, writing = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        if (pid := os.fork()) == 0:
+            os.close(reading)
+            self._be_worker(writing)
+        os.close(writing)
+        self._workers[pid] = Worker(pid)
+        with os.fdopen(reading, "rb") as pipe:
+            said, *_ = select.select([pipe], [], [], START_SECONDS)
+            return bool(said) and pipe.read(1) == READY  # nothing, if the worker dies first
+
+    def _be_worker(self, writing: int) -> None:
+        """Never returns: what follows in the first process is not for a worker."""
+        status = 1
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the first process reloads
+
+            def ready() -> None:
+                os.write(writing, READY)
+                os.close(writing)
+
+            self._answer(ready)
+            status = 0
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+
+    def _bury(self) -> None:
+        """Take note of workers that have ended."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            self._forget(pid, status)
+
+    def _forget(self, pid: int, status: int) -> None:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(pid, str(self._folder))  # type: ignore[no-untyped-call]
+        worker = self._workers.pop(pid, None)
+        if worker is None:
+            return
+        is_quick = time.monotonic() - worker.started < QUICK_SECONDS
+        self._quick_deaths = self._quick_deaths + 1 if is_quick else 0
+        if self._quick_deaths >= MOST_QUICK_DEATHS:
+            raise WorkersDie(status=os.waitstatus_to_exitcode(status))
+
+    def _replace(self) -> None:
+        """A new worker for each old one: the old one ends once the new one answers."""
+        for pid in list(self._workers):
+            old = self._workers.pop(pid)
+            if not self._start():
+                self._workers[pid] = old
+                return
+            self._end([pid])
+
+    def _end(self, pids: list[int]) -> None:
+        """SIGTERM, time to finish what is in progress, then SIGKILL."""
+        for pid in pids:
+            self._signal(pid, signal.SIGTERM)
+        until = time.monotonic() + self._grace + 2
+        left = set(pids)
+        while left and time.monotonic() < until:
+            left = {pid for pid in left if not self._has_ended(pid)}
+            time.sleep(0.02 if left else 0)
+        for pid in left:
+            self._signal(pid, signal.SIGKILL)
+            self._has_ended(pid, options=0)
+
+    def _signal(self, pid: int, number: signal.Signals) -> None:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            self._workers.pop(pid, None)
+
+    def _has_ended(self, pid: int, *, options: int = os.WNOHANG) -> bool:
+        try:
+            ended, status = os.waitpid(pid, options)
+        except ChildProcessError:
+            self._workers.pop(pid, None)
+            return True
+        if not ended:
+            return False
+        self._workers.pop(pid, None)
+        self._forget(pid, status)
+        return True
+
+
+@contextmanager
+def shared_counters() -> Iterator[Path]:
+    """A folder for the counters of several processes. To be entered before prometheus_client is imported."""
+    folder = tempfile.mkdtemp(prefix="limbeck-serve-")
+    os.environ[SHARED_FOLDER] = folder
+    try:
+        yield Path(folder)
+    finally:
+        del os.environ[SHARED_FOLDER]
+        shutil.rmtree(folder, ignore_errors=True)

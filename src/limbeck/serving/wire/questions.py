@@ -1,0 +1,83 @@
+"""What a reader gives the server: the model that is asked, the rows, and how to write the answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.runtime.row import Row
+from limbeck.serving.limits import Limits
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+JSON_TYPE = "application/json"
+
+
+@dataclass(frozen=True)
+class AskedModel:
+    """What a format must know of a model."""
+
+    name: str
+    labels: tuple[str, ...]
+    pair: bool
+    multi_label: bool
+    max_length: int  # tokens of a text that are read
+    version: str  # of the model's files; empty if unknown
+
+
+Choose: TypeAlias = Callable[[str | None], AskedModel]  # None: the default model. Raises Refused with 404.
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the model said about the rows."""
+
+    probabilities: Floats  # (rows, classes), calibrated
+    milliseconds: float
+    logits: Floats | None = None  # (rows, classes); None: logarithms of the probabilities replace them
+    by_fallback: npt.NDArray[np.bool_] | None = None  # (rows); None: there is no fallback
+    fallback_note: str | None = None  # why the student answered instead of the fallback
+    explanations: Sequence[Sequence[tuple[str, float]]] | None = None  # per row: pieces of text and their effects
+    tokens: Sequence[int] | None = None  # that were read, per row
+
+
+@dataclass(frozen=True)
+class Written:
+    """The body of an answer and its headers."""
+
+    body: bytes
+    media_type: str = JSON_TYPE
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question that was read."""
+
+    model: AskedModel
+    rows: list[Row]
+    write: Callable[[Answered], Written]
+    explain: bool = False
+    needs_logits: bool = False
+    needs_tokens: bool = False
+
+
+class Reads(Protocol):
+    """A reader of one address. `name` is the model's, where the address has it."""
+
+    def __call__(
+        self, body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
+    ) -> Asked: ...
+
+
+def logits_of(answered: Answered, model: AskedModel) -> Floats:
+    """The logits; without them, numbers whose softmax (multi-label: sigmoid) gives the probabilities."""
+    if answered.logits is not None:
+        return answered.logits
+    smallest = np.finfo(np.float32).tiny
+    certain = np.clip(answered.probabilities.astype(np.float64), smallest, None)
+    if model.multi_label:
+        rest = np.clip(1 - answered.probabilities.astype(np.float64), smallest, None)
+        return (np.log(certain) - np.log(rest)).astype(np.float32)
+    return np.log(certain).astype(np.float32)

@@ -1,0 +1,186 @@
+"""What the addresses take, as JSON schemas for /openapi.json; a test holds them against the readers."""
+
+from typing import Any, TypeAlias
+
+from pydantic.json_schema import models_json_schema
+
+from limbeck.serving.limits import Limits
+from limbeck.serving.wire.answers import ANSWERS, BY_ADDRESS, REFUSALS, MultiLabelPredictAnswer, PredictAnswer
+from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, PROBABILITIES
+from limbeck.serving.wire.questions import JSON_TYPE
+
+Schema: TypeAlias = dict[str, Any]
+REFERENCE = "#/components/schemas/{model}"
+# Each address that takes a question, and the names of what it takes.
+QUESTIONS = {
+    "/predict": ("Question", "TeiQuestion"),
+    "/models/{name}/predict": ("Question", "TeiQuestion"),
+    "/": ("HuggingFaceQuestion",),
+    "/v1/classify": ("ClassifyQuestion",),
+    "/classify": ("ClassifyQuestion",),
+    "/v2/models/{name}/infer": ("InferQuestion",),
+}
+WHY = {
+    400: "The body is not JSON",
+    404: "There is no model of this name",
+    413: "Too many rows, too long a text, or too large a body",
+    415: "The content type is not JSON, or the body is compressed",
+    422: "The body is not a question this model can answer",
+}
+
+
+def components(limits: Limits) -> dict[str, Schema]:
+    """Every schema that `operation` refers to, for `components.schemas`."""
+    answers = [*ANSWERS, *REFUSALS.values()]
+    _, schema = models_json_schema([(model, "validation") for model in answers], ref_template=REFERENCE)
+    definitions: dict[str, Schema] = schema["$defs"]
+    return definitions | {
+        "Question": _question(limits),
+        "TeiQuestion": _tei(limits),
+        "HuggingFaceQuestion": _hugging_face(limits),
+        "ClassifyQuestion": _classify(limits),
+        "InferQuestion": _infer(limits),
+    }
+
+
+def operation(address: str, *, multi_label: bool = False) -> Schema:
+    """`requestBody`, where there is one, and `responses` of an address, as OpenAPI has them.
+
+    `multi_label` is of the default model: it decides how /predict answers.
+    """
+    own = MultiLabelPredictAnswer if multi_label else PredictAnswer
+    names = [own.__name__ if name == PredictAnswer.__name__ else name for name in BY_ADDRESS[address]]
+    answer: Schema = {"description": "The answer", "content": {JSON_TYPE: {"schema": _one_of(names)}}}
+    if address not in QUESTIONS:
+        return {"responses": {"200": answer}}
+    if "InferQuestion" in QUESTIONS[address]:
+        answer["content"][BINARY_TYPE] = {"schema": {"type": "string", "format": "binary"}}
+    return {
+        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": _one_of(QUESTIONS[address])}}},
+        "responses": {"200": answer} | {str(status): refusal(address, why) for status, why in WHY.items()},
+    }
+
+
+def refusal(address: str, description: str) -> Schema:
+    """A refusal in the manner of an address, as a response of OpenAPI."""
+    of_group = next(model for start, model in REFUSALS.items() if address.startswith(start))
+    model = REFUSALS["/predict"] if address == "/" else of_group
+    return {"description": description, "content": {JSON_TYPE: {"schema": _one_of([model.__name__])}}}
+
+
+def _one_of(names: list[str] | tuple[str, ...]) -> Schema:
+    references = [{"$ref": REFERENCE.format(model=name)} for name in names]
+    return references[0] if len(references) == 1 else {"oneOf": references}
+
+
+def _text(limits: Limits) -> Schema:
+    return {"type": "string", "maxLength": limits.characters}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _object(properties: Schema, required: list[str], *, closed: bool = False) -> Schema:
+    known = {"type": "object", "properties": properties, "required": required}
+    return known | ({"additionalProperties": False} if closed else {})
+
+
+def _question(limits: Limits) -> Schema:
+    """Either texts or rows: that the other one is missing or null is part of the schema."""
+    text = _text(limits)
+    row = _object({"text": text, "pair": _or_null(text)}, ["text"], closed=True)
+    lists = {"texts": text, "rows": row}
+    properties: dict[str, Schema] = {
+        key: {"type": ["array", "null"], "items": item, "maxItems": limits.rows} for key, item in lists.items()
+    }
+    properties["model"] = {"type": ["string", "null"], "description": "Name of the model; the default one without."}
+    properties["explain"] = {"type": "boolean", "default": False, "description": "Which pieces moved the answer."}
+    either = [
+        {"properties": {key: {"type": "array"}, other: {"type": "null"}}, "required": [key]}
+        for key, other in (("texts", "rows"), ("rows", "texts"))
+    ]
+    examples = [{"texts": ["a gorgeous, witty film"]}]
+    return _object(properties, [], closed=True) | {"oneOf": either, "title": "Question", "examples": examples}
+
+
+def _inputs(limits: Limits) -> Schema:
+    """One row by itself or a list of rows; a row is a text, a list of one or two texts, or an object."""
+    text = _text(limits)
+    row = [
+        text,
+        {"type": "array", "items": text, "minItems": 1, "maxItems": 2},
+        _object({"text": text, "text_pair": _or_null(text)}, ["text"]),
+    ]
+    rows = {"type": "array", "items": {"anyOf": row}, "maxItems": limits.rows}
+    return {
+        "anyOf": [row[0], row[2], rows],
+        "description": "Rows. Two texts in a list are two rows; for a model of pairs they are one pair.",
+    }
+
+
+def _name() -> Schema:
+    return {"type": ["string", "null"], "description": "Name of the model; the default one without."}
+
+
+def _tei(limits: Limits) -> Schema:
+    flag: Schema = {"type": ["boolean", "null"], "default": False}
+    properties: dict[str, Schema] = {
+        "inputs": _inputs(limits),
+        "raw_scores": flag | {"description": "Logits instead of probabilities."},
+        "truncate": flag | {"description": "Changes nothing: a long text is always cut at its end."},
+        "truncation_direction": {"enum": ["Right", "right", None], "default": "Right"},
+        "model": _name(),
+    }
+    own = {"anyOf": [{"required": ["texts"]}, {"required": ["rows"]}]}
+    example = {"inputs": "a witty film"}
+    return _object(properties, ["inputs"]) | {"not": own, "title": "TeiQuestion", "examples": [example]}
+
+
+def _hugging_face(limits: Limits) -> Schema:
+    parameters = _object(
+        {
+            "top_k": {"type": ["integer", "null"], "minimum": 1},
+            "function_to_apply": {"enum": ["softmax", "sigmoid", "none", None]},
+        },
+        [],
+    )
+    properties = {"inputs": _inputs(limits), "parameters": _or_null(parameters), "model": _name()}
+    example = {"inputs": "a witty film", "parameters": {"top_k": 1}}
+    return _object(properties, ["inputs"]) | {"title": "HuggingFaceQuestion", "examples": [example]}
+
+
+def _classify(limits: Limits) -> Schema:
+    properties = {
+        "input": _inputs(limits),
+        "model": _name(),
+        "use_activation": {"type": ["boolean", "null"], "description": "false: logits instead of probabilities."},
+    }
+    example = {"input": ["a witty film"]}
+    return _object(properties, ["input"]) | {"title": "ClassifyQuestion", "examples": [example]}
+
+
+def _infer(limits: Limits) -> Schema:
+    size: Schema = {"type": "integer", "minimum": 0}
+    text = _text(limits)
+    row = {"type": "array", "items": text}
+    tensor = _object(
+        {
+            "name": {"type": "string"},
+            "shape": {"type": "array", "items": size, "minItems": 1, "maxItems": 2},
+            "datatype": {"const": "BYTES"},
+            "data": {"type": "array", "items": {"anyOf": [text, row]}},
+            "parameters": _or_null(_object({"binary_data_size": size}, [])),
+        },
+        ["name", "shape", "datatype"],
+    )
+    binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
+    output = _object({"name": {"enum": [LABEL, PROBABILITIES, LOGITS]}, "parameters": _or_null(binary)}, ["name"])
+    properties = {
+        "id": {"type": ["string", "null"], "maxLength": 1_000},
+        "parameters": _or_null(_object({"binary_data_output": {"type": "boolean"}}, [])),
+        "inputs": {"type": "array", "items": tensor, "minItems": 1, "maxItems": 2},
+        "outputs": _or_null({"type": "array", "items": output, "uniqueItems": True}),
+    }
+    example = {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a witty film"]}]}
+    return _object(properties, ["inputs"]) | {"title": "InferQuestion", "examples": [example]}

@@ -24,7 +24,9 @@ def _variable(name: str) -> str:
 def serve(
     models: Annotated[
         list[str],
-        typer.Argument(help="Folders of exported models, or NAME=FOLDER; the first is the default.", metavar="MODEL..."),
+        typer.Argument(
+            help="Folders of exported models, or NAME=FOLDER; the first is the default.", metavar="MODEL..."
+        ),
     ],
     host: Annotated[
         str, typer.Option(help="Address to listen on; 0.0.0.0 allows other machines.", envvar=_variable("HOST"))
@@ -34,7 +36,8 @@ def serve(
         typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.", envvar=_variable("PORT")),
     ] = 8000,
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes that answer; they share the port.", envvar=_variable("WORKERS"))
+        int,
+        typer.Option(min=1, max=256, help="Processes that answer; they share the port.", envvar=_variable("WORKERS")),
     ] = 1,
     threads: Annotated[
         int,
@@ -120,3 +123,23 @@ def serve(
     ] = None,
 ) -> None:
     """Serve models over HTTP, with a page to try them out; no torch."""
+    from limbeck.serving.run import serve as serve_models
+    from limbeck.serving.served_models import Source
+    from limbeck.serving.settings import AccessSettings, ConnectionLimits, Limits, QueueLimits, ServerSettings, Tls
+
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        workers=workers,
+        threads=threads,
+        engine=engine,
+        watch=watch,
+        limits=Limits(rows=max_rows, characters=max_characters, body_bytes=max_body),
+        queue=QueueLimits(waiting_seconds=max_wait),
+        connections=ConnectionLimits(body_bytes=max_body, most_connections=max_connections),
+        access=AccessSettings(),
+        access_log=access_log,
+        tls=Tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password) if ssl_certfile else None,
+        grace_seconds=grace,
+    )
+    serve_models([Source.named(model) for model in models], settings=settings, console=plain_console())

@@ -2,32 +2,34 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
 
 import anyio
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import HTMLResponse
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic_core import to_json
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from limbeck import __version__
 from limbeck.serving.access import Access
 from limbeck.serving.drift import Drift
 from limbeck.serving.metrics import Counted, Metrics
+from limbeck.serving.openapi import FallbackAnswer, HealthAnswer, ModelAnswer, document
 from limbeck.serving.predictions import Predictions
 from limbeck.serving.served_models import ServedModel, ServedModels
 from limbeck.serving.settings import ServerSettings
 from limbeck.serving.upkeep import Upkeep
-from limbeck.serving.wire import schemas
 from limbeck.serving.wire.hugging_face import info_body, read_hugging_face
 from limbeck.serving.wire.kserve import live_body, model_body, model_ready_body, read_infer, ready_body, server_body
 from limbeck.serving.wire.own import read_predict
-from limbeck.serving.wire.questions import Reads
+from limbeck.serving.wire.questions import JSON_TYPE, Reads
 from limbeck.serving.wire.refusals import Refused, refusal_body
 from limbeck.serving.wire.vllm import models_body, read_classify
 from limbeck.serving.work_queue import WorkQueue
@@ -38,7 +40,6 @@ PAGE_POLICY = (
     "default-src 'none'; connect-src 'self'; img-src data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-JSON = "application/json"
 QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what it is
     "/predict": (read_predict, "Labels and probabilities of texts; also in TEI's form, with `inputs`"),
     "/models/{name}/predict": (read_predict, "The same of one model by name"),
@@ -49,6 +50,7 @@ QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what 
 }
 REFUSED_BY_STATUS = {413: "too large", 429: "overload", 503: "stopping"}
 PARAMETER = re.compile(r"\{\w+\}")
+Tells = Callable[[Request], Response | bytes]
 
 
 @dataclass
@@ -80,17 +82,22 @@ class Server:
         return not self.is_stopping() and not self.queue.is_overloaded
 
 
-def create_app(models: ServedModels, *, settings: ServerSettings | None = None) -> FastAPI:
+def create_app(models: ServedModels, *, settings: ServerSettings | None = None) -> Starlette:
     """The application for loaded models, for any ASGI server; `app.state.server` has its parts.
 
-    Requests that need no model (/livez, /metrics, the page) are answered while models compute. FastAPI's own pages
-    /docs and /redoc are disabled: they load scripts from another server. Limits of headers, of time and of connections
-    are not part of it, but of `limbeck.serving.protocol`.
+    Requests that need no model (/livez, /metrics, the page) are answered while models compute. The limits of headers,
+    of times and of connections are not part of it, but of `limbeck.serving.protocol`.
     """
     server = Server(models, settings or ServerSettings())
+    facts = _facts(server)
+    routes = [
+        *(Route(path, _answering(server, read), methods=["POST"]) for path, (read, _) in QUESTIONS.items()),
+        *(Route(path, _telling(tell), methods=["GET"]) for path, (tell, _) in facts.items()),
+        Route("/openapi.json", _telling(_description(server, facts)), methods=["GET"]),
+    ]
 
     @asynccontextmanager
-    async def kept(app: FastAPI) -> AsyncIterator[None]:
+    async def kept(app: Starlette) -> AsyncIterator[None]:
         del app
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.upkeep.run)
@@ -98,186 +105,145 @@ def create_app(models: ServedModels, *, settings: ServerSettings | None = None) 
             tasks.cancel_scope.cancel()
         server.queue.stop()
 
-    app = FastAPI(
-        title=f"Limbeck: {models.default.name}", version=__version__, docs_url=None, redoc_url=None, lifespan=kept
-    )
+    middleware = [  # the first runs first
+        Middleware(Counted, metrics=server.metrics, path_of=_paths([route.path for route in routes])),
+        Middleware(Access, settings=server.settings.access),
+    ]
+    app = Starlette(routes=routes, lifespan=kept, middleware=middleware, exception_handlers=_refusals(server))  # type: ignore[arg-type]
     app.state.server = server
-    for path, (read, meaning) in QUESTIONS.items():
-        _add_question(app, server, path, read, meaning)
-    _add_facts(app, server)
-    _add_page(app)
-    _refuse_in_the_manner_of_the_address(app, server)
-    app.add_middleware(HeadAsGet)
-    app.add_middleware(Access, settings=server.settings.access)
-    app.add_middleware(Counted, metrics=server.metrics, path_of=_path_of(app))  # the last one added runs first
     return app
 
 
-def _add_question(app: FastAPI, server: Server, path: str, read: Reads, meaning: str) -> None:
-    answer = server.predictions.answer
-    if "{name}" in path:
+def _answering(server: Server, read: Reads) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(request: Request) -> Response:
+        return await server.predictions.answer(request, read, name=request.path_params.get("name"))
 
-        async def endpoint(request: Request, name: str) -> Response:
-            return await answer(request, read, name=name)
-    else:
-
-        async def endpoint(request: Request) -> Response:  # type: ignore[misc]  # as the other, without a name
-            return await answer(request, read)
-
-    app.add_api_route(
-        path,
-        endpoint,
-        methods=["POST"],
-        response_class=Response,
-        summary=meaning,
-        operation_id=f"post_{_as_name(path)}",
-        openapi_extra=schemas.question(path, server.models.default.asked),
-        responses=schemas.answers(path, server.models.default.asked),
-    )
+    return answer
 
 
-def _add_facts(app: FastAPI, server: Server) -> None:
-    """Addresses that tell about the server and its models."""
-    models, limits = server.models, server.settings.limits
-    default: Callable[[], ServedModel] = lambda: models.default  # noqa: E731  # it may be replaced
+def _telling(tell: Tells) -> Callable[[Request], Awaitable[Response]]:
+    async def told(request: Request) -> Response:
+        found = tell(request)
+        return found if isinstance(found, Response) else Response(found, media_type=JSON_TYPE)
 
-    def ready() -> Response:
-        status = 200 if server.is_ready else 503
-        return Response(ready_body(ready=server.is_ready), media_type=JSON, status_code=status)
+    return told
 
-    def info() -> bytes:
-        return info_body(
-            default().asked, limits=limits, version=__version__, most_requests=server.settings.queue.jobs
-        )
 
-    def metrics() -> Response:
+def _facts(server: Server) -> dict[str, tuple[Tells, str]]:
+    """Addresses that tell about the server and its models: what they tell, and what they are."""
+    models, queue = server.models, server.settings.queue
+    page = (files("limbeck.serving") / PAGE).read_text(encoding="utf-8")
+
+    def ready(request: Request) -> Response:
+        del request
+        body = ready_body(ready=server.is_ready)
+        return Response(body, media_type=JSON_TYPE, status_code=200 if server.is_ready else 503)
+
+    def metrics(request: Request) -> Response:
+        del request
         server.upkeep.count_connections()
         return Response(server.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
-    add = _Adder(app, server)
-    add("/health", "Whether a model is loaded; any answer means yes", lambda: _json(_health(server)))
-    add("/livez", "Whether the server lives", lambda: live_body())
-    add("/readyz", "Whether it takes more: 503 in overload and while it stops", ready)
-    add("/model", "About the default model", lambda: _json(about(default(), server)))
-    add("/models", "About all models", lambda: _json([about(model, server) for model in models]))
-    add("/info", "The default model, as TEI tells about it", info)
-    add("/metrics", "Requests, rows, seconds and drift, for Prometheus", metrics)
-    add("/v1/models", "All models, as OpenAI's list", lambda: models_body([one.asked for one in models], created=server.started))
-    add("/v2", "About the server: Open Inference Protocol", lambda: server_body(version=__version__))
-    add("/v2/health/live", "Whether the server lives", lambda: live_body())
-    add("/v2/health/ready", "Whether it takes more", ready)
-    add("/models/{name}", "About one model", lambda name: _json(about(models.by_name(name), server)))
-    add("/v2/models/{name}", "Its tensors", lambda name: model_body(models.choose(name)))
-    add("/v2/models/{name}/ready", "Whether it answers", lambda name: model_ready_body(models.choose(name).name, ready=True))
+    def info(request: Request) -> bytes:
+        del request
+        limits = server.settings.limits
+        return info_body(models.default.asked, limits=limits, version=__version__, most_requests=queue.jobs)
 
+    def named(request: Request) -> ServedModel:
+        return models.by_name(request.path_params["name"])
 
-@dataclass(frozen=True)
-class _Adder:
-    """Adds an address that is asked with GET."""
-
-    app: FastAPI
-    server: Server
-
-    def __call__(self, path: str, meaning: str, tell: Callable[..., Response | bytes]) -> None:
-        def told(*names: str) -> Response:
-            found = tell(*names)
-            return found if isinstance(found, Response) else Response(found, media_type=JSON)
-
-        if "{name}" in path:
-
-            async def endpoint(name: str) -> Response:
-                return told(name)
-        else:
-
-            async def endpoint() -> Response:  # type: ignore[misc]  # as the other, without a name
-                return told()
-
-        self.app.add_api_route(
-            path,
-            endpoint,
-            methods=["GET"],
-            response_class=Response,
-            summary=meaning,
-            operation_id=f"get_{_as_name(path)}",
-            responses=schemas.facts(path),
-        )
-
-
-def about(model: ServedModel, server: Server) -> dict[str, Any]:
-    """Facts about a model, and the limits of one request."""
-    facts = asdict(model.facts)
-    limits = server.settings.limits
     return {
-        **{key: value for key, value in facts.items() if key not in ("members", "tokenizer", "temperature")},
-        "name": model.name,
-        "default": model is server.models.default,
-        "engine": model.classifier.engine,
-        "size_mb": round(model.size_mb, 3),
-        "max_rows": limits.rows,
-        "max_characters": limits.characters,
-        "examples": [list(row) if isinstance(row, tuple) else row for row in model.profile.examples]
-        if model.profile
-        else [],
-        "fallback": None if model.cascade is None else {"threshold": model.cascade.threshold},
+        "/": (lambda _: HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY}), "A page to try it"),
+        "/health": (lambda _: to_json(_health(server)), "Whether a model is loaded; any answer means yes"),
+        "/livez": (lambda _: live_body(), "Whether the server lives"),
+        "/readyz": (ready, "Whether it takes more: 503 in overload and while it stops"),
+        "/model": (lambda _: to_json(about(models.default, server)), "About the default model"),
+        "/models": (lambda _: to_json([about(model, server) for model in models]), "About all models"),
+        "/models/{name}": (lambda request: to_json(about(named(request), server)), "About one model"),
+        "/metrics": (metrics, "Requests, rows, seconds and drift, for Prometheus"),
+        "/info": (info, "About the default model, as TEI tells it"),
+        "/v1/models": (
+            lambda _: models_body([one.asked for one in models], created=server.started),
+            "All models, as OpenAI-like servers list them",
+        ),
+        "/v2": (lambda _: server_body(version=__version__), "Open Inference Protocol: the server"),
+        "/v2/health/live": (lambda _: live_body(), "Whether the server lives"),
+        "/v2/health/ready": (ready, "Whether it takes more"),
+        "/v2/models/{name}": (lambda request: model_body(named(request).asked), "Its tensors"),
+        "/v2/models/{name}/ready": (
+            lambda request: model_ready_body(named(request).name, ready=True),
+            "Whether the model is loaded",
+        ),
     }
 
 
-def _health(server: Server) -> dict[str, Any]:
-    return {"ready": True, "model": server.models.default.name, "version": __version__}
+def _description(server: Server, facts: dict[str, tuple[Tells, str]]) -> Tells:
+    described = document(
+        questions={path: meaning for path, (_, meaning) in QUESTIONS.items()},
+        facts={path: meaning for path, (_, meaning) in facts.items()},
+        limits=server.settings.limits,
+        title=f"Limbeck: {server.models.default.name}",
+        multi_label=server.models.default.facts.multi_label,
+        keys=bool(server.settings.access.keys),
+    )
+    body = to_json(described)
+    return lambda _: body
 
 
-def _json(value: Any) -> bytes:
-    return schemas.to_json(value)
+def about(model: ServedModel, server: Server) -> ModelAnswer:
+    """Facts about a model, and the limits of one request."""
+    facts, limits, examples = model.facts, server.settings.limits, model.profile.examples if model.profile else ()
+    return ModelAnswer(
+        name=model.name,
+        default=model is server.models.default,
+        kind=facts.kind,
+        precision=facts.precision,
+        labels=facts.labels,
+        language=facts.language,
+        pair=facts.pair,
+        multi_label=facts.multi_label,
+        max_length=facts.max_length,
+        parameters=facts.parameters,
+        parameters_without_embeddings=facts.parameters_without_embeddings,
+        engine=model.classifier.engine,
+        size_mb=round(model.size_mb, 3),
+        max_rows=limits.rows,
+        max_characters=limits.characters,
+        examples=[list(row) if isinstance(row, tuple) else row for row in examples],
+        fallback=FallbackAnswer(threshold=model.cascade.threshold) if model.cascade else None,
+    )
 
 
-def _add_page(app: FastAPI) -> None:
-    page = (files("limbeck.serving") / PAGE).read_text(encoding="utf-8")
-
-    @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def show_page() -> HTMLResponse:
-        return HTMLResponse(page, headers={"content-security-policy": PAGE_POLICY})
+def _health(server: Server) -> HealthAnswer:
+    return HealthAnswer(ready=True, model=server.models.default.name, version=__version__)
 
 
-def _refuse_in_the_manner_of_the_address(app: FastAPI, server: Server) -> None:
+def _refusals(server: Server) -> dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]]:
     """Every refusal is JSON, in the form that clients of its address read."""
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
         server.metrics.refuse(REFUSED_BY_STATUS.get(error.status, "not a question"))
-        body = refusal_body(request.url.path, error.status, error.detail)
-        return Response(body, media_type=JSON, status_code=error.status, headers=error.headers)
+        return _refusal(request, error.status, error.detail, headers=error.headers)
 
-    async def not_found(request: Request, error: Exception) -> Response:
+    async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        body = refusal_body(request.url.path, error.status_code, str(error.detail))
-        return Response(body, media_type=JSON, status_code=error.status_code, headers=error.headers)
+        return _refusal(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
 
-    async def fail(request: Request, error: Exception) -> Response:  # the server's log has the traceback
-        del error
-        detail = "the server failed to answer; its log says why"
-        return Response(refusal_body(request.url.path, 500, detail), media_type=JSON, status_code=500)
+    async def fail(request: Request, error: Exception) -> Response:
+        del error  # its traceback goes to the server's log
+        return _refusal(request, 500, "the server failed to answer; its log says why", headers={})
 
-    app.add_exception_handler(Refused, refuse)
-    app.add_exception_handler(HTTPException, not_found)
-    app.add_exception_handler(Exception, fail)
+    return {Refused: refuse, HTTPException: refuse_address, Exception: fail}
 
 
-class HeadAsGet:
-    """A HEAD request is answered as a GET would be; the server sends the headers alone."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on as GET."""
-        if scope["type"] == "http" and scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}
-        await self._app(scope, receive, send)
+def _refusal(request: Request, status: int, detail: str, *, headers: dict[str, str]) -> Response:
+    body = refusal_body(request.url.path, status, detail)
+    return Response(body, media_type=JSON_TYPE, status_code=status, headers=headers)
 
 
-def _path_of(app: FastAPI) -> Callable[[str], str]:
+def _paths(paths: list[str]) -> Callable[[str], str]:
     """The address that a path belongs to, for the counters: names of models and paths of strangers are not told."""
-    paths: list[str] = ["/", "/openapi.json", *(str(getattr(route, "path", "")) for route in app.routes)]
     plain = frozenset(path for path in paths if "{" not in path)
     patterns = [(re.compile(PARAMETER.sub("[^/]+", path)), path) for path in dict.fromkeys(paths) if "{" in path]
 
@@ -287,12 +253,3 @@ def _path_of(app: FastAPI) -> Callable[[str], str]:
         return next((known for pattern, known in patterns if pattern.fullmatch(path)), "other")
 
     return found
-
-
-def _as_name(path: str) -> str:
-    return re.sub(r"\W+", "_", path).strip("_") or "root"
-
-
-def names_of(models: Iterable[ServedModel]) -> list[str]:
-    """Their names."""
-    return [model.name for model in models]

@@ -1,4 +1,4 @@
-"""Signals of drift: what a server's texts and answers of the last ten minutes are like, beside those of dev and train."""
+"""Signals of drift: texts and answers of the last ten minutes, beside those of dev and train."""
 
 import time
 from collections import deque

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +17,8 @@ from limbeck.serving.workers import SHARED_FOLDER
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 CONFIDENCES = tuple(step / 10 for step in range(1, 10))
 WRONG_FROM = 400  # a status
+
+disable_created_metrics()  # the time at which a counter began would be another line for each of them
 
 
 class Metrics:
@@ -34,12 +36,18 @@ class Metrics:
         )
         self._refused = self._counter("limbeck_refused", "Requests and connections that were refused", ["reason"])
         self._seconds = self._histogram(
-            "limbeck_request_seconds", "Seconds from the start of a request to the end of its response", ["path"], SECONDS
+            "limbeck_request_seconds",
+            "Seconds from the start of a request to the end of its response",
+            ["path"],
+            SECONDS,
         )
         self._rows = self._counter("limbeck_rows", "Rows that were classified", ["model"])
         self._answered = self._counter("limbeck_answered_rows", "Rows by who answered them", ["model", "by"])
         self._model_seconds = self._histogram(
-            "limbeck_model_seconds", "Seconds that the rows of a request took, by who answered", ["model", "by"], SECONDS
+            "limbeck_model_seconds",
+            "Seconds that the rows of a request took, by who answered",
+            ["model", "by"],
+            SECONDS,
         )
         self._fallback_failures = self._counter(
             "limbeck_fallback_failures", "Questions that the fallback did not answer", ["model"]
@@ -62,7 +70,11 @@ class Metrics:
         """Set a number that goes up and down. `mode` is how those of several workers become one."""
         if name not in self._gauges:
             self._gauges[name] = Gauge(
-                name, meaning, list(labels), registry=self._registry, multiprocess_mode=mode  # type: ignore[arg-type]
+                name,
+                meaning,
+                list(labels),
+                registry=self._registry,
+                multiprocess_mode=mode,  # type: ignore[arg-type]
             )
         found = self._gauges[name]
         (found.labels(**labels) if labels else found).set(value)

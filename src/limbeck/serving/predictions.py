@@ -26,6 +26,7 @@ from limbeck.serving.work_queue import ClientLeft, WorkQueue
 
 SMALL_BYTES = 32_768  # of a body that is read in the event loop: a fraction of a millisecond
 SMALL_ANSWER = 4_096  # numbers of an answer that is written in the event loop
+MOST_DIGITS = 19  # of a length
 READERS = 2  # threads that read and write large bodies
 FALLBACK_QUESTIONS = 8  # at a time
 FALLBACK_WAITING = 32  # more do not wait: the student's answers are given
@@ -54,11 +55,24 @@ class Predictions:
         if self.is_stopping:
             raise Refused(503, STOPPING, headers={"retry-after": "1"})
         try:
-            body = await request.body()
+            body = await self._body(request)
             asked = await self._read(body, read, request.headers, name)
             return await self._answer(request, asked)
         except (ClientLeft, ClientDisconnect):
             return Response(status_code=CLIENT_LEFT)
+
+    async def _body(self, request: Request) -> bytes:
+        """All of it; other servers than ours do not limit it."""
+        most, length = self._limits.body_bytes, request.headers.get("content-length", "")
+        if length.isdecimal() and len(length) < MOST_DIGITS and int(length) > most:
+            raise _too_large(most)
+        parts, size = [], 0
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise _too_large(most)
+            parts.append(part)
+        return b"".join(parts)
 
     async def _read(self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None) -> Asked:
         def parse() -> Asked:
@@ -118,9 +132,7 @@ class Predictions:
             self._metrics.answer(model.name, rows=len(asked), seconds=time.perf_counter() - started, by="fallback")
         return cascade.merged(probabilities, unsure, found, failure)
 
-    async def _explained(
-        self, request: Request, model: ServedModel, asked: Asked
-    ) -> list[Any] | None:
+    async def _explained(self, request: Request, model: ServedModel, asked: Asked) -> list[Any] | None:
         if not asked.explain:
             return None
         parts = await self._queue.run(
@@ -154,6 +166,11 @@ class Predictions:
             count = int(answered.by_fallback.sum())
             headers[ANSWERED_BY] = f"{STUDENT}={len(asked.rows) - count}, {FALLBACK}={count}"
         return Response(written.body, media_type=written.media_type, headers=headers)
+
+
+def _too_large(most: int) -> Refused:
+    detail = f"the body is larger than {most:,} bytes; send fewer rows in one request"
+    return Refused(413, detail, headers={"connection": "close"})
 
 
 def _leaving(request: Request) -> Callable[[], Any]:

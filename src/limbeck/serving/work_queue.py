@@ -1,4 +1,4 @@
-"""The work that models are given: off the event loop, in short turns, shared fairly, and refused when there is too much.
+"""The work of models: off the event loop, in short turns, shared fairly, and refused when there is too much.
 
 A request is a job. Its rows are computed in slices of a few milliseconds, and jobs take turns, so that one text never
 waits for the whole of somebody else's thousand. How long a row takes is measured all the time; by that the queue knows

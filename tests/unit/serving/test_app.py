@@ -1,6 +1,6 @@
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 import limbeck
 from limbeck.artifacts.model_folder import ModelFacts
@@ -16,6 +16,8 @@ from limbeck.runtime.classifier import load
 from limbeck.runtime.row import Row
 from limbeck.serving.app import create_app
 from limbeck.serving.limits import STANDARD_LIMITS
+from limbeck.serving.served_models import ServedModel, ServedModels
+from limbeck.serving.settings import ServerSettings
 
 ToyRows = tuple[tuple[str, str], ...]
 JSON = {"content-type": "application/json"}
@@ -34,16 +36,21 @@ class FakeClassifier:
             max_length=8, parameters=2, parameters_without_embeddings=1,
         )  # fmt: skip
 
-    def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]:
+    def logits(self, rows: Iterable[Row]) -> npt.NDArray[np.float32]:
         self.happens()
-        return np.array([[1 - len(row) / 100, len(row) / 100] for row in rows], dtype=np.float32)
+        return np.log(np.array([[1 - len(row) / 100, len(row) / 100] for row in rows], dtype=np.float32))
 
     def happens(self) -> None:
         """What goes on while the model works."""
 
 
 def served(classifier: Any, *, threads: int = 1) -> TestClient:
-    return TestClient(create_app(classifier, size_mb=0.1, threads=threads), raise_server_exceptions=False)
+    return TestClient(
+        create_app(
+            ServedModels([ServedModel("fake", classifier, size_mb=0.1)]), settings=ServerSettings(threads=threads)
+        ),
+        raise_server_exceptions=False,
+    )
 
 
 def ask(client: TestClient, *texts: str) -> Any:

@@ -3,11 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
-from limbeck.runtime.classifier import load
 from limbeck.serving.app import create_app
 from limbeck.serving.limits import Limits
+from limbeck.serving.served_models import ServedModels, Source
+from limbeck.serving.settings import ServerSettings
 
 JSON = {"content-type": "application/json"}
 
@@ -15,7 +16,11 @@ JSON = {"content-type": "application/json"}
 @pytest.fixture
 def narrow_client(model_folder: Path) -> Iterator[TestClient]:
     """Speaks to a server that takes three rows of ten characters."""
-    with TestClient(create_app(load(model_folder), size_mb=1, limits=Limits(rows=3, characters=10))) as client:
+    with TestClient(
+        create_app(
+            ServedModels.open([Source(model_folder)]), settings=ServerSettings(limits=Limits(rows=3, characters=10))
+        )
+    ) as client:
         yield client
 
 
@@ -119,7 +124,11 @@ def test_a_text_longer_than_allowed_is_refused_with_its_place(
 
 
 def test_the_second_text_has_the_same_limit(pair_model_folder: Path) -> None:
-    with TestClient(create_app(load(pair_model_folder), size_mb=1, limits=Limits(characters=10))) as client:
+    with TestClient(
+        create_app(
+            ServedModels.open([Source(pair_model_folder)]), settings=ServerSettings(limits=Limits(characters=10))
+        )
+    ) as client:
         status, detail = refusal(client, {"rows": [{"text": "a", "pair": "0123456789x"}]})
 
     assert status == 413

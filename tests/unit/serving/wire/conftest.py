@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from limbeck.serving.limits import STANDARD_LIMITS, Limits
-from limbeck.serving.wire.questions import Answered, Asked, AskedModel
+from limbeck.serving.wire.questions import Answered, AskedModel, ReadQuestion
 from limbeck.serving.wire.refusals import Refused
 
 JSON = {"content-type": "application/json"}
@@ -18,7 +18,7 @@ MODELS = {
     "pair": AskedModel("pair", LABELS, pair=True, multi_label=False, max_length=128, version=""),
     "several": AskedModel("several", LABELS, pair=False, multi_label=True, max_length=128, version="2a"),
 }
-Ask = Callable[..., Asked]
+Ask = Callable[..., ReadQuestion]
 
 
 @pytest.fixture
@@ -39,14 +39,14 @@ def ask() -> Ask:
         headers: Mapping[str, str] = JSON,
         limits: Limits = STANDARD_LIMITS,
         name: str | None = None,
-    ) -> Asked:
+    ) -> ReadQuestion:
         def choose(wanted: str | None) -> AskedModel:
             if wanted not in (None, *MODELS):
                 raise Refused(404, f"there is no model '{wanted}'")
             return MODELS[wanted or model]
 
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        found: Asked = reader(data, headers=headers, choose=choose, limits=limits, name=name)
+        found: ReadQuestion = reader(data, headers=headers, choose=choose, limits=limits, name=name)
         return found
 
     return asked

@@ -34,7 +34,8 @@ def test_rows_may_have_a_pair_where_the_model_reads_two_texts(ask: Ask) -> None:
 
 
 def test_an_empty_list_is_no_rows(ask: Ask, answered: Callable[..., Answered]) -> None:
-    for question in ({"texts": []}, {"rows": []}):
+    questions: list[Any] = [{"texts": []}, {"rows": []}]
+    for question in questions:
         assert json.loads(body_of(ask, question, answered(0)))["predictions"] == []
 
 
@@ -148,7 +149,7 @@ def test_rows_are_counted_before_they_are_looked_at(item: Any, refusal: Refusal)
 
 def test_a_long_text_is_refused_with_its_place(refusal: Refusal) -> None:
     short = Limits(characters=10)
-    questions = {
+    questions: dict[str, tuple[Any, str]] = {
         "texts[1]": ({"texts": ["a", "0123456789x"]}, "single"),
         "rows[0].text": ({"rows": [{"text": "0123456789x"}]}, "single"),
         "rows[0].pair": ({"rows": [{"text": "a", "pair": "0123456789x"}]}, "pair"),

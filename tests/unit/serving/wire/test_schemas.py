@@ -127,7 +127,8 @@ def test_good_questions_fit_the_schema(address: str, ask: Ask) -> None:
 def test_texts_and_rows_together_do_not_fit() -> None:
     fits = validator(request_schema("/predict"))
 
-    for question in ({"texts": [], "rows": []}, {}, {"texts": None}, {"texts": [], "inputs": "a"}):
+    questions: list[Any] = [{"texts": [], "rows": []}, {}, {"texts": None}, {"texts": [], "inputs": "a"}]
+    for question in questions:
         assert not fits.is_valid(question)
 
 

@@ -1,4 +1,4 @@
 """The formats of requests and answers: our own, Hugging Face's, vLLM's and KServe's. From bytes to rows and back.
 
-Every reader is `read_…(body, *, headers, choose, limits, name=None) -> Asked`; it raises `Refused` and nothing else.
+Every reader is `read_…(body, *, headers, choose, limits, name=None) -> ReadQuestion` and raises `Refused` alone.
 """

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from limbeck.runtime.probabilities import sigmoid, softmax
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import read_object
-from limbeck.serving.wire.questions import Answered, Asked, AskedModel, Choose, Floats, Written, logits_of
+from limbeck.serving.wire.questions import Answered, AskedModel, Choose, Floats, ReadQuestion, Written, logits_of
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import MISSING, asked_name, flag, parameters_of, rows_of_inputs, whole
 
@@ -21,7 +21,7 @@ FUNCTIONS = ("softmax", "sigmoid", "none")
 
 def read_hugging_face(
     body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
-) -> Asked:
+) -> ReadQuestion:
     """A question as `InferenceClient.text_classification` sends it; the answer is a list of lists even for one text.
 
     Keys of the body and of `parameters` that are not known are ignored, as there.
@@ -33,10 +33,10 @@ def read_hugging_face(
     model = choose(asked_name(found, name))
     rows, _ = rows_of_inputs(found["inputs"], model, place="inputs", limits=limits)
     write = partial(_written, model, function=function, top_k=top_k, alone=False)
-    return Asked(model=model, rows=rows, write=write, needs_logits=not _is_own(function, model))
+    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=not _is_own(function, model))
 
 
-def tei_question(found: dict[str, Any], *, choose: Choose, limits: Limits, name: str | None) -> Asked:
+def tei_question(found: dict[str, Any], *, choose: Choose, limits: Limits, name: str | None) -> ReadQuestion:
     """A question as clients of TEI send it. One row by itself is answered with a list, a list with a list of lists.
 
     Unknown keys are ignored, as there. A text is always cut at its end: `truncate` changes nothing, and a cut at the
@@ -51,7 +51,7 @@ def tei_question(found: dict[str, Any], *, choose: Choose, limits: Limits, name:
     rows, alone = rows_of_inputs(found["inputs"], model, place="inputs", limits=limits)
     function = "none" if raw_scores else None
     write = partial(_written, model, function=function, top_k=None, alone=alone)
-    return Asked(model=model, rows=rows, write=write, needs_logits=raw_scores)
+    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=raw_scores)
 
 
 def info_body(model: AskedModel, *, limits: Limits, version: str, most_requests: int, dtype: str = "float32") -> bytes:

@@ -78,7 +78,7 @@ def _has_more_values(text: str, most: int) -> bool:
 
     Commas and brackets are counted everywhere first, which is enough for most bodies, then again outside of strings.
     """
-    if sum(map(text.count, MARKS)) <= most and text.count('"') <= most:
+    if sum(map(text.count, MARKS)) + text.count('"') <= most:
         return False
     count = end = 0
     for string in STRING.finditer(text):

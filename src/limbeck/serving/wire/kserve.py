@@ -12,7 +12,7 @@ from limbeck.runtime.probabilities import best_labels, label_sets
 from limbeck.runtime.row import Row
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import parsed, refuse_compressed
-from limbeck.serving.wire.questions import JSON_TYPE, Answered, Asked, AskedModel, Choose, Written, logits_of
+from limbeck.serving.wire.questions import JSON_TYPE, Answered, AskedModel, Choose, ReadQuestion, Written, logits_of
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import NO_FLAG, NO_LIST, NO_TEXT, parameters_of, place_of
 from limbeck.serving.wire.tensors import BinaryData, TextTensor, floats_output, text_tensor, texts_output
@@ -28,7 +28,7 @@ FORM = '{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": 
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedOutput:
     """An output that is asked for."""
 
     name: str
@@ -37,7 +37,7 @@ class Wanted:
 
 def read_infer(
     body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
-) -> Asked:
+) -> ReadQuestion:
     """A question as clients of KServe and Triton send it: one tensor of texts, or two for a model of pairs."""
     _refuse_other_types(headers)
     head, binary = _parts(body, headers)
@@ -48,7 +48,9 @@ def read_infer(
     tensors = _tensors(found, binary=binary, limits=limits)
     rows, outputs, asked_id = _rows(tensors, model), _outputs(found), _id(found)
     write = partial(_written, model, outputs=outputs, asked_id=asked_id)
-    return Asked(model=model, rows=rows, write=write, needs_logits=any(output.name == LOGITS for output in outputs))
+    return ReadQuestion(
+        model=model, rows=rows, write=write, needs_logits=any(output.name == LOGITS for output in outputs)
+    )
 
 
 def _refuse_other_types(headers: Mapping[str, str]) -> None:
@@ -110,25 +112,25 @@ def _pairs(tensors: dict[str, TextTensor]) -> list[Row]:
     return list(zip(texts, pairs, strict=True))
 
 
-def _outputs(found: dict[str, Any]) -> list[Wanted]:
+def _outputs(found: dict[str, Any]) -> list[WantedOutput]:
     """The outputs that are asked for: labels and probabilities, unless the request names others."""
     binary = _flag(found, "binary_data_output", "", default=False)
     asked = found.get("outputs")
     if not isinstance(asked, list | None):
         raise Refused(422, f"outputs: {NO_LIST}")
     if not asked:
-        return [Wanted(LABEL, binary), Wanted(PROBABILITIES, binary)]
+        return [WantedOutput(LABEL, binary), WantedOutput(PROBABILITIES, binary)]
     wanted = [_wanted(output, f"outputs[{number}]", binary=binary) for number, output in enumerate(asked)]
     if len({output.name for output in wanted}) < len(wanted):
         raise Refused(422, "outputs: one is named twice")
     return wanted
 
 
-def _wanted(output: Any, place: str, *, binary: bool) -> Wanted:
+def _wanted(output: Any, place: str, *, binary: bool) -> WantedOutput:
     name = output.get("name") if isinstance(output, dict) else None
     if name not in (LABEL, PROBABILITIES, LOGITS):
         raise Refused(422, f"{place}.name: the outputs are '{LABEL}', '{PROBABILITIES}' and '{LOGITS}'")
-    wanted = Wanted(name, _flag(output, "binary_data", place, default=binary))
+    wanted = WantedOutput(name, _flag(output, "binary_data", place, default=binary))
     if "classification" in parameters_of(output, place):
         raise Refused(422, f"{place}.parameters.classification: not taken; sort the '{PROBABILITIES}'")
     return wanted
@@ -152,7 +154,7 @@ def _id(found: dict[str, Any]) -> str | None:
     return readable(asked, most_characters=MOST_CHARACTERS_OF_AN_ID)
 
 
-def _written(model: AskedModel, answered: Answered, *, outputs: list[Wanted], asked_id: str | None) -> Written:
+def _written(model: AskedModel, answered: Answered, *, outputs: list[WantedOutput], asked_id: str | None) -> Written:
     tensors = [_tensor(output, model, answered) for output in outputs]
     answer: dict[str, Any] = {"model_name": model.name}
     if model.version:
@@ -168,7 +170,7 @@ def _written(model: AskedModel, answered: Answered, *, outputs: list[Wanted], as
     return Written(body, media_type=BINARY_TYPE, headers={HEADER: str(len(head))})
 
 
-def _tensor(output: Wanted, model: AskedModel, answered: Answered) -> tuple[dict[str, Any], bytes]:
+def _tensor(output: WantedOutput, model: AskedModel, answered: Answered) -> tuple[dict[str, Any], bytes]:
     if output.name == PROBABILITIES:
         return floats_output(PROBABILITIES, answered.probabilities, binary=output.binary)
     if output.name == LOGITS:

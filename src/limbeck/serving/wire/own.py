@@ -12,7 +12,7 @@ from limbeck.runtime.row import Row
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.hugging_face import tei_question
 from limbeck.serving.wire.json_body import read_object
-from limbeck.serving.wire.questions import Answered, Asked, AskedModel, Choose, Floats, Written
+from limbeck.serving.wire.questions import Answered, AskedModel, Choose, Floats, ReadQuestion, Written
 from limbeck.serving.wire.refusals import Faults, Refused
 from limbeck.serving.wire.rows import (
     MISSING,
@@ -37,7 +37,7 @@ MOST_CHARACTERS_OF_A_PIECE = 1_000
 
 def read_predict(
     body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
-) -> Asked:
+) -> ReadQuestion:
     """A question in our own format or, if it has `inputs`, in TEI's."""
     found = read_object(body, headers=headers, limits=limits, form=SINGLE_FORM)
     if "inputs" in found and not ("texts" in found or "rows" in found):
@@ -46,7 +46,7 @@ def read_predict(
     explain = bool(found.get("explain"))
     model = choose(asked_name(found, name))
     rows = _rows(found, model, limits)
-    return Asked(model=model, rows=rows, explain=explain, write=partial(_written, model))
+    return ReadQuestion(model=model, rows=rows, explain=explain, write=partial(_written, model))
 
 
 def _refuse_malformed(found: dict[str, Any]) -> None:

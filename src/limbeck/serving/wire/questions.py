@@ -52,7 +52,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReadQuestion:
     """A question that was read."""
 
     model: AskedModel
@@ -68,7 +68,7 @@ class Reads(Protocol):
 
     def __call__(
         self, body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
-    ) -> Asked: ...
+    ) -> ReadQuestion: ...
 
 
 def logits_of(answered: Answered, model: AskedModel) -> Floats:

@@ -163,17 +163,20 @@ def _classify(limits: Limits) -> Schema:
 def _infer(limits: Limits) -> Schema:
     size: Schema = {"type": "integer", "minimum": 0}
     text = _text(limits)
-    row = {"type": "array", "items": text}
+    texts = {"type": "array", "items": text}
+    shape: list[Schema] = [size | {"maximum": limits.rows}, {"enum": [1, 2]}]
     tensor = _object(
         {
             "name": {"type": "string"},
-            "shape": {"type": "array", "items": size, "minItems": 1, "maxItems": 2},
+            "shape": {"type": "array", "prefixItems": shape, "minItems": 1, "maxItems": 2},
             "datatype": {"const": "BYTES"},
-            "data": {"type": "array", "items": {"anyOf": [text, row]}},
+            "data": {"anyOf": [texts, {"type": "array", "items": texts}]},
             "parameters": _or_null(_object({"binary_data_size": size}, [])),
         },
         ["name", "shape", "datatype"],
     )
+    after_json = {"parameters": _object({}, ["binary_data_size"])}
+    tensor["oneOf"] = [{"required": ["data"]}, {"properties": after_json, "required": ["parameters"]}]
     binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
     output = _object({"name": {"enum": [LABEL, PROBABILITIES, LOGITS]}, "parameters": _or_null(binary)}, ["name"])
     properties = {

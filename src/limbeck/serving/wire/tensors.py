@@ -79,19 +79,21 @@ def _texts(found: dict[str, Any], shape: tuple[int, ...], *, place: str, binary:
     parameters = parameters_of(found, place)
     count = int(np.prod(shape))
     if "binary_data_size" in parameters:
+        if "data" in found:
+            raise Refused(422, f"{place}: give either 'data' or 'binary_data_size'")
         texts = _binary_texts(binary.take(parameters["binary_data_size"], place), place, most=count)
     else:
-        texts = _json_texts(found.get("data"), place, nested=len(shape) > 1)
+        texts = _json_texts(found.get("data"), place)
     if len(texts) != count:
         raise Refused(422, f"{place}: the shape is for {count:,} texts, but there are {len(texts):,}")
     return texts
 
 
-def _json_texts(data: Any, place: str, *, nested: bool) -> list[str]:
+def _json_texts(data: Any, place: str) -> list[str]:
     """The elements of `data`, which may be flat or have a list per row."""
     if not isinstance(data, list):
         raise Refused(422, f"{place}.data: {NO_LIST}")
-    if nested and data and all(isinstance(row, list) for row in data):
+    if all(isinstance(row, list) for row in data):
         data = list(chain.from_iterable(data))
     texts: list[str] = data
     for number, text in enumerate(texts):

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from limbeck.runtime.probabilities import best_labels
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.json_body import read_object
-from limbeck.serving.wire.questions import Answered, Asked, AskedModel, Choose, Written, logits_of
+from limbeck.serving.wire.questions import Answered, AskedModel, Choose, ReadQuestion, Written, logits_of
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import MISSING, NO_FLAG, asked_name, rows_of_inputs
 
@@ -22,7 +22,7 @@ ID = re.compile(r"[\w.-]{1,100}", re.ASCII)
 
 def read_classify(
     body: bytes, *, headers: Mapping[str, str], choose: Choose, limits: Limits, name: str | None = None
-) -> Asked:
+) -> ReadQuestion:
     """A question as clients of vLLM send it. Unknown keys are ignored, as there.
 
     `use_activation = false` gives logits in the place of probabilities. Token numbers and chat messages are refused.
@@ -38,7 +38,7 @@ def read_classify(
     rows, _ = rows_of_inputs(found["input"], model, place="input", limits=limits)
     raw = use_activation is False
     write = partial(_written, model, request=_id(headers), created=int(time.time()), raw=raw)
-    return Asked(model=model, rows=rows, write=write, needs_logits=raw, needs_tokens=True)
+    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=raw, needs_tokens=True)
 
 
 def models_body(models: Sequence[AskedModel], *, created: int) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from limbeck.serving.access_log import line
 from limbeck.serving.connection_refusals import (
     FAULT,
     FULL,
@@ -15,10 +16,12 @@ from limbeck.serving.connection_refusals import (
     STOPPED,
     ConnectionRefusal,
     raw_answer,
+    request_id,
 )
-from limbeck.serving.connections import LOGGER, ConnectionLimits, Connections, Progress
+from limbeck.serving.connections import LOGGER, BytesMoved, ConnectionLimits, Connections
 
 BETWEEN, HEADER, BODY = 0, 1, 2  # what is being read: nothing of a request, its headers, its body
+UNNOTED = frozenset({FULL.reason})  # whoever opens connections by the thousand shall not fill the log
 SLOW_SECONDS = 1.0  # a body that takes longer makes room for new connections
 
 
@@ -39,7 +42,7 @@ class AnsweringProtocol(HttpToolsProtocol):
         self._messages = 0
         self._received = self._held = 0  # bytes of the body: read, kept
         self._unparsed: memoryview | None = None  # waits until the requests before it are answered
-        self._progress = Progress(self.limits)
+        self._progress = BytesMoved(self.limits)
         self._refusal: bytes | None = None  # to be written after the answers before it
         self._discarding = False
         self._discard_until, self._discardable = math.inf, self.limits.linger_bytes
@@ -74,9 +77,11 @@ class AnsweringProtocol(HttpToolsProtocol):
             self.transport.close()
         else:
             self.book.counts.refuse(refusal.reason)
-            path, method, headers = cycle.scope["path"], cycle.scope["method"], list(cycle.scope["headers"])
+            state = cycle.scope["state"]
+            number = state.get("request_id", "").encode() or request_id(list(cycle.scope["headers"]))
+            path, method = cycle.scope["path"], cycle.scope["method"]
             ours = self.server_state.default_headers
-            self._write_refusal(raw_answer(refusal, path=path, method=method, headers=headers, ours=ours))
+            self._write_refusal(raw_answer(refusal, path=path, method=method, number=number, ours=ours))
 
     def on_response_complete(self) -> None:
         """The next request of this connection, or the refusal that waited for the answers before it."""
@@ -114,29 +119,34 @@ class AnsweringProtocol(HttpToolsProtocol):
         """Answer with it, after the answers to earlier requests; nothing that comes is read any more."""
         self.book.counts.refuse(refusal.reason)
         self._unparsed, self._discarding = None, True
-        waits = self.is_busy
+        waits, noted = self.is_busy, refusal.reason not in UNNOTED
         if self._reading == BODY:  # then the last cycle is the one of this request
-            waits = bool(self.pipeline)
-            if not self._abandoned(self.cycle):
+            waits = noted = bool(self.pipeline)
+            if not self._abandoned(self.cycle, refusal):
                 return
+        answer = self._as_answer(refusal, noted=noted)
         if waits:
-            self._refusal = self._as_answer(refusal)
+            self._refusal = answer
             self.flow.pause_reading()
         else:
-            self._write_refusal(self._as_answer(refusal))
+            self._write_refusal(answer)
 
-    def _abandoned(self, cycle: RequestResponseCycle) -> bool:
+    def _abandoned(self, cycle: RequestResponseCycle, refusal: ConnectionRefusal) -> bool:
         """Whether the application will not answer: it sees a client that left. An answer that began is its own."""
         if cycle.response_complete:
             self._linger()
         elif cycle.response_started:
             cycle.keep_alive = False
         else:
-            cycle.disconnected = True
-            cycle.message_event.set()
+            self._disconnect(cycle, refusal)
             if self.pipeline:
                 self.pipeline.popleft()
         return cycle.disconnected
+
+    def _disconnect(self, cycle: RequestResponseCycle, refusal: ConnectionRefusal) -> None:
+        cycle.scope["state"]["refused"] = refusal.status  # for the access log
+        cycle.disconnected = True
+        cycle.message_event.set()
 
     def _write_refusal(self, answer: bytes) -> None:
         self._refusal = None
@@ -144,17 +154,18 @@ class AnsweringProtocol(HttpToolsProtocol):
             self.transport.write(answer)
         self._linger()
 
-    def _as_answer(self, refusal: ConnectionRefusal) -> bytes:
-        """To the request that is being read."""
-        if self._reading == BETWEEN:
-            return raw_answer(refusal, path="", method="", headers=(), ours=self.server_state.default_headers)
-        return raw_answer(
-            refusal,
-            path=self.url.partition(b"?")[0].decode("ascii", "replace"),
-            method=self.parser.get_method().decode("ascii"),
-            headers=self.headers,
-            ours=self.server_state.default_headers,
-        )
+    def _as_answer(self, refusal: ConnectionRefusal, *, noted: bool = False) -> bytes:
+        """To the request that is being read; `noted`: in the access log, because no application does it."""
+        begun = self._reading != BETWEEN
+        path = self.url.partition(b"?")[0].decode("ascii", "replace") if begun else ""
+        method = self.parser.get_method().decode("ascii") if begun else ""
+        state = self.scope["state"] if begun else {}
+        number = state.get("request_id", "").encode() or request_id(self.headers if begun else ())
+        if noted and self.book.log is not None:
+            scope = {"client": self.client, "method": method, "path": path, "state": {"request_id": number.decode()}}
+            seconds = self.loop.time() - self.since
+            self.book.log(line(scope, status=refusal.status, seconds=seconds, bytes_in=self._received, bytes_out=0))
+        return raw_answer(refusal, path=path, method=method, number=number, ours=self.server_state.default_headers)
 
     def _linger(self) -> None:
         """Read and throw away for a while: closing at once would reset the connection, and the answer with it."""
@@ -227,8 +238,8 @@ class AnsweringProtocol(HttpToolsProtocol):
         """Close it at once; a request that began is answered with 503."""
         cycle, begun = self.cycle, self._reading == HEADER
         if self._reading == BODY and not cycle.response_started and not cycle.disconnected:
-            begun = cycle.disconnected = True
-            cycle.message_event.set()
+            begun = True
+            self._disconnect(cycle, FULL)
         if begun and not self._discarding and not self.transport.get_write_buffer_size():
             self.transport.write(self._as_answer(FULL))
             self.transport.close()

@@ -50,8 +50,8 @@ def request_id(headers: Headers) -> bytes:
     return token_hex(8).encode()
 
 
-def raw_answer(refusal: ConnectionRefusal, *, path: str, method: str, headers: Headers, ours: Headers) -> bytes:
-    """The complete answer; `headers` are those of the request, `ours` those that every answer of the server has.
+def raw_answer(refusal: ConnectionRefusal, *, path: str, method: str, number: bytes, ours: Headers) -> bytes:
+    """The complete answer; `number` is the id of the request, `ours` are the headers of every answer of the server.
 
     It always ends the connection. The answer to a HEAD request has no body.
     """
@@ -60,7 +60,7 @@ def raw_answer(refusal: ConnectionRefusal, *, path: str, method: str, headers: H
         *ours,
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
-        (REQUEST_ID, request_id(headers)),
+        (REQUEST_ID, number),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
         (b"connection", b"close"),

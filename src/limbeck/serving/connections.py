@@ -4,8 +4,9 @@ import asyncio
 import logging
 import resource
 from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 LOGGER = logging.getLogger("uvicorn.error")
 RESERVED_FILES = 64  # for the model, logs, and connections that are just being refused
@@ -48,7 +49,7 @@ class ConnectionCounts:
         self.refused[reason] = self.refused.get(reason, 0) + 1
 
 
-class Progress:
+class BytesMoved:
     """Whether bytes still get through in both directions."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
@@ -97,6 +98,7 @@ class Connections:
         self.limits = limits
         self.counts = ConnectionCounts(most=connections_allowed(limits.most_connections))
         self.stopping = False
+        self.log: Callable[[Mapping[str, Any]], None] | None = None  # for requests that no application sees
         shortest = min(limits.header_seconds, limits.body_seconds, limits.keep_alive_seconds, limits.stop_seconds)
         self._tick = min(1.0, max(shortest / 4, 0.02))
         self._open: set[OpenConnection] = set()

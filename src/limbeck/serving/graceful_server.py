@@ -17,7 +17,7 @@ SECONDS_TO_RETRY = 0.02
 SECONDS_TO_SAY_SO = 1.0  # for the last answers to leave, after the grace period
 
 
-class Listener:
+class BoundedListener:
     """Accepts connections from one socket while there is room for them; the others wait in the system's queue.
 
     asyncio accepts whatever comes, up to the limit of open files, and then logs an error for each further attempt.
@@ -100,7 +100,7 @@ class GracefulServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self._protocol_class = cast(type[LimitedProtocol], config.http)
-        self.listeners: list[Listener] = []
+        self.listeners: list[BoundedListener] = []
 
     @property
     def book(self) -> Connections:
@@ -119,7 +119,7 @@ class GracefulServer(uvicorn.Server):
         if self.lifespan.should_exit:
             sys.exit(STARTUP_FAILURE)
         self.servers = []
-        self.listeners = [Listener(sock, self.config, server=self) for sock in sockets]
+        self.listeners = [BoundedListener(sock, self.config, server=self) for sock in sockets]
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -19,7 +19,7 @@ SERVER = Path(__file__).parent / "tiny_server.py"
 PATIENCE = 15  # seconds, where a failing test would otherwise wait for ever
 GET = b"GET /%s HTTP/1.1\r\nhost: a\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nhost: a\r\n"
-SHORT = {"header_seconds": 0.4, "body_seconds": 0.4, "keep_alive_seconds": 0.4, "stop_seconds": 0.3}
+SHORT: dict[str, Any] = {"header_seconds": 0.4, "body_seconds": 0.4, "keep_alive_seconds": 0.4, "stop_seconds": 0.3}
 
 
 @dataclass

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 import numpy as np
 
@@ -36,9 +36,9 @@ OTHER_MODEL = "Give a model that was trained for the same task."
 
 @dataclass(frozen=True)
 class FallbackOptions:
-    """How a fallback is asked; None where that is found out, or has a default."""
+    """How a fallback is asked; None, or "auto", where that is found out, or has a default."""
 
-    format: FormatName | None = None
+    format: FormatName | Literal["auto"] | None = None
     model: str | None = None  # the name of the model that a server is to use
     timeout: float | None = None  # seconds; a server has 10, a folder as long as it likes
     key_from: str | None = None  # the name of an environment variable; the key itself is in no option
@@ -145,7 +145,7 @@ def _server(url: str, student: ModelFacts, options: FallbackOptions) -> ServerFa
     checked_url(url)
     base, named = without_ending(url)
     server = Server(base, timeout=options.timeout or SECONDS, key=_key(options.key_from))
-    said = options.format or named
+    said = named if options.format is None or options.format == "auto" else options.format
     wanted = WantedAnswer(tuple(student.labels), student.pair, student.multi_label, server.url)
     format = said or detected(server)
     if said is None and format == "limbeck" and options.model is None:

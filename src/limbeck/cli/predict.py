@@ -9,11 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from limbeck.cli.app import ENGINE, app, reported
+from limbeck.cli.fallback import (
+    FallbackFormatOption,
+    FallbackInstructionOption,
+    FallbackKeyOption,
+    FallbackModelOption,
+    FallbackOption,
+    FallbackTimeoutOption,
+    ShareOption,
+    ThresholdOption,
+    refuse_fallback_options,
+)
 from limbeck.cli.output import written_when_complete
 from limbeck.errors import PathUnusable
 
 if TYPE_CHECKING:
     from limbeck.runtime.answers import OutputFormat  # loads numpy
+    from limbeck.runtime.cascade import CascadeClassifier, CascadeCount
+    from limbeck.runtime.classifier import Classifier
+    from limbeck.runtime.engine import EngineChoice
+    from limbeck.runtime.fallbacks.opening import FallbackOptions
 
 
 @app.command(
@@ -59,17 +74,32 @@ def predict(
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the model may use. Default: one per CPU.")] = None,
     engine: Annotated[Literal["auto", "native", "onnx"], typer.Option(help=ENGINE)] = "auto",
+    fallback: FallbackOption = None,
+    share: ShareOption = None,
+    threshold: ThresholdOption = None,
+    fallback_format: FallbackFormatOption = "auto",
+    fallback_model: FallbackModelOption = None,
+    fallback_timeout: FallbackTimeoutOption = None,
+    fallback_key_from: FallbackKeyOption = None,
+    fallback_instruction: FallbackInstructionOption = None,
 ) -> None:
     """Classify a stream of rows: each is written with its label and probabilities. Constant memory, no torch.
 
-    Probabilities are calibrated on the dev rows of the run that made the model.
+    Probabilities are calibrated on the dev rows of the run that made the model. With --fallback another model answers
+    the rows that this one is not sure of; `answered_by` says of each which of the two did.
     """
-    from limbeck.runtime.classifier import load
+    from limbeck.runtime.cascade import CascadeCount
+    from limbeck.runtime.fallbacks.opening import FallbackOptions
     from limbeck.runtime.run_recipe import as_in_training
     from limbeck.runtime.stream import predict_stream
 
-    output = _output(out, as_json=as_json)
-    classifier = load(model, threads=threads, engine=engine)
+    output, count = _output(out, as_json=as_json), CascadeCount()
+    options = FallbackOptions(
+        fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
+    )
+    classifier = _classifier(
+        model, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+    )
     if file == "-" and sys.stdin.isatty():
         typer.echo("reading texts from the terminal, one per line; end with Ctrl-D", err=True)
     with (
@@ -89,7 +119,42 @@ def predict(
             output=output,
             encoding=encoding,
             watch=watch,
+            watch_answers=count.add,
         )
+    if fallback is not None:
+        _report(count)
+
+
+def _classifier(
+    model: Path,
+    fallback: str | None,
+    *,
+    share: float | None,
+    threshold: float | None,
+    options: "FallbackOptions",
+    threads: int | None,
+    engine: "EngineChoice",
+) -> "Classifier | CascadeClassifier":
+    """The model, or the cascade. Raises where an option about a fallback has none to be about."""
+    from limbeck.runtime.classifier import load
+    from limbeck.runtime.fallbacks.opening import cascade_of
+
+    refuse_fallback_options(fallback, share=share, threshold=threshold)
+    if fallback is None:
+        return load(model, threads=threads, engine=engine)
+    return cascade_of(
+        model, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+    )
+
+
+def _report(found: "CascadeCount") -> None:
+    """How many rows the fallback answered, and what went wrong with it."""
+    share = f" ({found.by_fallback / found.rows:.1%})" if found.rows else ""
+    typer.echo(f"{found.by_fallback:,} of {found.rows:,} rows were answered by the fallback{share}", err=True)
+    if found.failure is not None:
+        typer.echo(f"{found.failure.what}: the student answered the rows that it should have got", err=True)
+    elif found.note is not None:
+        typer.echo(found.note, err=True)
 
 
 def _output(out: Path | None, *, as_json: bool) -> "OutputFormat":

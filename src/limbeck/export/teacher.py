@@ -1,5 +1,6 @@
 """Exports the teacher as a file that runs without torch, so that a student is compared with the fastest teacher."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ def export_teacher(
     out: Path,
     key: Key,
     reporter: Reporter,
+    temperature: float = 1.0,
 ) -> ModelFolder | None:
     """Write an encoder as an ONNX model at `out`, with its own tokens and its own head.
 
@@ -44,12 +46,13 @@ def export_teacher(
     try:
         graph, tokenizer = _parts(teacher, pair=pair)
     except _NotExportable as error:
-        reporter.note(f"  the teacher is timed only in PyTorch, not as an {precision} file: {error}")
+        reporter.note(f"  the teacher runs only in PyTorch, not as an {precision} file: {error}")
         return None
     with written_atomically(out, kind="model", key=key) as scratch:
         onnx.save_model(transformer_int8(graph) if precision == "int8" else graph, scratch / GRAPH)
         tokenizer.save(scratch / TOKENIZER)
-        save_facts(scratch, _facts(teacher, language=language, pair=pair, precision=precision))
+        facts = _facts(teacher, language=language, pair=pair, precision=precision)
+        save_facts(scratch, replace(facts, temperature=temperature))
     return ModelFolder(out)
 
 

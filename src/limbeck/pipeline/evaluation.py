@@ -31,6 +31,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import WordStudent
 from limbeck.report.html import page
 from limbeck.report.model_card import model_card, objective_in_words
+from limbeck.report.teacher_card import teacher_card
 from limbeck.teacher.kinds import kind_of
 from limbeck.timing.costs import measure_costs, runnable, teacher_size
 from limbeck.timing.machine import machine_facts
@@ -253,6 +254,18 @@ def write_cards(recipe: Recipe, report: Report, models: Sequence[ModelFolder]) -
             _write(path, f"{card}\n{stamp}\n")
 
 
+def write_teacher_card(report: Report, model: ModelFolder | None) -> None:
+    """Write the card of the kept teacher, if there is one, under the same conditions as those of the students."""
+    if model is None:
+        return
+    stamp, path = STAMP.format(report.fingerprint), model.folder / README
+    if _is_due(path, stamp=stamp):
+        card = teacher_card(
+            report.data, folder=model.folder.name, size_mb=model.size_mb(), max_length=model.facts().max_length
+        )
+        _write(path, f"{card}\n{stamp}\n")
+
+
 def _start_of(recipe: Recipe, kind: str) -> str:
     """The name of the general student that the recipe's student of this kind starts from; empty without one."""
     for one in recipe.for_each_student():
@@ -280,15 +293,17 @@ FOLDER = "exports/teacher-int8"
 
 @contextmanager
 def int8_teacher(
-    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, run: RunFolder
+    section: Evaluation, teacher: TeacherFolder, corpus: Corpus, run: RunFolder, *, kept: ModelFolder | None = None
 ) -> Iterator[ModelFolder | None]:
     """The teacher as an int8 file, removed at the end: it is as large as the rest of the run, and is not shipped.
 
-    None if the recipe does not ask for it or the teacher is not an encoder.
+    If it is `kept` under models/, that one. None if the recipe does not ask for it or the teacher is not an encoder.
     """
     folder = run.folder / FOLDER
     try:
-        if section.teacher_int8 and teacher.is_encoder:
+        if section.teacher_int8 and kept is not None:
+            yield kept
+        elif section.teacher_int8 and teacher.is_encoder:
             yield export_teacher(
                 teacher,
                 language=corpus.language,

@@ -16,6 +16,7 @@ from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
 from limbeck.export.profile import Origin, answers_fingerprint, origin_of
 from limbeck.export.run import export_student
+from limbeck.pipeline.kept_teacher import names_to_keep
 from limbeck.pipeline.keys import settings_of
 from limbeck.pipeline.students import Students
 from limbeck.recipe.export import Precision
@@ -47,7 +48,7 @@ def candidates_of(
     if recipe.has_blend:
         candidates.append(_blend(recipe, corpus, labels, candidates, run))
     current = [*current_best(candidates, run), *_current_search(run)]
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *current, *names_to_keep(recipe)])
     return candidates
 
 
@@ -174,10 +175,12 @@ def _current_search(run: RunFolder) -> list[str]:
         return []
 
 
-def ship_best(report: Report, candidates: Sequence[Candidate], run: RunFolder) -> list[ModelFolder]:
-    """Copy the model that the report names as the best to models/best."""
+def ship_best(
+    report: Report, candidates: Sequence[Candidate], run: RunFolder, *, others: Sequence[str] = ()
+) -> list[ModelFolder]:
+    """Copy the model that the report names as the best to models/best; `others` are folders that stay beside it."""
     named = [candidate for candidate in candidates if candidate.name == report.data.get("best")]
     copies = [_ship(candidate.shipped, f"models/{BEST}", run) for candidate in named]
     current = [*([BEST] if copies else []), *_current_search(run)]
-    run.keep_only("models", [*(candidate.name for candidate in candidates), *current])
+    run.keep_only("models", [*(candidate.name for candidate in candidates), *current, *others])
     return copies

@@ -7,9 +7,9 @@ from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
+from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.run_folder import RUNS, Run, RunFolder, open_run, refuse_other_data
-from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.corpus.run import read_corpus
 from limbeck.distillation.objective import empty_losses
@@ -18,13 +18,14 @@ from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import some
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
-from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards
+from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
 from limbeck.pipeline.exports import candidates_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
+from limbeck.pipeline.kept_teacher import kept_teacher_of, names_to_keep
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
 from limbeck.pipeline.pretraining import pretrained_of
 from limbeck.pipeline.students import size_limit_of, students_of, vocabularies_of
-from limbeck.pipeline.teachers import labels_of, teachers_of
+from limbeck.pipeline.teachers import Teachers, labels_of, teachers_of
 from limbeck.pretraining.run import refuse_pretraining
 from limbeck.progress import Reporter, TerminalReporter
 from limbeck.recipe.calls import allowing_custom_code
@@ -166,10 +167,13 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     if until == Stage.DISTILLATION:
         return
     candidates = candidates_of(recipe, corpus, labels, students, run)
+    kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run)
     if until == Stage.EXPORT:
         return
-    report = _report(recipe, name, corpus, chosen_text, teachers.teacher, teachers.folders, labels, candidates, run)
-    write_cards(recipe, report, [*(candidate.shipped for candidate in candidates), *ship_best(report, candidates, run)])
+    report = _report(recipe, name, corpus, chosen_text, teachers, labels, candidates, run, kept=kept)
+    best = ship_best(report, candidates, run, others=names_to_keep(recipe))
+    write_cards(recipe, report, [*(candidate.shipped for candidate in candidates), *best])
+    write_teacher_card(report, kept)
 
 
 def _corpus(recipe: Recipe, name: str, run: RunFolder) -> Corpus:
@@ -192,16 +196,18 @@ def _report(
     name: str,
     corpus: Corpus,
     chosen_text: ChosenText,
-    teacher: TeacherFolder,
-    members: list[TeacherFolder],
+    teachers: Teachers,
     labels: TeacherLabels,
     candidates: list[Candidate],
     run: RunFolder,
+    *,
+    kept: ModelFolder | None = None,
 ) -> Report:
+    teacher, members = teachers.teacher, teachers.folders
     rival = rival_of(recipe, corpus, run)
 
     def make(out: Path, key: Key) -> None:
-        with int8_teacher(recipe.evaluation, teacher, corpus, run) as file:
+        with int8_teacher(recipe.evaluation, teacher, corpus, run, kept=kept) as file:
             evaluate(
                 recipe.evaluation,
                 corpus=corpus,

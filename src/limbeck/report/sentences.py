@@ -94,7 +94,23 @@ def cascade(report: Mapping[str, Any]) -> str | None:
     if share >= NEARLY_ALL:
         return f"Only asking the teacher every time keeps its {measure}."
     kept = _kept(found, measure=measure)
-    return f"Ask the teacher for {_whole_percent(share)} % of texts and {kept}{_instead(report, cheapest)}."
+    advice = f"Ask the teacher for {_whole_percent(share)} % of texts and {kept}{_instead(report, cheapest)}."
+    command = cascade_command(report)
+    return f"{advice} To run it: {command}" if command else advice
+
+
+def cascade_command(report: Mapping[str, Any]) -> str | None:
+    """The command that answers a file by this cascade, with the teacher as the recipe can keep it; None for a report
+    without folders."""
+    found = report["cascade"]
+    folder = next((entry.get("folder") for entry in report["models"] if entry["name"] == found["student"]), None)
+    if folder is None:
+        return None
+    run = f"runs/{visible(str(report['run']))}"
+    student, teacher = in_shell(f"{run}/{folder}"), in_shell(f"{run}/models/teacher-int8")
+    threshold = f"{found['cheapest']['threshold']:.4g}"
+    keep = 'export.teacher = "int8" in the recipe keeps the teacher there'
+    return f"limbeck predict {student} FILE --fallback {teacher} --threshold {threshold} ({keep})."
 
 
 def _kept(found: Mapping[str, Any], *, measure: str) -> str:

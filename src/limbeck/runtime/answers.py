@@ -21,6 +21,7 @@ OutputFormat = Literal["same", "csv", "tsv", "jsonl", "parquet"]  # "same": as t
 LineFormat = Literal["csv", "tsv", "jsonl", "lines"]
 
 DIGITS = 6
+ANSWERED_BY = "answered_by"  # the column or key of a cascade: "student" or "fallback"
 BETWEEN_LABELS = "|"  # as corpora have it unless their recipe says otherwise
 OTHER_OUTPUT = "Name the output .csv, .tsv, .jsonl or .parquet; text may be packed with .gz behind it."
 
@@ -61,10 +62,10 @@ class TextAnswers:
         self._lines, self._sink = lines, sink
         self._heading = lines.heading(heading)  # still to be written: not before rows could be read
 
-    def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
+    def write(self, chunk: Chunk, probabilities: Probabilities, answered_by: Sequence[str] = ()) -> None:
         """Write the rows, and hand them on."""
         self._write_heading()
-        self._sink.writelines(self._lines.lines(chunk.entries, probabilities))
+        self._sink.writelines(self._lines.lines(chunk.entries, probabilities, answered_by))
         self._sink.flush()
 
     def close(self) -> None:
@@ -78,33 +79,42 @@ class TextAnswers:
 
 
 class ParquetAnswers:
-    """Writes a parquet file: the columns that were there, `label` and a `probability_<class>` for each class.
+    """Writes a parquet file: the columns that were there, `label` and a `probability_<class>` for each class; of a
+    cascade also `answered_by`.
 
     The columns of a parquet file keep their types, those of csv, tsv and plain lines are text, those of JSON have the
     types of the first rows. `label` is text, or a list where a row may have several; probabilities are float32.
     """
 
     def __init__(
-        self, labels: Sequence[str], sink: BinaryIO, *, multi_label: bool, heading: Sequence[str] = ()
+        self,
+        labels: Sequence[str],
+        sink: BinaryIO,
+        *,
+        multi_label: bool,
+        heading: Sequence[str] = (),
+        is_cascade: bool = False,
     ) -> None:
         """`heading` are the columns of a file without rows."""
+        self._is_cascade = is_cascade
         self._labels, self._multi_label, self._heading = labels, multi_label, heading
         self._arrow, _ = pyarrow(purpose="writing parquet files")
         self._sink, self._schema, self._is_begun = ParquetSink(sink), None, False
 
-    def write(self, chunk: Chunk, probabilities: Probabilities) -> None:
+    def write(self, chunk: Chunk, probabilities: Probabilities, answered_by: Sequence[str] = ()) -> None:
         """Write the rows."""
-        self._write(chunk.batch if chunk.batch is not None else self._batch(chunk.entries), probabilities)
+        batch = chunk.batch if chunk.batch is not None else self._batch(chunk.entries)
+        self._write(batch, probabilities, answered_by)
 
     def close(self) -> None:
         """Write what is left, and the end of the file."""
         if not self._is_begun:
             none = self._arrow.array([], self._arrow.string())
             empty = self._arrow.RecordBatch.from_arrays([none] * len(self._heading), names=list(self._heading))
-            self._write(empty, np.zeros((0, len(self._labels)), dtype=np.float32))
+            self._write(empty, np.zeros((0, len(self._labels)), dtype=np.float32), ())
         self._sink.close()
 
-    def _write(self, batch: Any, probabilities: Probabilities) -> None:
+    def _write(self, batch: Any, probabilities: Probabilities, answered_by: Sequence[str]) -> None:
         pa, schema, taken = self._arrow, batch.schema, batch.schema.names
         self._is_begun = True
         said: list[Any] = _said(probabilities, self._labels, multi_label=self._multi_label)
@@ -113,6 +123,8 @@ class ParquetAnswers:
         added = {_free("label", taken): label}
         for at, name in enumerate(self._labels):
             added[_free(f"probability_{name}", taken)] = pa.array(probabilities[:, at], pa.float32())
+        if self._is_cascade:
+            added[_free(ANSWERED_BY, taken)] = pa.array(list(answered_by), pa.string())
         for name, array in added.items():
             schema = schema.append(pa.field(name, array.type))
         self._sink.write(pa.RecordBatch.from_arrays([*batch.columns, *added.values()], schema=schema))
@@ -163,12 +175,21 @@ class PredictionWriter:
     Plain lines that become a table have the columns `text` and, for pairs, `pair`.
     If a row may have several labels, `label` holds them with | between them, in jsonl as a list; the probability
     in plain lines is that of the least probable one, or, where no label applies, that of the most probable.
+    Of a cascade there is `answered_by` too, "student" or "fallback": the last column or key, in plain lines before
+    the text.
     A column or key that is already called so is never overwritten: the new one is then `predicted_label` and so on.
     """
 
     def __init__(
-        self, labels: Sequence[str], *, format: LineFormat, multi_label: bool = False, delimiter: str = ","
+        self,
+        labels: Sequence[str],
+        *,
+        format: LineFormat,
+        multi_label: bool = False,
+        delimiter: str = ",",
+        is_cascade: bool = False,
     ) -> None:
+        self._is_cascade = is_cascade
         self._labels, self._format, self._multi_label = labels, format, multi_label
         self._csv = csv.writer(_HandedBack(), delimiter=delimiter, lineterminator="\n")
 
@@ -177,25 +198,33 @@ class PredictionWriter:
         if not columns or self._format in ("jsonl", "lines"):
             return ""
         added = [_free("label", columns), *(_free(f"probability_{label}", columns) for label in self._labels)]
+        if self._is_cascade:
+            added.append(_free(ANSWERED_BY, columns))
         return self._delimited([*columns, *added])
 
-    def lines(self, entries: Sequence[Entry], probabilities: Probabilities) -> Iterator[str]:
-        """A row of output for each entry, with its line end."""
+    def lines(
+        self, entries: Sequence[Entry], probabilities: Probabilities, answered_by: Sequence[str] = ()
+    ) -> Iterator[str]:
+        """A row of output for each entry, with its line end; `answered_by` has one name for each row of a cascade."""
         said = _said(probabilities, self._labels, multi_label=self._multi_label)
-        for entry, labels, of_row in zip(entries, said, probabilities.tolist(), strict=True):
-            yield self._line(entry, labels, of_row)
+        names: Sequence[Sequence[str]] = [[name] for name in answered_by] if self._is_cascade else [()] * len(entries)
+        for entry, labels, of_row, name in zip(entries, said, probabilities.tolist(), names, strict=True):
+            yield self._line(entry, labels, of_row, name)
 
-    def _line(self, entry: Entry, said: list[str], probabilities: list[float]) -> str:
+    def _line(self, entry: Entry, said: list[str], probabilities: list[float], by: Sequence[str]) -> str:
+        """`by` is whose answer it is, for a cascade; otherwise empty."""
         label = BETWEEN_LABELS.join(said)
         match self._format:
             case "jsonl":
                 by_class = {name: round(value, DIGITS) for name, value in zip(self._labels, probabilities, strict=True)}
-                return _json_line(entry, {"label": said if self._multi_label else label, "probabilities": by_class})
+                added: dict[str, object] = {"label": said if self._multi_label else label, "probabilities": by_class}
+                return _json_line(entry, {**added, ANSWERED_BY: by[0]} if by else added)
             case "lines":
                 of_said = (probabilities[self._labels.index(one)] for one in said)
-                return "\t".join([label, _digits(min(of_said, default=max(probabilities))), *entry.values]) + "\n"
+                least = _digits(min(of_said, default=max(probabilities)))
+                return "\t".join([label, least, *by, *entry.values]) + "\n"
             case "csv" | "tsv":
-                return self._delimited([*entry.values, label, *map(_digits, probabilities)])
+                return self._delimited([*entry.values, label, *map(_digits, probabilities), *by])
             case _:
                 assert_never(self._format)
 

@@ -37,6 +37,22 @@ class CascadeAnswers:
         return [FALLBACK if is_its else STUDENT for is_its in self.by_fallback.tolist()]
 
 
+@dataclass
+class CascadeCount:
+    """How many rows a cascade has answered so far, and what went wrong first."""
+
+    rows: int = 0
+    by_fallback: int = 0
+    note: str | None = None
+    failure: FallbackFailed | None = None
+
+    def add(self, answers: CascadeAnswers) -> None:
+        """Count these too."""
+        self.rows += len(answers.by_fallback)
+        self.by_fallback += int(answers.by_fallback.sum())
+        self.note, self.failure = self.note or answers.note, self.failure or answers.failure
+
+
 class Cascade:
     """The parts of a cascade, for whoever asks student and fallback by themselves, as the server does."""
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args, overload
 
 import numpy as np
 
@@ -16,22 +16,79 @@ from limbeck.runtime.probabilities import Floats, best_labels, label_sets, proba
 from limbeck.runtime.row import Row
 from limbeck.text.tokenizer_limits import TokenizerRefused
 
+if TYPE_CHECKING:  # they are only loaded for a cascade
+    from limbeck.runtime.cascade import CascadeClassifier
+    from limbeck.runtime.fallbacks.detection import FormatName
+
 MOST_SHOWN = 200  # characters of an error of a library
 
 
-def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice = "auto") -> "Classifier":
+@overload
+def load(folder: str | Path, *, threads: int | None = None, engine: EngineChoice = "auto") -> "Classifier": ...
+@overload
+def load(
+    folder: str | Path,
+    *,
+    fallback: str | Path,
+    share: float | None = None,
+    threshold: float | None = None,
+    fallback_format: "FormatName | None" = None,
+    fallback_model: str | None = None,
+    fallback_timeout: float | None = None,
+    fallback_key_from: str | None = None,
+    fallback_instruction: str | None = None,
+    threads: int | None = None,
+    engine: EngineChoice = "auto",
+) -> "CascadeClassifier": ...
+def load(
+    folder: str | Path,
+    *,
+    fallback: str | Path | None = None,
+    share: float | None = None,
+    threshold: float | None = None,
+    fallback_format: "FormatName | None" = None,
+    fallback_model: str | None = None,
+    fallback_timeout: float | None = None,
+    fallback_key_from: str | None = None,
+    fallback_instruction: str | None = None,
+    threads: int | None = None,
+    engine: EngineChoice = "auto",
+) -> "Classifier | CascadeClassifier":
     """The model in this folder, its files checked against its manifest.
 
     `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
     single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
     with AVX2; "onnx", onnxruntime, for all models everywhere; "auto", the first of the two that can run the model.
 
+    With a `fallback`, another model that the folder of a model or the address of a server gives, it answers by itself
+    only what it is sure of: docs/cascade.md. The fallback gets the `share` of the texts that it is least sure of, by
+    its confidence on dev; or those with a confidence of at most `threshold`; or with neither of the two so many that
+    both together were as accurate on dev as the teacher. `fallback_format` is the format of the server, which is asked
+    otherwise; `fallback_model` the name of its model; `fallback_timeout` how many seconds it has; `fallback_key_from`
+    the name of an environment variable with its key; `fallback_instruction` what a language model is asked to do.
+
     Raises ArtifactMissing, ArtifactDamaged (also for a network or a tokenizer that cannot be opened, or does not fit to
     the classes) or FormatTooNew; DependencyMissing if the model needs jieba to segment text
-    and it is not installed; EngineUnusable if "native" is asked for and cannot run the model.
+    and it is not installed; EngineUnusable if "native" is asked for and cannot run the model; for a fallback
+    FallbackUnusable and ThresholdUnknown.
     """
+    if fallback is not None:
+        from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
+
+        options = FallbackOptions(
+            fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
+        )
+        return cascade_of(
+            folder, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
+        )
+    if share is not None or threshold is not None:
+        raise ValueError("share and threshold need a fallback")
+    return _loaded(Path(folder), threads=threads, engine=engine)
+
+
+def _loaded(folder: Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
     _refuse_arguments(threads=threads, engine=engine)
-    model = open_model(Path(folder))
+    model = open_model(folder)
     found = Classifier(model, threads=threads, engine=engine)
     shape = found.logits([("", "") if found.facts.pair else ""]).shape
     if shape != (1, len(found.labels)):

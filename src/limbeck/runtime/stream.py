@@ -9,6 +9,7 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import NothingToPredict
 from limbeck.runtime.answers import OutputFormat, ParquetAnswers, PredictionWriter, TextAnswers, written_format
+from limbeck.runtime.cascade import CascadeAnswers, CascadeClassifier
 from limbeck.runtime.entries import Trained, Wanted, opened_rows
 from limbeck.runtime.row import Row
 from limbeck.tables.formats import Column, FileFormat
@@ -26,7 +27,7 @@ class Predicts(Protocol):
 
 
 def predict_stream(
-    classifier: Predicts,
+    classifier: Predicts | CascadeClassifier,
     source: Source,
     sink: TextIO | BinaryIO,
     *,
@@ -40,6 +41,7 @@ def predict_stream(
     encoding: str = "utf-8",
     chunk_rows: int = 1024,
     watch: Callable[[int], None] = lambda _: None,
+    watch_answers: Callable[[CascadeAnswers], None] = lambda _: None,
 ) -> int:
     """Write every row of the source with its prediction to the sink, of bytes for parquet; the number of rows.
 
@@ -49,26 +51,40 @@ def predict_stream(
     calls them, or the only ones there are; `header` and `quoting` are those of training too. A file without header has
     numbers from 0 for column names. The sink is flushed after each chunk: when `chunk_rows` rows are there, or
     earlier when the source is a pipe or terminal that has nothing more to give for the moment. `watch` is called with
-    the rows of each.
+    the rows of each, and of a cascade `watch_answers` with its answers.
     """
     wanted = Wanted(text=text, pair=pair, is_pair=classifier.facts.pair, trained=trained or Trained())
     if pair is not None and not wanted.is_pair:
         raise NothingToPredict(reason="the model reads one text per row, not two", advice="Leave `--pair` out.")
     with opened_rows(source, wanted, format=format, header=header, quoting=quoting, encoding=encoding) as rows:
         written, multi_label = written_format(rows.format, output), classifier.facts.multi_label
+        is_cascade = isinstance(classifier, CascadeClassifier)
         answers: TextAnswers | ParquetAnswers
         if written == "parquet":
             answers = ParquetAnswers(
-                classifier.labels, cast(BinaryIO, sink), multi_label=multi_label, heading=rows.heading
+                classifier.labels,
+                cast(BinaryIO, sink),
+                multi_label=multi_label,
+                heading=rows.heading,
+                is_cascade=is_cascade,
             )
         else:
             lines = PredictionWriter(
-                classifier.labels, format=written, multi_label=multi_label, delimiter=rows.delimiter
+                classifier.labels,
+                format=written,
+                multi_label=multi_label,
+                delimiter=rows.delimiter,
+                is_cascade=is_cascade,
             )
             answers = TextAnswers(lines, cast(TextIO, sink), heading=rows.heading)
         total = 0
         for chunk in rows.chunks(chunk_rows):
-            answers.write(chunk, classifier.predict_proba(chunk.rows))
+            if isinstance(classifier, CascadeClassifier):
+                given = classifier.answers(chunk.rows)
+                answers.write(chunk, given.probabilities, given.answered_by)
+                watch_answers(given)
+            else:
+                answers.write(chunk, classifier.predict_proba(chunk.rows))
             watch(len(chunk.rows))
             total += len(chunk.rows)
         answers.close()

@@ -90,7 +90,7 @@ def _exported(folder: Path, name: str, section: Any, *, precision: Precision) ->
 def _blend(folder: Path, members: list[ModelFolder]) -> Path:
     with written_atomically(folder, kind="model", key=KEY) as scratch:
         for member in members:
-            copy_model(member, scratch / member.folder.name)
+            copy_model(member, scratch / member.folder.name, has_profile=False)
         inside = tuple(Member(member.folder.name, weight=0.5) for member in members)
         first = members[0].facts()
         save_facts(scratch, replace(first, name=folder.name, kind="blend", temperature=1.0, members=inside))

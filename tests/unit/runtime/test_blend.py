@@ -23,7 +23,7 @@ def blend_of(folder: Path, members: dict[str, tuple[Path, float]], *, temperatur
     facts: list[ModelFacts] = []
     with written_atomically(folder, kind="model", key=Key(section={}, inputs={})) as scratch:
         for name, (place, _) in members.items():
-            copy_model(ModelFolder(place), scratch / name)
+            copy_model(ModelFolder(place), scratch / name, has_profile=False)
             facts.append(ModelFolder(place).facts())
         weights = tuple(Member(name, weight) for name, (_, weight) in members.items())
         save_facts(scratch, replace(facts[0], name="blend", kind="blend", temperature=temperature, members=weights))

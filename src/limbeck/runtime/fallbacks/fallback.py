@@ -33,7 +33,7 @@ class FallbackFailed(LimbeckError):
         self.reason = reason
         super().__init__(
             f"the fallback '{name}' did not answer: {reason}",
-            advice="Look at that server, or name its format with --fallback-format.",
+            advice="The student answers as long as it fails; look at what that server says.",
         )
 
 

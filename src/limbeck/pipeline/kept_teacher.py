@@ -1,0 +1,99 @@
+"""The teacher as a model that stays: an int8 file under models/, for a cascade without PyTorch."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.run_folder import RunFolder
+from limbeck.artifacts.teacher_folder import TeacherFolder
+from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.export.profile import answers_fingerprint, profile_rows
+from limbeck.export.teacher import export_teacher
+from limbeck.recipe.recipe import Recipe
+from limbeck.timing.costs import int8_agreement
+from limbeck.training.temperature import fitted_temperature
+
+KEPT_TEACHER = "teacher-int8"  # folder under models/
+
+
+def names_to_keep(recipe: Recipe) -> list[str]:
+    """Folders under models/ that are none of the students'."""
+    return [] if recipe.export.teacher == "none" else [KEPT_TEACHER]
+
+
+def kept_teacher_of(
+    recipe: Recipe, corpus: Corpus, teacher: TeacherFolder, labels: TeacherLabels, run: RunFolder
+) -> ModelFolder | None:
+    """The teacher as a model of its own, if the recipe asks for it and there can be one; a note says why not."""
+    if recipe.export.teacher == "none":
+        return None
+    if not teacher.is_encoder:
+        run.reporter.note(f"  the teacher is not kept as a model: it is of the kind '{teacher.facts.kind}'")
+        return None
+    section = {"precision": "int8", "calibrate": recipe.export.calibrate}
+    inputs = {
+        "teacher": teacher.fingerprint,
+        "corpus": corpus.training_fingerprint,
+        "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
+    }
+
+    def make(out: Path, key: Key) -> None:
+        _export(recipe, corpus, teacher, labels, run, out=out, key=key)
+
+    return run.step(
+        f"models/{KEPT_TEACHER}", kind="model", key=Key(section=section, inputs=inputs), load=_if_there, make=make
+    )
+
+
+def _if_there(folder: Path) -> ModelFolder | None:
+    return ModelFolder(folder) if folder.is_dir() else None
+
+
+def _export(
+    recipe: Recipe,
+    corpus: Corpus,
+    teacher: TeacherFolder,
+    labels: TeacherLabels,
+    run: RunFolder,
+    *,
+    out: Path,
+    key: Key,
+) -> None:
+    """Write it, and remove it again if it gives other labels than the teacher; an earlier one is removed in any case.
+
+    Its agreement is that on dev: the report may be about rows that are not there yet.
+    """
+    shutil.rmtree(out, ignore_errors=True)
+    dev = corpus.splits["dev"]
+    written = export_teacher(
+        teacher,
+        language=corpus.language,
+        pair=corpus.is_pair,
+        precision="int8",
+        out=out,
+        key=key,
+        reporter=run.reporter,
+        temperature=_temperature(corpus, labels) if recipe.export.calibrate else 1.0,
+    )
+    if written is None:
+        return
+    agreement = int8_agreement(written, labels=labels, rows=dev, reporter=run.reporter)
+    if agreement is None:
+        shutil.rmtree(out)
+        run.reporter.note(f"  models/{KEPT_TEACHER} is not kept")
+        return
+    share = agreement["agreement"]
+    same = "" if share is None else f"; the teacher's label on {share:.1%} of {agreement['agreement_rows']:,} dev rows"
+    run.reporter.note(f"  {KEPT_TEACHER}: {written.size_mb():.1f} MB{same}")
+
+
+def _temperature(corpus: Corpus, labels: TeacherLabels) -> float:
+    """Fitted on the answers that the teacher gave to dev: its int8 file would take minutes for them."""
+    dev = corpus.splits["dev"]
+    some = dev.select(profile_rows(dev))
+    known = some.select(np.flatnonzero(labels.covers(some.ids) & some.is_labelled))
+    return fitted_temperature(labels.for_rows(known.ids), known.labels) if len(known) else 1.0

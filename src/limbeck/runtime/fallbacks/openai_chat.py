@@ -1,0 +1,107 @@
+"""A language model behind an OpenAI-compatible server as a fallback: the labels are choices, each with a letter."""
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+
+from limbeck.runtime.fallbacks.answers import WantedAnswer
+from limbeck.runtime.fallbacks.connections import Server
+from limbeck.runtime.fallbacks.fallback import FallbackUnusable
+from limbeck.runtime.probabilities import Floats
+from limbeck.runtime.row import Row
+
+INSTRUCTION = "Classify the text. Answer with the letter of one of these choices, and with nothing else."
+AT_ONCE = 8  # questions; each has one row
+MOST_LOGPROBS = 20  # what such servers give at most
+MOST_TOKENS = 8  # of an answer
+CERTAIN = 1 - 1e-6  # a model that gives no probabilities is taken at its word
+
+
+@dataclass(frozen=True)
+class OpenAiFormat:
+    """`POST /v1/chat/completions`. A row whose answer is no choice has no answer: NaN."""
+
+    server: Server
+    wanted: WantedAnswer
+    model: str
+    instruction: str = INSTRUCTION
+    path: str = "/v1/chat/completions"
+    rows_at_once: int = AT_ONCE
+
+    def __post_init__(self) -> None:
+        """Raises FallbackUnusable for labels that cannot be choices."""
+        if self.wanted.multi_label or len(self.wanted.labels) > len(ascii_uppercase):
+            reason = "a language model chooses one of at most 26 labels"
+            found = "several may apply to a row" if self.wanted.multi_label else f"{len(self.wanted.labels):,} here"
+            advice = "Give a model that was trained for these labels."
+            raise FallbackUnusable(name=self.wanted.name, reason=f"{reason}; {found}", advice=advice)
+
+    def ask(self, rows: Sequence[Row]) -> Floats:
+        """(rows, classes); the rows are asked side by side."""
+        if len(rows) == 1:
+            return self._asked(rows[0])[np.newaxis]
+        with ThreadPoolExecutor(min(AT_ONCE, len(rows))) as pool:
+            return np.stack(list(pool.map(self._asked, rows)))
+
+    def _asked(self, row: Row) -> Floats:
+        answer = self.server.post(self.path, self._question(row))
+        choices = self.wanted.list_of(self.wanted.entry(answer, "choices"), what="choices")
+        if not choices or not isinstance(choices[0], dict):
+            raise self.wanted.failed("there is no choice in its answer")
+        return self._read(choices[0])
+
+    def _question(self, row: Row) -> dict[str, Any]:
+        choices = [f"{letter}: {label}" for letter, label in zip(ascii_uppercase, self.wanted.labels, strict=False)]
+        text = row if isinstance(row, str) else f"First text:\n{row[0]}\n\nSecond text:\n{row[1]}"
+        return {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": "\n".join([self.instruction, *choices])},
+                {"role": "user", "content": text},
+            ],
+            "temperature": 0,
+            "max_tokens": MOST_TOKENS,
+            "logprobs": True,
+            "top_logprobs": MOST_LOGPROBS,
+        }
+
+    def _read(self, choice: dict[str, Any]) -> Floats:
+        """The probabilities of the letters as the first token; without them, the one that it wrote."""
+        found = np.zeros(len(self.wanted.labels))
+        for token, logprob in _first_tokens(choice):
+            place = self._place(token)
+            if place is not None:
+                found[place] += math.exp(min(logprob, 0.0))
+        if found.sum() <= 0:
+            message = choice.get("message")
+            written = message.get("content") if isinstance(message, dict) else None
+            place = self._place(written) if isinstance(written, str) else None
+            if place is None:
+                return np.full(len(found), np.nan, dtype=np.float32)
+            found[:] = (1 - CERTAIN) / max(len(found) - 1, 1)
+            found[place] = CERTAIN
+        return np.asarray(found / found.sum(), dtype=np.float32)
+
+    def _place(self, text: str) -> int | None:
+        """Which label a token or an answer is: by its letter, or by its name."""
+        plain = text.strip().strip(".:()\"'*`").strip()
+        letters = ascii_uppercase[: len(self.wanted.labels)]
+        if len(plain) == 1 and plain.upper() in letters:
+            return letters.index(plain.upper())
+        names = [label.casefold() for label in self.wanted.labels]
+        return names.index(plain.casefold()) if plain.casefold() in names else None
+
+
+def _first_tokens(choice: dict[str, Any]) -> list[tuple[str, float]]:
+    """What the first token might have been, with the logarithm of its probability; empty where a server gives none."""
+    try:
+        tokens = choice["logprobs"]["content"][0]["top_logprobs"]
+        found = [(str(one["token"]), float(one["logprob"])) for one in tokens]
+    except (KeyError, TypeError, IndexError, ValueError, OverflowError):
+        return []
+    return [(token, logprob) for token, logprob in found if not math.isnan(logprob)]

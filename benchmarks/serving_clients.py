@@ -10,6 +10,7 @@ the requests it kept from being asked. Only addresses of this machine are asked.
 
 import asyncio
 import json
+import os
 import random
 import resource
 import sys
@@ -196,7 +197,7 @@ async def report(plan: Plan) -> dict[str, Any]:
     load = Load(plan)
     if plan.until_told:
         loop = asyncio.get_running_loop()
-        loop.add_reader(sys.stdin.fileno(), lambda: None if sys.stdin.buffer.read1(1) else load.over.set())  # type: ignore[attr-defined]
+        loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1) else load.over.set())
     before = resource.getrusage(resource.RUSAGE_SELF)
     seconds = await load.run()
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -221,9 +222,20 @@ def percentiles(seconds: list[float]) -> dict[str, float]:
     return {name: round(1_000 * ordered[place], 3) for name, place in at.items()}
 
 
+def read_line() -> bytes:
+    """The first line of standard input; nothing behind it is kept in a buffer, so that its end can be noticed."""
+    found = b""
+    while not found.endswith(b"\n"):
+        part = os.read(sys.stdin.fileno(), 65_536)
+        if not part:
+            break
+        found += part
+    return found
+
+
 def main() -> None:
     """Read the plan, carry it out, print what came of it."""
-    plan = Plan(**json.loads(sys.stdin.buffer.readline()))
+    plan = Plan(**json.loads(read_line()))
     print(json.dumps(asyncio.run(report(plan))), flush=True)
 
 

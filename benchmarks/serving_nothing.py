@@ -1,13 +1,13 @@
 """A server that does nothing but answer: what the clients of the serving benchmarks could ask at most.
 
-    python benchmarks/serving_nothing.py        prints its address, and answers until it is ended
+python benchmarks/serving_nothing.py        prints its address, and answers until it is ended
 """
 
 import asyncio
 import sys
 
 END_OF_HEAD, LENGTH = b"\r\n\r\n", b"content-length: "
-BODY = b'{"predictions":[{"label":"positive","probabilities":{"negative":0.036593,"positive":0.963407}}],"milliseconds":0.1}'
+BODY = b'{"predictions":[{"label":"a","probabilities":{"a":0.963407,"b":0.036593}}],"milliseconds":0.1}'
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(BODY), BODY)
 
 

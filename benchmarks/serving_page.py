@@ -22,8 +22,9 @@ Numbers = Mapping[str, Any]
 INTRODUCTION = """# Serving under load
 
 What [`limbeck serve`](serving.md) does when many ask, when too many ask, and when it is stopped and started meanwhile.
-Every number is measured by a script in `benchmarks/`, which starts the server as its users do and asks it from a process of
-its own on the same machine: server and clients share its processor. [Deploying](deploying.md) says what to make of it."""
+Every number is measured by a script in `benchmarks/`, which starts the server as its users do and asks it from a
+process of its own on the same machine: server and clients share its processor. [Deploying](deploying.md) says what to
+make of it."""
 
 COMMANDS = """## Again
 
@@ -67,9 +68,9 @@ def load_section(found: Numbers) -> str:
     return "\n\n".join(
         [
             "## Load",
-            f"{found['model']}; {found['seconds']:g} seconds a line. Each client has one connection and asks again as soon as it "
-            "has its answer. Latency is what the client sees, in milliseconds; refused are answers 429 and 503. "
-            "Memory is the most that all processes of the server had together, shared pages counted for each; "
+            f"{found['model']}; {found['seconds']:g} seconds a line. Each client has one connection and asks again as "
+            "soon as it has its answer. Latency is what the client sees, in milliseconds; refused are answers 429 and "
+            "503. Memory is the most that all processes of the server had together, shared pages counted for each; "
             "*cores* is what the server used, and what its clients used beside it.",
             load_lines(found),
             _setup(found),
@@ -106,10 +107,11 @@ def overload_section(found: Numbers) -> str:
     return "\n\n".join(
         [
             "## Overload",
-            f"First the capacity is measured, by {found['clients']} clients in a closed loop. Then requests begin at a fixed rate "
-            f"for {found['seconds']:g} seconds, whatever became of those before, and latency (ms) is counted from the moment at "
-            "which a request should have begun. *Neither* were not answered, not refused, or broken off. "
-            "The server counts what the clients count, status by status, or the number it is off by is shown.",
+            f"First the capacity is measured, by {found['clients']} clients in a closed loop. Then requests begin at "
+            f"a fixed rate for {found['seconds']:g} seconds, whatever became of those before, and latency (ms) is "
+            "counted from the moment at which a request should have begun. *Neither* were not answered, not "
+            "refused, or broken off. The server counts what the clients count, status by status, or the number it is "
+            "off by is shown.",
             table(heads, rows, words={"server counts"}),
             _leaving(found["leaving"]),
             _setup(found),
@@ -126,11 +128,12 @@ def _overload_row(line: Numbers) -> list[str]:
         f"{line['rows']:,}",
         f"{line['rate']:,.0f}",
         *(f"{line[name]:,}" for name in ("sent", "answered", "refused", "neither")),
-        "the same" if off == 0 else f"{off:,} others",
+        "the same" if off == 0 else f"off by {off:,}",
         _milliseconds(latency.get("200", {}).get("p50")),
         _milliseconds(refusals.get("p50")),
         _milliseconds(refusals.get("p99")),
-        f"{line['alive']['longest_ms']:,.0f} ms" + (f", {line['alive']['failed']} failed" if line["alive"]["failed"] else ""),
+        f"{line['alive']['longest_ms']:,.0f} ms"
+        + (f", {line['alive']['failed']} failed" if line["alive"]["failed"] else ""),
         f"{line['peak_mb']:,.0f}",
     ]
 
@@ -138,9 +141,9 @@ def _overload_row(line: Numbers) -> list[str]:
 def _leaving(found: Numbers) -> str:
     return (
         f"Clients that leave: of {found['sent']:,} requests, {found['left']:,} were given up by their client "
-        f"{found['after_ms']:.0f} ms after they were sent. {found['answered']:,} were answered, {found['rows_answered']:,} rows; the "
-        f"server classified {found['rows_classified']:,}. When all had left, one text was answered after "
-        f"{found['first_after_ms']:,.1f} ms."
+        f"{found['after_ms']:.0f} ms after they were sent. {found['answered']:,} were answered, "
+        f"{found['rows_answered']:,} rows; the server classified {found['rows_classified']:,}. When all "
+        f"had left, one text was answered after {found['first_after_ms']:,.1f} ms."
     )
 
 
@@ -157,11 +160,11 @@ def restarts_section(found: Numbers) -> str:
     return "\n\n".join(
         [
             "## Restarts",
-            f"{found['clients']} clients with kept connections ask all the time, while the server is ended by SIGTERM and another one "
-            "is started on its port, or reads its model again on SIGHUP. A client that cannot connect tries again. A "
-            "request is *lost* if the server read it and did not answer. It was *closed before it was read* if "
-            "the other side acknowledged none of its bytes, or ended the connection by a reset, which Linux sends for bytes "
-            "that no program has read: such a request can be sent again without being answered twice.",
+            f"{found['clients']} clients with kept connections ask all the time, while the server is ended by SIGTERM "
+            "and another one is started on its port, or reads its model again on SIGHUP. A client that cannot connect "
+            "tries again. A request is *lost* if the server read it and did not answer. It was *closed before it was "
+            "read* if the other side acknowledged none of its bytes, or ended the connection by a reset, which Linux "
+            "sends for bytes that no program has read: such a request can be sent again without being answered twice.",
             table(heads, rows),
             _setup(found),
         ]
@@ -174,7 +177,9 @@ SECTIONS = {"load": load_section, "overload": overload_section, "restarts": rest
 def _setup(found: Numbers) -> str:
     versions = {"limbeck": found["machine"]["versions"]["limbeck"], **found["versions"]}
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return f"{found['machine']['cpu']}, {found['machine']['cores']} cores, Python {found['machine']['python']}; {named}."
+    return (
+        f"{found['machine']['cpu']}, {found['machine']['cores']} cores, Python {found['machine']['python']}; {named}."
+    )
 
 
 def _milliseconds(found: float | None) -> str:

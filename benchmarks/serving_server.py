@@ -21,7 +21,7 @@ from benchmarks.serving_clients import Plan
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = (sys.executable, str(ROOT / "benchmarks" / "serving_clients.py"))
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
-SAMPLE = re.compile(r'^(limbeck_\w+?_total)(?:\{(.*)\})? ([\d.e+-]+)$', re.MULTILINE)
+SAMPLE = re.compile(r"^(limbeck_\w+?_total)(?:\{(.*)\})? ([\d.e+-]+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
 PATIENCE_TO_START, PATIENCE_TO_STOP = 120.0, 60.0
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -101,7 +101,7 @@ class Server:
         raise RuntimeError(f"{' '.join(self.command)} does not answer {path}:\n{''.join(self.lines[-20:])}")
 
     def counts(self) -> Counter[str]:
-        """Of the server's own counters: rows, refusals by reason, and answers by status, of what is asked under load."""
+        """Of the server's own counters, those of what is asked under load."""
         return counts_of(self.get("/metrics")[1])
 
     def processes(self) -> list[int]:

@@ -39,12 +39,12 @@ def main() -> None:
     if asked.write_page:
         write_page()
         return
-    lines = []
+    before, lines = circumstances(), []
     for line in measured(asked):
         print(line, file=sys.stderr, flush=True)
         lines.append(line)
     named = asked.model.name if asked.model else "Bi-LSTM 150, int8"
-    found = {**circumstances(), "model": named, "seconds": asked.seconds, "lines": lines}
+    found = {**before, "model": named, "seconds": asked.seconds, "lines": lines}
     keep("load", found, file=asked.out)
     print(load_lines(found))
 

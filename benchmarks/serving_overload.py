@@ -35,13 +35,13 @@ Line = dict[str, Any]
 
 def main() -> int:
     """Measure; whether all was as it should be."""
-    asked = _options().parse_args()
+    asked, before = _options().parse_args(), circumstances()
     model = asked.model or bilstm_folder(asked.work)
     with serving(limbeck_command(model, workers=asked.workers, threads=asked.threads)) as server:
         lines = [line for rows in asked.rows for line in overloaded(server, asked, rows=rows)]
         leaving = left_alone(server, asked)
     found = {
-        **circumstances(),
+        **before,
         "workers": asked.workers,
         "clients": asked.clients,
         "seconds": asked.seconds,

@@ -1,6 +1,7 @@
 """docs/serving-load.md, from what the serving benchmarks have measured."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -43,10 +44,14 @@ def keep(section: str, found: Numbers, *, file: Path = RESULTS) -> None:
 
 
 def circumstances() -> dict[str, Any]:
-    """The machine, and the versions of what serves."""
+    """The machine, the versions of what serves, and how busy the machine was before."""
     from limbeck.timing.machine import machine_facts
 
-    return {"machine": machine_facts(threads=1), "versions": {name: version(name) for name in PACKAGES}}
+    return {
+        "machine": machine_facts(threads=1),
+        "versions": {name: version(name) for name in PACKAGES},
+        "load_average": round(os.getloadavg()[0], 2),
+    }
 
 
 def write_page() -> None:

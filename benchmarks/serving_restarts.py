@@ -7,7 +7,7 @@ A client that cannot connect tries again; an answer 503 is an answer. Reloads: S
 
 A request is lost if the server read it and its connection ended without a complete answer. It is not lost if the
 server never read it, which the client's side of a connection can tell on Linux: benchmarks/serving_connection.py says
-how. Whatever cannot be told apart counts as lost. The exit status is 1 if a request was lost.
+how. Where it cannot tell, the request counts as lost. The exit status is 1 if a request was lost.
 """
 
 import argparse
@@ -34,12 +34,12 @@ Line = dict[str, Any]
 
 def main() -> int:
     """Restart and reload; whether anything was lost."""
-    asked = _options().parse_args()
+    asked, before = _options().parse_args(), circumstances()
     model = asked.model or bilstm_folder(asked.work)
     lines = [restarted(model, asked, workers=workers) for workers in asked.workers if asked.restarts]
     if asked.reloads:
         lines.append(reloaded(model, asked, workers=max(asked.workers)))
-    found = {**circumstances(), "clients": asked.clients, "lines": lines}
+    found = {**before, "clients": asked.clients, "lines": lines}
     keep("restarts", found, file=asked.out)
     print(restarts_section(found))
     wrong = all_of(lines, "lost") + all_of(lines, "unreadable")

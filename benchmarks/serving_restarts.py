@@ -70,7 +70,7 @@ def restarted(model: Path, asked: argparse.Namespace, *, workers: int) -> Line:
 
 
 def reloaded(model: Path, asked: argparse.Namespace, *, workers: int) -> Line:
-    """One server of several workers, told to read its model again."""
+    """One server of several workers, which reads its model again."""
     with serving(limbeck_command(model, workers=workers)) as server:
 
         def reload() -> None:

@@ -82,6 +82,13 @@ def subjects(folder: Path, corpus: Corpus) -> list[Subject]:
     return [*found, *_others(folder, corpus, pieces)]
 
 
+def student_alone(folder: Path, corpus: Corpus, name: str, precision: Precision) -> Path:
+    """One exported student, for who needs no other model."""
+    _start(folder, corpus)
+    student = _student(folder / "students" / _slug(name), STUDENTS[name][0], corpus)
+    return _exported_student(folder / "models" / _slug(f"{name}, {precision}"), student, corpus, precision)
+
+
 def _start(folder: Path, corpus: Corpus) -> None:
     """What was made of other texts is rebuilt."""
     card, facts = folder / "made-from.json", {"corpus": corpus.name, "texts": len(corpus.texts)}

@@ -50,6 +50,12 @@ PROMISES = {
         "called with any sizes and values: no report, and the same answer as for a row alone, in another thread or in\n"
         "Python.",
     ),
+    "server": (
+        "requests to a server",
+        "Made by schemathesis from /openapi.json, for every address and three models (single texts, pairs, several\n"
+        "labels): what the schema allows is answered, all else is refused as the schema says, no status is 500 or\n"
+        "above, and the server ends without a traceback.",
+    ),
     "kills": (
         "kills of a run",
         "`limbeck run` is ended with SIGKILL at random moments, three to five times a run, and continued: every file\n"

@@ -30,6 +30,18 @@ def word_model(precision: Literal["fp32", "int8"] = "fp32") -> Path:
 
 
 @cache
+def form_model(form: str) -> Path:
+    """A Bi-LSTM of single texts, of pairs, or of texts with several labels."""
+    return exported_toy_model(
+        scratch_folder() / f"form-{form}",
+        written_student,
+        drawn_toy_rows(),
+        pair=form == "pair",
+        multi_label=form == "multi-label",
+    )
+
+
+@cache
 def framed_model() -> Path:
     """A transformer, which reads word pieces between special tokens."""
 

@@ -115,6 +115,11 @@ class Tab:
     def __init__(self, browser: Chromium, session: str, context: str) -> None:
         self._browser, self._session, self._context = browser, session, context
 
+    def close(self) -> None:
+        """Close it, and forget what was done in it."""
+        self._browser.send("Target.disposeBrowserContext", browserContextId=self._context)
+        self._browser.events.clear()
+
     def send(self, method: str, **parameters: Any) -> Json:
         """Give a command about this page."""
         return self._browser.send(method, session=self._session, **parameters)
@@ -148,7 +153,9 @@ class Tab:
         """With the mouse, in its middle."""
         box = f"document.querySelector({json.dumps(selector)})"
         self.evaluate(f"{box}.scrollIntoView({{block: 'center'}})")
-        place = self.evaluate(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({box}.getBoundingClientRect())")
+        place = self.evaluate(
+            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({box}.getBoundingClientRect())"
+        )
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
@@ -177,7 +184,7 @@ class Tab:
 
     def downloaded(self, selector: str, folder: Path) -> Path:
         """The file that a click on a link gives."""
-        settings = {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
+        settings: Json = {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
         self._browser.send("Browser.setDownloadBehavior", browserContextId=self._context, **settings)
         self.click(selector)
         begun = self._browser.event("Browser.downloadWillBegin")["params"]

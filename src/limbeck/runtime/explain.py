@@ -16,7 +16,7 @@ from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactDamaged
 from limbeck.runtime.exported_nodes import EMBEDDINGS, WORD_WEIGHTS
 from limbeck.runtime.onnx_file import GraphNotUnderstood, graph_of
-from limbeck.runtime.read_text import ReadText, Span, RowReader
+from limbeck.runtime.read_text import ReadText, RowReader, Span
 from limbeck.runtime.row import Row
 
 Pieces: TypeAlias = list[tuple[str, float]]

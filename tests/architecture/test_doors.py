@@ -67,7 +67,7 @@ TORCH_FREE = {
 EXTRAS = {
     *("datasets", "jieba", "jinja2", "matplotlib", "onnx", "pyarrow", "safetensors", "scipy", "sklearn"),
     *("optuna", "tensorboard", "tensorflow"),
-    *("anyio", "fastapi", "prometheus_client", "starlette", "uvicorn"),
+    *("anyio", "httptools", "prometheus_client", "starlette", "uvicorn"),
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "cli"}
 BASE_INSTALL_FILES = {

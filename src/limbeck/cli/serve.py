@@ -6,9 +6,20 @@ from typing import Annotated, Literal
 import typer
 
 from limbeck.cli.app import ENGINE, app, reported
+from limbeck.cli.fallback import (
+    FallbackFormatOption,
+    FallbackInstructionOption,
+    FallbackKeyOption,
+    FallbackModelOption,
+    FallbackOption,
+    FallbackTimeoutOption,
+    ShareOption,
+    ThresholdOption,
+    refuse_fallback_options,
+)
 from limbeck.progress import plain_console
 
-LIMITS, DOORS, TLS, FALLBACK = "Limits", "Who may ask", "HTTPS", "Fallback"
+LIMITS, DOORS, TLS = "Limits", "Who may ask", "HTTPS"
 
 
 def _variable(name: str) -> str:
@@ -17,8 +28,9 @@ def _variable(name: str) -> str:
 
 @app.command(
     epilog="Examples: `limbeck serve runs/sst2/models/best` · `limbeck serve MODEL --host 0.0.0.0 --workers 4 "
-    "--api-key-file keys.txt` · `limbeck serve mood=MODEL topic=MODEL` · `limbeck serve MODEL --fallback TEACHER --share "
-    "0.2`; then `curl localhost:8000/predict -H 'content-type: application/json' -d '{\"texts\": [\"a gorgeous film\"]}'`"
+    "--api-key-file keys.txt` · `limbeck serve mood=MODEL topic=MODEL` · `limbeck serve MODEL --fallback TEACHER "
+    "--share 0.2`; then `curl localhost:8000/predict -H 'content-type: application/json' "
+    '-d \'{"texts": ["a gorgeous film"]}\'`'
 )
 @reported
 def serve(
@@ -103,8 +115,11 @@ def serve(
             envvar=_variable("CORS_ORIGINS"),
         ),
     ] = None,
+    open_metrics: Annotated[
+        bool, typer.Option("--open-metrics", help="Answer /metrics without a key.", rich_help_panel=DOORS)
+    ] = False,
     access_log: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Write a line of JSON for each request, without its texts; - is standard error.",
             rich_help_panel=DOORS,
@@ -121,12 +136,29 @@ def serve(
         str | None,
         typer.Option(help="Password of the key.", rich_help_panel=TLS, envvar=_variable("SSL_KEYFILE_PASSWORD")),
     ] = None,
+    fallback: FallbackOption = None,
+    share: ShareOption = None,
+    threshold: ThresholdOption = None,
+    fallback_format: FallbackFormatOption = "auto",
+    fallback_model: FallbackModelOption = None,
+    fallback_timeout: FallbackTimeoutOption = None,
+    fallback_key_from: FallbackKeyOption = None,
+    fallback_instruction: FallbackInstructionOption = None,
 ) -> None:
     """Serve models over HTTP, with a page to try them out; no torch."""
+    from limbeck.runtime.fallbacks.opening import FallbackOptions
+    from limbeck.serving.access import AccessSettings, ApiKeys, default_hosts, read_keys
+    from limbeck.serving.connections import ConnectionLimits
+    from limbeck.serving.limits import Limits
     from limbeck.serving.run import serve as serve_models
-    from limbeck.serving.served_models import Source
-    from limbeck.serving.settings import AccessSettings, ConnectionLimits, Limits, QueueLimits, ServerSettings, Tls
+    from limbeck.serving.served_models import Behind, Source
+    from limbeck.serving.settings import ServerSettings, Tls
+    from limbeck.serving.work_queue import QueueLimits
 
+    refuse_fallback_options(fallback, share=share, threshold=threshold)
+    options = FallbackOptions(
+        fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
+    )
     settings = ServerSettings(
         host=host,
         port=port,
@@ -137,9 +169,19 @@ def serve(
         limits=Limits(rows=max_rows, characters=max_characters, body_bytes=max_body),
         queue=QueueLimits(waiting_seconds=max_wait),
         connections=ConnectionLimits(body_bytes=max_body, most_connections=max_connections),
-        access=AccessSettings(),
+        access=AccessSettings(
+            keys=read_keys(api_key_file) if api_key_file else ApiKeys(),
+            hosts=tuple(allowed_host or default_hosts(host)),
+            origins=tuple(cors_origin or ()),
+            open_metrics=open_metrics,
+        ),
         access_log=access_log,
         tls=Tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password) if ssl_certfile else None,
         grace_seconds=grace,
     )
-    serve_models([Source.named(model) for model in models], settings=settings, console=plain_console())
+    serve_models(
+        [Source.named(model) for model in models],
+        settings=settings,
+        fallback=Behind(fallback, share=share, threshold=threshold, options=options) if fallback else None,
+        console=plain_console(),
+    )

@@ -18,8 +18,10 @@ from limbeck.runtime.exported_nodes import EMBEDDINGS, WORD_WEIGHTS
 from limbeck.runtime.onnx_file import GraphNotUnderstood, graph_of
 from limbeck.runtime.read_text import ReadText, RowReader, Span
 from limbeck.runtime.row import Row
+from limbeck.text.readable import readable
 
 Pieces: TypeAlias = list[tuple[str, float]]
+JsonPieces: TypeAlias = list[dict[str, Any]]
 Method = Literal["exact", "leaving out"]
 Floats64 = npt.NDArray[np.float64]
 
@@ -47,7 +49,7 @@ class Explanation:
     margin: float
     base: float
 
-    def to_json(self) -> list[list[Any]] | dict[str, list[list[Any]]]:
+    def to_json(self) -> JsonPieces | dict[str, JsonPieces]:
         """The pieces as the HTTP API gives them: a list, or for pairs one for each text."""
         first = _rounded(self.pieces)
         return first if self.pair_pieces is None else {"text": first, "pair": _rounded(self.pair_pieces)}
@@ -155,8 +157,12 @@ def _pieces(text: str, spans: list[Span], numbers: list[float]) -> Pieces:
     return [*pieces, (text[done:], 0.0)] if done < len(text) else pieces
 
 
-def _rounded(pieces: Pieces) -> list[list[Any]]:
-    return [[piece, round(number, DIGITS)] for piece, number in pieces]
+def _rounded(pieces: Pieces) -> JsonPieces:
+    """A piece may hold half an emoji, which JSON cannot."""
+    return [
+        {"piece": readable(piece, most_characters=len(piece)), "effect": round(number, DIGITS)}
+        for piece, number in pieces
+    ]
 
 
 class LinearNetwork:

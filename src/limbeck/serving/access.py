@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from limbeck.errors import PathUnusable, ServingError
-from limbeck.serving.connection_refusals import REQUEST_ID, refusal_body, request_id
+from limbeck.serving.connection_refusals import REQUEST_ID, request_id
+from limbeck.serving.wire.refusals import refusal_body
 
 FEWEST_CHARACTERS = 16  # of a key
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")

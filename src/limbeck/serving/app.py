@@ -19,6 +19,7 @@ from starlette.routing import Route
 
 from limbeck import __version__
 from limbeck.serving.access import Access
+from limbeck.serving.access_log import AccessLog, Logged
 from limbeck.serving.drift import Drift
 from limbeck.serving.metrics import Counted, Metrics
 from limbeck.serving.openapi import FallbackAnswer, HealthAnswer, ModelAnswer, document
@@ -82,7 +83,9 @@ class Server:
         return not self.is_stopping() and not self.queue.is_overloaded
 
 
-def create_app(models: ServedModels, *, settings: ServerSettings | None = None) -> Starlette:
+def create_app(
+    models: ServedModels, *, settings: ServerSettings | None = None, log: AccessLog | None = None
+) -> Starlette:
     """The application for loaded models, for any ASGI server; `app.state.server` has its parts.
 
     Requests that need no model (/livez, /metrics, the page) are answered while models compute. The limits of headers,
@@ -107,6 +110,7 @@ def create_app(models: ServedModels, *, settings: ServerSettings | None = None) 
 
     middleware = [  # the first runs first
         Middleware(Counted, metrics=server.metrics, path_of=_paths([route.path for route in routes])),
+        *([Middleware(Logged, log=log)] if log else []),
         Middleware(Access, settings=server.settings.access),
     ]
     app = Starlette(routes=routes, lifespan=kept, middleware=middleware, exception_handlers=_refusals(server))  # type: ignore[arg-type]

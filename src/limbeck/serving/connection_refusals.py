@@ -1,6 +1,5 @@
 """Refusals that are written to a connection directly, because no application may be asked: head and body as bytes."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from http import HTTPStatus
 from secrets import token_hex
 
 from limbeck.serving.connections import ConnectionLimits
+from limbeck.serving.wire.refusals import refusal_body
 
 HOP = frozenset({b"upgrade", b"connection", b"http2-settings"})
 PLAIN_ID = re.compile(rb"[A-Za-z0-9._:-]{1,64}")
@@ -34,12 +34,6 @@ FULL = ConnectionRefusal(503, "connections", "the server has too many open conne
 MEMORY = ConnectionRefusal(503, "memory", "the server holds too many large requests; try again", retry_after=1)
 STOPPED = ConnectionRefusal(503, "stopped", "the server stopped before it could answer; try again", retry_after=1)
 FAULT = ConnectionRefusal(500, "fault", "the server could not answer this request")
-
-
-def refusal_body(path: str, status: int, detail: str) -> bytes:
-    """The JSON of a refusal in the manner of that address."""
-    del path, status
-    return json.dumps({"detail": detail}, ensure_ascii=False).encode()
 
 
 def request_id(headers: Headers) -> bytes:

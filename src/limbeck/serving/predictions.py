@@ -20,7 +20,7 @@ from limbeck.serving.drift import Drift
 from limbeck.serving.limits import Limits
 from limbeck.serving.metrics import Metrics
 from limbeck.serving.served_models import ServedModel, ServedModels
-from limbeck.serving.wire.questions import Answered, Asked, Reads
+from limbeck.serving.wire.questions import Answered, ReadQuestion, Reads
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.work_queue import ClientLeft, WorkQueue
 
@@ -31,7 +31,7 @@ READERS = 2  # threads that read and write large bodies
 FALLBACK_QUESTIONS = 8  # at a time
 FALLBACK_WAITING = 32  # more do not wait: the student's answers are given
 EXPLAINED_FACTOR = 40.0  # an explanation asks the model about as many changed texts
-MOST_EXPLAINED = 32  # rows of a request
+MOST_EXPLAINED = 16  # rows of a request
 ANSWERED_BY = "x-answered-by"
 CLIENT_LEFT = 499  # a status of nginx's: the client went before it was answered
 STOPPING = "the server is being stopped; ask again in a moment"
@@ -74,15 +74,15 @@ class Predictions:
             parts.append(part)
         return b"".join(parts)
 
-    async def _read(self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None) -> Asked:
-        def parse() -> Asked:
+    async def _read(self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None) -> ReadQuestion:
+        def parse() -> ReadQuestion:
             return read(body, headers=headers, choose=self._models.choose, limits=self._limits, name=name)
 
         if len(body) <= SMALL_BYTES:
             return parse()
         return await to_thread.run_sync(parse, limiter=self._readers)
 
-    async def _answer(self, request: Request, asked: Asked) -> Response:
+    async def _answer(self, request: Request, asked: ReadQuestion) -> Response:
         model = self._models.by_name(asked.model.name)
         if asked.explain and len(asked.rows) > MOST_EXPLAINED:
             raise Refused(413, f"at most {MOST_EXPLAINED} rows of a request are explained, not {len(asked.rows):,}")
@@ -102,10 +102,10 @@ class Predictions:
             milliseconds=(time.perf_counter() - started) * 1_000,
             by_fallback=answers.by_fallback if answers else None,
             fallback_note=answers.note if answers else None,
-            explanations=await self._explained(request, model, asked),
+            explanations=await self._explained(request, model, asked, probabilities),
             tokens=model.token_counts(asked.rows) if asked.needs_tokens else None,
         )
-        return await self._written(asked, answered)
+        return await self._written(request, asked, answered)
 
     async def _logits(self, request: Request, model: ServedModel, rows: Sequence[Row]) -> Floats:
         if not rows:
@@ -132,13 +132,17 @@ class Predictions:
             self._metrics.answer(model.name, rows=len(asked), seconds=time.perf_counter() - started, by="fallback")
         return cascade.merged(probabilities, unsure, found, failure)
 
-    async def _explained(self, request: Request, model: ServedModel, asked: Asked) -> list[Any] | None:
-        if not asked.explain:
-            return None
+    async def _explained(
+        self, request: Request, model: ServedModel, asked: ReadQuestion, probabilities: Floats
+    ) -> list[Any] | None:
+        """What moved the answer that is given, also where the fallback gave it."""
+        if not asked.explain or not asked.rows:
+            return [] if asked.explain else None
+        labels = iter(best_labels(probabilities, model.facts.labels))
         parts = await self._queue.run(
             f"{model.name} explained",
             asked.rows,
-            lambda rows: [explanation(model.classifier, row).to_json() for row in rows],
+            lambda rows: [explanation(model.classifier, row, label=next(labels)).to_json() for row in rows],
             factor=EXPLAINED_FACTOR,
             has_left=_leaving(request),
         )
@@ -156,15 +160,17 @@ class Predictions:
         self._metrics.see(model.name, labels=labels, confidences=confidences)
         self._drift.sample(model, rows)
 
-    async def _written(self, asked: Asked, answered: Answered) -> Response:
+    async def _written(self, request: Request, asked: ReadQuestion, answered: Answered) -> Response:
         if answered.probabilities.size <= SMALL_ANSWER:
             written = asked.write(answered)
         else:
             written = await to_thread.run_sync(asked.write, answered, limiter=self._readers)
         headers = dict(written.headers)
+        seen = {"model": asked.model.name, "rows": len(asked.rows)}
         if answered.by_fallback is not None:
             count = int(answered.by_fallback.sum())
-            headers[ANSWERED_BY] = f"{STUDENT}={len(asked.rows) - count}, {FALLBACK}={count}"
+            seen["answered_by"] = headers[ANSWERED_BY] = f"{STUDENT}={len(asked.rows) - count}, {FALLBACK}={count}"
+        request.scope.get("state", {}).get("log", {}).update(seen)
         return Response(written.body, media_type=written.media_type, headers=headers)
 
 

@@ -10,16 +10,21 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import uvicorn
 from rich.console import Console
 from rich.text import Text
 
 from limbeck.errors import ServingError, some
 from limbeck.progress import plain_console
-from limbeck.serving.served_models import AddFallback, ServedModel, ServedModels, Source, reloaded
+from limbeck.serving.access_log import AccessLog
+from limbeck.serving.graceful_server import GracefulServer
+from limbeck.serving.protocol import protocol_class
+from limbeck.serving.served_models import Behind, ServedModel, ServedModels, Source, reloaded
 from limbeck.serving.settings import ServerSettings
 from limbeck.serving.workers import Supervisor, shared_counters
 
 BACKLOG = 2_048
+STDERR = "-"  # for the access log
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -51,7 +56,7 @@ def serve(
     models: Sequence[Path | Source],
     *,
     settings: ServerSettings | None = None,
-    fallback: AddFallback | None = None,
+    fallback: Behind | None = None,
     console: Console | None = None,
 ) -> None:
     """Classify texts over HTTP until Ctrl-C or SIGTERM, then finish running requests and return.
@@ -105,14 +110,11 @@ def _answer(
     watches: bool = True,
 ) -> None:
     """Answer requests of this socket until a signal comes."""
-    # prometheus_client decides when it is imported whether several processes count together.
-    import uvicorn
-
+    # Not before: it imports prometheus_client, which then decides whether several processes count together.
     from limbeck.serving.app import create_app
-    from limbeck.serving.graceful_server import GracefulServer
-    from limbeck.serving.protocol import protocol_class
 
-    app = create_app(served, settings=settings)
+    log = _access_log(settings)
+    app = create_app(served, settings=settings, log=log)
     parts = app.state.server
     parts.upkeep.tell = tell
     parts.upkeep.watches = watches and settings.watch
@@ -141,6 +143,15 @@ def _answer(
 
     with _on_signals(stop=stop, reload=reload):
         server.run(sockets=[listener])
+    if log is not None:
+        log.close()
+
+
+def _access_log(settings: ServerSettings) -> AccessLog | None:
+    """Each worker has its own, as a thread writes it."""
+    if settings.access_log is None:
+        return None
+    return AccessLog(None if settings.access_log == STDERR else Path(settings.access_log))
 
 
 def _tls(settings: ServerSettings) -> dict[str, Any]:

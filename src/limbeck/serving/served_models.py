@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,13 +12,15 @@ import numpy.typing as npt
 
 from limbeck import __version__
 from limbeck.artifacts.manifest import MANIFEST
-from limbeck.artifacts.model_folder import ModelFacts, open_model
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
 from limbeck.artifacts.model_profile import ModelProfile
 from limbeck.errors import LimbeckError, ServingError, did_you_mean, some
 from limbeck.runtime.cascade import Cascade
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice
+from limbeck.runtime.fallbacks.opening import FallbackOptions, open_fallback
 from limbeck.runtime.row import Row
+from limbeck.runtime.thresholds import threshold_of
 from limbeck.runtime.unknown_words import WordCounter, word_counter
 from limbeck.serving.wire.questions import AskedModel
 from limbeck.serving.wire.refusals import Refused
@@ -118,7 +120,20 @@ class ServedModel:
         return None if self.words is None else [self.words.counts([row])[1] for row in rows]
 
 
-AddFallback = Callable[[Classifier], Cascade]
+@dataclass(frozen=True)
+class Behind:
+    """What answers where a model is unsure: a folder or an address, and when."""
+
+    where: str
+    share: float | None = None
+    threshold: float | None = None
+    options: FallbackOptions = field(default_factory=FallbackOptions)
+
+    def __call__(self, student: Classifier) -> Cascade:
+        """The cascade of a model. Raises FallbackUnusable and ThresholdUnknown."""
+        threshold = threshold_of(ModelFolder(student.folder), share=self.share, threshold=self.threshold)
+        found = open_fallback(self.where, student.facts, options=self.options, threads=1)
+        return Cascade(student, found, threshold=threshold)
 
 
 class ServedModels:
@@ -129,13 +144,13 @@ class ServedModels:
         self._models = _by_name(models)
         self._sources: Sequence[Source] = ()
         self._engine: EngineChoice = "auto"
-        self._fallback: AddFallback | None = None
+        self._fallback: Behind | None = None
         self._stamps: list[object] = []
         self.loaded_at = time.time()
 
     @classmethod
     def open(
-        cls, sources: Sequence[Source], *, engine: EngineChoice = "auto", fallback: AddFallback | None = None
+        cls, sources: Sequence[Source], *, engine: EngineChoice = "auto", fallback: Behind | None = None
     ) -> "ServedModels":
         """The models in these folders. `fallback` adds to a model what answers where it is unsure.
 
@@ -181,7 +196,7 @@ class ServedModels:
         self._models, self.loaded_at = _by_name(opened), time.time()
 
 
-def _opened(source: Source, *, engine: EngineChoice, fallback: AddFallback | None) -> ServedModel:
+def _opened(source: Source, *, engine: EngineChoice, fallback: Behind | None) -> ServedModel:
     classifier = load(source.folder, threads=1, engine=engine)
     folder = open_model(source.folder)
     return ServedModel(

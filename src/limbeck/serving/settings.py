@@ -5,8 +5,8 @@ from pathlib import Path
 
 from limbeck.runtime.engine import EngineChoice
 from limbeck.serving.access import AccessSettings
+from limbeck.serving.connections import ConnectionLimits
 from limbeck.serving.limits import Limits
-from limbeck.serving.protocol import ConnectionLimits
 from limbeck.serving.work_queue import QueueLimits
 
 
@@ -33,7 +33,7 @@ class ServerSettings:
     queue: QueueLimits = field(default_factory=QueueLimits)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     access: AccessSettings = field(default_factory=AccessSettings)
-    access_log: Path | None = None  # "-" is standard error
+    access_log: str | None = None  # a file; "-" is standard error
     tls: Tls | None = None
     watch: bool = False  # load models again when their folders change
     grace_seconds: int = 8  # running requests may finish; docker kills ten seconds after SIGTERM

@@ -342,5 +342,5 @@ def test_json_has_six_digits_and_no_tuples(make_linear: MakeLinear) -> None:
     found = explanation(load(make_linear("bag")), "gorgeous film").to_json()
 
     assert isinstance(found, list)
-    assert [piece for piece, _ in found] == ["gorgeous", " ", "film"]
-    assert all(round(number, 6) == number for _, number in found)
+    assert [piece["piece"] for piece in found] == ["gorgeous", " ", "film"]
+    assert all(round(piece["effect"], 6) == piece["effect"] for piece in found)

@@ -1,4 +1,5 @@
 import json
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import limbeck
-from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.artifacts.model_folder import ModelFacts, open_model
 from limbeck.runtime.classifier import load
 from limbeck.runtime.row import Row
 from limbeck.serving.app import create_app
@@ -220,7 +221,8 @@ def test_model_tells_what_it_is_and_how_much_it_takes(client: TestClient, model_
 
     assert facts["labels"] == ["negative", "neutral", "positive"]
     assert (facts["kind"], facts["precision"], facts["pair"]) == ("bilstm", "fp32", False)
-    assert (facts["parameters"], facts["size_mb"]) == (1_000, 1.25)
+    assert (facts["parameters"], facts["size_mb"]) == (1_000, round(open_model(model_folder).size_mb(), 3))
+    assert (facts["default"], facts["examples"], facts["fallback"]) == (True, [], None)
     assert facts["multi_label"] is False
     assert facts["engine"] == load(model_folder).engine
     assert (facts["max_rows"], facts["max_characters"]) == (1_000, 100_000)
@@ -248,9 +250,27 @@ def test_the_description_tells_what_predict_takes_and_refuses(client: TestClient
     description = client.get("/openapi.json").json()
 
     predict = description["paths"]["/predict"]["post"]
-    assert predict["requestBody"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Question"}
-    assert set(predict["responses"]) == {"200", "400", "413", "415", "422"}
-    assert set(description["paths"]) == {"/predict", "/health", "/model", "/metrics"}
+    taken = predict["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
+    assert taken == [{"$ref": f"#/components/schemas/{name}"} for name in ("Question", "TeiQuestion")]
+    assert set(predict["responses"]) == {"200", "400", "404", "413", "415", "422", "429", "503"}
+    assert set(description["paths"]) >= {"/predict", "/v1/classify", "/v2/models/{name}/infer", "/health", "/metrics"}
+
+
+def test_the_description_has_every_address_and_no_other(client: TestClient) -> None:
+    paths = client.get("/openapi.json").json()["paths"]
+
+    found = {(path, method) for path, methods in paths.items() for method in methods}
+
+    routes = [route for route in client.app.routes if route.path != "/openapi.json"]  # type: ignore[attr-defined]
+    known = {(route.path, method.lower()) for route in routes for method in route.methods if method != "HEAD"}
+    assert found == known
+
+
+def test_every_reference_of_the_description_leads_somewhere(client: TestClient) -> None:
+    text = client.get("/openapi.json").text
+
+    wanted = set(re.findall(r'"#/components/schemas/([^"]+)"', text))
+    assert wanted <= set(json.loads(text)["components"]["schemas"])
 
 
 def test_the_description_tells_what_this_model_answers(client: TestClient, multi_label_client: TestClient) -> None:
@@ -260,7 +280,8 @@ def test_the_description_tells_what_this_model_answers(client: TestClient, multi
         description = server.get("/openapi.json").json()
         schemas = description["components"]["schemas"]
         answer = description["paths"]["/predict"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
-        rows = schemas[answer["$ref"].rpartition("/")[2]]["properties"]["predictions"]["items"]
+        own, _ = answer["oneOf"]
+        rows = schemas[own["$ref"].rpartition("/")[2]]["properties"]["predictions"]["items"]
         keys[kind] = set(schemas[rows["$ref"].rpartition("/")[2]]["required"])
         said = ask(server, "a film").json()["predictions"][0]
         assert set(said) == keys[kind]

@@ -23,7 +23,7 @@ def test_requests_rows_and_errors_are_counted(client: TestClient) -> None:
 
     assert found['limbeck_requests_total{path="/predict"}'] == 3
     assert found['limbeck_requests_total{path="/health"}'] == 1
-    assert found["limbeck_rows_total"] == 3
+    assert found['limbeck_rows_total{model="bilstm"}'] == 3
     assert found['limbeck_errors_total{path="/predict",status="422"}'] == 1
     assert 'limbeck_errors_total{path="/health",status="200"}' not in found
 
@@ -49,16 +49,16 @@ def test_paths_of_strangers_are_counted_as_one(client: TestClient) -> None:
 
 
 def test_the_model_is_named(client: TestClient) -> None:
-    assert any(
-        name.startswith('limbeck_model_info{name="bilstm",precision="fp32",version=') for name in numbers(client)
-    )
+    named = 'limbeck_model_info{kind="bilstm",model="bilstm",precision="fp32",version='
+
+    assert any(name.startswith(named) for name in numbers(client))
 
 
 def test_two_servers_in_one_process_count_apart(model_folder: Path, client: TestClient) -> None:
     client.post("/predict", json={"texts": ["a film"]})
 
     with TestClient(create_app(ServedModels.open([Source(model_folder)]))) as other:
-        assert numbers(other)["limbeck_rows_total"] == 0
+        assert numbers(other)['limbeck_rows_total{model="bilstm"}'] == 0
 
 
 def test_prometheus_is_told_the_format(client: TestClient) -> None:

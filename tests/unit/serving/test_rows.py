@@ -1,3 +1,4 @@
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,6 @@ def refusal(client: TestClient, question: Any) -> tuple[int, str]:
         ({"texts": None}, "give either 'texts' or 'rows'"),
         (["a film"], 'the body is not a question: send {"texts": ["…"]}'),
         ("a film", "the body is not a question"),
-        (None, "the body is not a question"),
     ],
 )
 def test_what_is_no_question_is_refused_with_its_place(client: TestClient, question: Any, words: str) -> None:
@@ -69,8 +69,8 @@ def test_many_problems_are_counted_and_three_are_shown(client: TestClient) -> No
 def test_what_is_no_json_is_refused(client: TestClient, body: bytes) -> None:
     response = client.post("/predict", content=body, headers=JSON)
 
-    assert response.status_code in (400, 422)
-    assert "body" in response.json()["detail"]
+    assert response.status_code in (400, 413, 422)
+    assert re.search("body|more than 11,000 values", response.json()["detail"])
 
 
 def test_a_fault_in_the_json_is_reported_with_its_place(client: TestClient) -> None:

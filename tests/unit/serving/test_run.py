@@ -21,6 +21,8 @@ from limbeck.runtime import engine
 from limbeck.runtime.classifier import load
 from limbeck.runtime.native_engine import NativeImpossible
 from limbeck.serving.run import AddressUnusable, PortTaken, _print_address, listening
+from limbeck.serving.served_models import ServedModel, ServedModels
+from limbeck.serving.settings import ServerSettings
 
 PATIENCE = 60  # seconds, where a failing test would otherwise wait for ever
 
@@ -75,12 +77,13 @@ def test_the_command_answers_until_it_is_told_to_stop(model_folder: Path, number
 
 
 def test_the_model_and_its_classes_are_named_as_they_are(model_folder: Path) -> None:
-    facts = replace(load(model_folder).facts, name="[red]x", labels=["[b]", "[/]", ":x:"])
-    file = io.StringIO()
+    classifier = load(model_folder)
+    classifier.facts = replace(classifier.facts, labels=["[b]", "[/]", ":x:"])
+    models, file = ServedModels([ServedModel("red", classifier, size_mb=1.0)]), io.StringIO()
 
-    _print_address(Console(file=file, width=200), facts, size_mb=1.0, host="127.0.0.1", port=80)
+    _print_address(Console(file=file, width=200), models, settings=ServerSettings(), port=80)
 
-    assert file.getvalue().startswith(f"Serving [red]x ({facts.precision}, 1.0 MB): [b], [/], :x:\n")
+    assert file.getvalue().startswith(f"Serving red ({classifier.facts.precision}, 1.0 MB): [b], [/], :x:\n")
 
 
 def test_connections_send_small_answers_at_once() -> None:
@@ -134,7 +137,7 @@ def test_the_command_refuses_a_folder_that_is_no_model(tmp_path: Path) -> None:
     assert "is not a model" in done.stderr
 
 
-@pytest.mark.parametrize("package", ["fastapi", "uvicorn", "prometheus_client"])
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "httptools", "prometheus_client"])
 def test_without_the_extra_the_command_says_how_to_get_it(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:

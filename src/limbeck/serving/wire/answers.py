@@ -13,6 +13,13 @@ class ExplainedPiece(BaseModel):
     effect: float = Field(description="How much it speaks for the label; negative: against it.")
 
 
+class ExplainedPair(BaseModel):
+    """The pieces of both texts of a row."""
+
+    text: list[ExplainedPiece]
+    pair: list[ExplainedPiece]
+
+
 class PredictedRow(BaseModel):
     """Keys of a prediction that are there only sometimes."""
 
@@ -22,7 +29,9 @@ class PredictedRow(BaseModel):
     answered_by: Literal["student", "fallback"] = Field(
         default="student", description="Only where there is a fallback."
     )
-    explanation: list[ExplainedPiece] = Field(default=[], description="Only if asked for with `explain`.")
+    explanation: list[ExplainedPiece] | ExplainedPair = Field(
+        default=[], description="Only if asked for with `explain`."
+    )
 
 
 class LabelledRow(PredictedRow):

@@ -27,12 +27,10 @@ from limbeck.serving.wire.rows import (
     refuse_too_long,
     refuse_too_many,
 )
-from limbeck.text.readable import readable
 
 DIGITS = 6  # of a probability, as in the files that `limbeck predict` writes
 KEYS = ("texts", "rows", "model", "explain")
 KEYS_OF_A_ROW = ("text", "pair")
-MOST_CHARACTERS_OF_A_PIECE = 1_000
 
 
 def read_predict(
@@ -110,7 +108,7 @@ def _written(model: AskedModel, answered: Answered) -> Written:
             prediction["answered_by"] = "fallback" if by_fallback else "student"
     if answered.explanations is not None:
         for prediction, pieces in zip(predictions, answered.explanations, strict=True):
-            prediction["explanation"] = [_piece(text, effect) for text, effect in pieces]
+            prediction["explanation"] = pieces
     answer = {"predictions": predictions, "milliseconds": round(answered.milliseconds, 3)}
     if answered.fallback_note is not None:
         answer["note"] = answered.fallback_note
@@ -126,7 +124,3 @@ def _predictions(model: AskedModel, probabilities: Floats) -> list[dict[str, Any
         return [{"labels": labels, "probabilities": of_row} for labels, of_row in sets]
     best = zip(best_labels(probabilities, model.labels), by_label, strict=True)
     return [{"label": label, "probabilities": of_row} for label, of_row in best]
-
-
-def _piece(text: str, effect: float) -> dict[str, Any]:
-    return {"piece": readable(text, most_characters=MOST_CHARACTERS_OF_A_PIECE), "effect": round(effect, DIGITS)}

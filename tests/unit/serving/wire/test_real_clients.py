@@ -23,7 +23,6 @@ from tritonclient.utils import InferenceServerException
 
 from limbeck.runtime.classifier import Classifier, load
 
-SERVER = Path(__file__).with_name("wire_server.py")
 PATIENCE = 60  # seconds for an answer that would otherwise never come
 TEXTS = ["a gorgeous film", "a dreadful story", "电影 🙂"]
 PAIRS = [("a gorgeous film", "a dreadful story"), ("a dreadful story", "a gorgeous film")]
@@ -34,7 +33,10 @@ def served(folder: Path) -> Iterator[str]:
     """The address of a server of the model, in a process of its own, which is ended afterwards."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        [sys.executable, str(SERVER), str(folder)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-m", "limbeck", "serve", str(folder), "--port", "0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     assert process.stdout is not None
     guard = threading.Timer(PATIENCE, process.kill)

@@ -46,7 +46,7 @@ INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted 
     "sized_vocabulary": "the same",
     "students": "vocabulary, teacher, *training rows*, which features a loss reads, the files of custom losses",
     "baseline": "vocabulary, the rows of train and dev; of a transformer the checkpoint that the teacher started from",
-    "exports": "student, the rows of train and dev",
+    "exports": "student, the rows of train and dev, the teacher's answers on dev",
     "report": "labels, teacher, corpus, transfer, augmented, rival, every export",
 }
 PLACES: dict[ArtifactName, str] = {  # where an artifact is in the run folder, if not under its name
@@ -286,8 +286,12 @@ def keys_table() -> str:
         # A candidate has the keys that it would have as `[student]`.
         tables = [settings_in_words(table, artifact, known) for table in Recipe.model_fields if table != "candidates"]
         rows.append(table_row(PLACES.get(artifact, f"`{artifact}`"), "; ".join(filter(None, tables)), inputs))
-    rows.append(table_row("`exports/blend…`", "`calibrate` of `[export]`", "the models that ship, the rows of dev"))
+    rows.append(
+        table_row("`exports/blend…`", "`calibrate`, `examples` of `[export]`", "the models that ship, the rows of dev")
+    )
     rows.append(table_row("`models/…`", "none", "the export that ships"))
+    answers = "teacher, its answers on dev, the rows of train and dev"
+    rows.append(table_row("`models/teacher-int8`", "`calibrate` of `[export]`", answers))
     return "\n".join(rows)
 
 

@@ -38,7 +38,8 @@ def test_every_model_has_a_profile_of_its_own(finished: Run) -> None:
     for name in ("bilstm", "bilstm-int8", "bilstm-alone", "best"):
         model = limbeck.load(finished.models[name])
         profile = open_model(finished.models[name]).profile()
-        assert profile is not None and profile.cascade is not None
+        assert profile is not None
+        assert profile.cascade is not None
 
         sure = confidence(model.predict_proba(runtime_rows(dev)), multi_label=False)
 
@@ -48,7 +49,8 @@ def test_every_model_has_a_profile_of_its_own(finished: Run) -> None:
         assert profile.confidence_quantiles[100] == pytest.approx(np.median(sure), abs=0.01)
         assert sum(profile.confidence_histogram) == pytest.approx(1)
         assert sum(profile.label_shares or ()) == pytest.approx(1, abs=1e-6)
-        assert profile.unknown_words is not None and 0 <= profile.unknown_words < 0.5
+        assert profile.unknown_words is not None
+        assert 0 <= profile.unknown_words < 0.5
         assert profile.cascade.student_accuracy == pytest.approx(right.mean())
         teacher = predicted(labels.for_rows(dev.ids), multi_label=False) == dev.labels
         assert profile.cascade.teacher_accuracy == pytest.approx(teacher.mean())

@@ -6,6 +6,11 @@ import pytest
 
 from limbeck.report import sentences
 
+HOW = (
+    " To run it: limbeck predict runs/toy-run/models/bilstm FILE --fallback runs/toy-run/models/teacher-int8 "
+    '--threshold {} (export.teacher = "int8" in the recipe keeps the teacher there).'
+)
+
 
 def test_differences_are_reported_with_their_evidence(full_report: dict[str, Any]) -> None:
     assert sentences.differences(full_report)[0] == (
@@ -39,9 +44,18 @@ def test_an_old_report_has_no_sentences(report: dict[str, Any]) -> None:
 
 
 def test_the_cascade_is_reported_as_advice(full_report: dict[str, Any]) -> None:
+    threshold = full_report["cascade"]["cheapest"]["threshold"]
     assert sentences.cascade(full_report) == (
         "Ask the teacher for 15 % of texts and keep its accuracy, at 13.7 ms instead of 86.4."
+        + HOW.format(f"{threshold:.4g}")
     )
+
+
+def test_a_report_without_folders_names_no_command(full_report: dict[str, Any]) -> None:
+    for model in full_report["models"]:
+        model.pop("folder", None)
+
+    assert str(sentences.cascade(full_report)).endswith("instead of 86.4.")
 
 
 def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_report: dict[str, Any]) -> None:
@@ -49,7 +63,7 @@ def test_a_threshold_that_does_not_hold_on_the_judged_rows_is_not_said_to(full_r
 
     assert sentences.cascade(full_report) == (
         "Ask the teacher for 0.4 % of texts and reach an accuracy of 93.0 % (the teacher: 94.2 %), at 1.10 ms "
-        "instead of 86.4."
+        "instead of 86.4." + HOW.format("0.6")
     )
 
 
@@ -72,7 +86,9 @@ def test_a_cascade_that_saves_nothing_or_everything_is_reported(
 def test_without_times_the_cascade_tells_none(full_report: dict[str, Any]) -> None:
     full_report["cascade"]["cheapest"]["ms"] = None
 
-    assert str(sentences.cascade(full_report)).endswith("keep its accuracy.")
+    assert str(sentences.cascade(full_report)).startswith(
+        "Ask the teacher for 15 % of texts and keep its accuracy. To run"
+    )
 
 
 def test_where_a_row_may_have_several_labels_the_cascade_keeps_exact_matches(full_report: dict[str, Any]) -> None:

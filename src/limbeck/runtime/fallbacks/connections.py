@@ -5,6 +5,7 @@ import json
 import socket
 import ssl
 import time
+import weakref
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from threading import Lock
@@ -30,7 +31,7 @@ class RefusedByServer(FallbackFailed):
         super().__init__(name=name, reason=f"{reason}, a redirect" if 300 <= status < 400 else reason)
 
 
-@dataclass
+@dataclass(eq=False)
 class Server:
     """An HTTP server. Thread-safe: each question has a connection of its own while it lasts.
 
@@ -48,6 +49,7 @@ class Server:
     def __post_init__(self) -> None:
         """Raises FallbackUnusable for what is no address."""
         self._parts = checked_url(self.url)
+        weakref.finalize(self, _close_all, self._idle)
         self.url = f"{self._parts.scheme}://{self._parts.netloc}{self._parts.path}".rstrip("/")
 
     def get(self, path: str) -> Any:
@@ -69,9 +71,7 @@ class Server:
     def close(self) -> None:
         """Close the kept connections."""
         with self._lock:
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+            _close_all(self._idle)
 
     def _json(self, content: bytes) -> Any:
         try:
@@ -104,7 +104,7 @@ class Server:
     def _on(
         self, connection: HTTPConnection, method: str, path: str, body: bytes | None, deadline: float
     ) -> tuple[int, bytes]:
-        is_kept = False
+        is_kept, response = False, None
         try:
             _within(connection, deadline)
             target = f"{self._parts.path.rstrip('/')}{path}" or "/"
@@ -118,6 +118,8 @@ class Server:
                 self._keep(connection)
             else:
                 connection.close()
+                if response is not None:
+                    response.close()  # it keeps the socket open, too
 
     def _headers(self) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
@@ -148,6 +150,11 @@ class Server:
         if self._parts.scheme == "https":
             return HTTPSConnection(host, port, timeout=self.timeout, context=ssl.create_default_context())
         return HTTPConnection(host, port, timeout=self.timeout)
+
+
+def _close_all(connections: list[HTTPConnection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _within(connection: HTTPConnection, deadline: float) -> None:

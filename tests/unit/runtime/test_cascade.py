@@ -1,0 +1,180 @@
+"""A cascade at work: who is asked, who answered, and what happens when the fallback does not."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limbeck
+from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.runtime.cascade import RESTING, SILENT, Cascade, CascadeClassifier
+from limbeck.runtime.circuit_breaker import CircuitBreaker
+from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.fallbacks.fallback import FallbackFailed
+from limbeck.runtime.probabilities import Floats, confidence
+from limbeck.runtime.row import Row
+
+MakeModel = Callable[..., ModelFolder]
+TEXTS = ["gorgeous gorgeous gorgeous", "a film", "dreadful", "gorgeous", "the road"]
+
+
+class Recorded:
+    """A fallback that gives every row the same probabilities, or fails."""
+
+    name, slow_seconds = "recorded", None
+
+    def __init__(self, answer: list[float], *, fails: bool = False) -> None:
+        self.answer, self.fails, self.asked = answer, fails, list[list[Row]]()
+
+    def predict_proba(self, rows: list[Row]) -> Floats:
+        self.asked.append(rows)
+        if self.fails:
+            raise FallbackFailed(name=self.name, reason="it sleeps")
+        return np.array([self.answer] * len(rows), dtype=np.float32)
+
+
+class Crashing(Recorded):
+    """A fallback with a fault of its own."""
+
+    def predict_proba(self, rows: list[Row]) -> Floats:
+        raise RuntimeError(str(len(rows)))
+
+
+@pytest.fixture
+def student(make_model: MakeModel) -> Classifier:
+    return load(make_model("one").folder)
+
+
+def cascaded(student: Classifier, fallback: Recorded, *, threshold: float = 0.8) -> CascadeClassifier:
+    return CascadeClassifier(Cascade(student, fallback, threshold=threshold, breaker=CircuitBreaker(failures=2)))
+
+
+def test_the_fallback_gets_what_the_student_is_not_sure_of(student: Classifier) -> None:
+    fallback = Recorded([0.25, 0.75])
+    model = cascaded(student, fallback, threshold=0.6)
+
+    answers = model.answers(TEXTS)
+
+    assert fallback.asked == [["a film", "the road"]]
+    assert answers.answered_by == ["student", "fallback", "student", "student", "fallback"]
+    expected = student.predict_proba(TEXTS)
+    expected[[1, 4]] = [0.25, 0.75]
+    np.testing.assert_array_equal(answers.probabilities, expected)
+    assert answers.note is None
+    assert model.predict(TEXTS) == ["positive", "positive", "negative", "positive", "positive"]
+    assert (model.labels, model.facts, model.engine) == (student.labels, student.facts, student.engine)
+
+
+@pytest.mark.parametrize(("threshold", "asked"), [(0.0, 0), (1.0, 5)])
+def test_zero_is_never_and_one_is_always(student: Classifier, threshold: float, asked: int) -> None:
+    model = cascaded(student, Recorded([0.25, 0.75]), threshold=threshold)
+
+    assert int(model.answers(TEXTS).by_fallback.sum()) == asked
+
+
+def test_a_confidence_at_the_threshold_is_not_sure(student: Classifier) -> None:
+    (sure,) = confidence(student.predict_proba(["gorgeous"]), multi_label=False)
+
+    model = cascaded(student, Recorded([0.25, 0.75]), threshold=float(sure))
+
+    assert model.answers(["gorgeous"]).by_fallback.tolist() == [True]
+
+
+def test_several_labels_per_row_are_sure_together(make_model: MakeModel) -> None:
+    student = load(make_model("sets", multi_label=True).folder)
+    sure = confidence(student.predict_proba(TEXTS), multi_label=True)
+
+    answers = cascaded(student, Recorded([0.25, 0.75]), threshold=0.5).answers(TEXTS)
+
+    assert answers.by_fallback.tolist() == (sure <= 0.5).tolist() == [False, True, False, False, True]
+    assert cascaded(student, Recorded([0.7, 0.75]), threshold=0.5).predict(["a film"]) == [["negative", "positive"]]
+
+
+def test_when_the_fallback_fails_the_student_answers_and_says_so(student: Classifier) -> None:
+    answers = cascaded(student, Recorded([], fails=True)).answers(TEXTS)
+
+    np.testing.assert_array_equal(answers.probabilities, student.predict_proba(TEXTS))
+    assert not answers.by_fallback.any()
+    assert answers.note == SILENT
+    assert "it sleeps" in str(answers.failure)
+    assert "recorded" not in SILENT
+
+
+def test_after_failures_it_is_not_asked_for_a_while(student: Classifier) -> None:
+    fallback = Recorded([0.25, 0.75], fails=True)
+    model = cascaded(student, fallback)
+    for _ in range(2):
+        model.answers(["a film"])
+
+    fallback.fails = False
+    answers = model.answers(["a film"])
+
+    assert len(fallback.asked) == 2
+    assert answers.note == RESTING
+    assert answers.failure is None
+    assert model.answers(["gorgeous"]).note is None  # the student is sure by itself
+
+
+def test_a_row_without_an_answer_stays_the_students(student: Classifier) -> None:
+    cascade = cascaded(student, Recorded([])).cascade
+    probabilities = student.predict_proba(["a film", "gorgeous", "the road"])
+    found = np.array([[np.nan, np.nan], [0.25, 0.75]], dtype=np.float32)
+
+    answers = cascade.merged(probabilities, np.array([True, False, True]), found)
+
+    assert answers.by_fallback.tolist() == [False, False, True]
+    assert answers.note == "the fallback gave no label for 1 of 2 rows: the student answered these"
+    assert np.isfinite(answers.probabilities).all()
+
+
+def test_a_fault_in_a_fallback_is_not_hidden_and_opens_the_breaker(student: Classifier) -> None:
+    model = cascaded(student, Crashing([]))
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            model.answers(["a film"])
+
+    assert model.cascade.breaker.state == "open"
+
+
+def test_no_rows_have_no_answers(student: Classifier) -> None:
+    answers = cascaded(student, Recorded([])).answers([])
+
+    assert answers.probabilities.shape == (0, 2)
+    assert answers.answered_by == []
+
+
+def test_threads_share_a_cascade(student: Classifier) -> None:
+    model = cascaded(student, Recorded([0.25, 0.75]))
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: model.answers(TEXTS).answered_by, range(50)))
+
+    assert found == [found[0]] * 50
+
+
+def test_load_gives_a_cascade_of_two_folders(make_model: MakeModel) -> None:
+    student, teacher = make_model("one").folder, make_model("two", weight=4.0).folder
+
+    model = limbeck.load(student, fallback=teacher, threshold=0.9)
+
+    assert model.threshold == 0.9
+    expected = limbeck.load(teacher).predict_proba(["gorgeous"])
+    np.testing.assert_array_equal(model.predict_proba(["gorgeous"]), expected)
+    assert isinstance(limbeck.load(student), Classifier)
+
+
+def test_a_share_is_that_of_dev(model_folder: Path, toy_rows: tuple[tuple[str, str], ...]) -> None:
+    texts = [text for text, _ in toy_rows[:20]]  # its dev
+
+    for share in (0.0, 0.2, 0.5, 1.0):
+        model = limbeck.load(model_folder, fallback=model_folder, share=share)
+        assert model.answers(texts).by_fallback.mean() == pytest.approx(share, abs=0.051)
+
+
+@pytest.mark.parametrize("numbers", [{"share": 0.2}, {"threshold": 0.8}])
+def test_a_share_without_fallback_is_refused(make_model: MakeModel, numbers: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="need a fallback"):
+        limbeck.load(make_model("one").folder, **numbers)  # type: ignore[call-overload]

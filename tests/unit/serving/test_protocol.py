@@ -1,8 +1,10 @@
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -67,8 +69,11 @@ class Running:
 
 
 @contextmanager
-def running(*, files: int = 0, grace: float = 3, plain: bool = False, **limits: Any) -> Iterator[Running]:
-    given = json.dumps({"limits": limits, "files": files, "grace": grace, "plain": plain})
+def running(
+    *, files: int = 0, grace: float = 3, plain: bool = False, certificate: Path | None = None, **limits: Any
+) -> Iterator[Running]:
+    settings = {"files": files, "grace": grace, "plain": plain, "certificate": certificate and str(certificate)}
+    given = json.dumps({"limits": limits, **settings})
     command = [sys.executable, str(SERVER), given]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         guard = threading.Timer(4 * PATIENCE, process.kill)
@@ -533,6 +538,43 @@ def test_requests_that_are_not_http_are_not_logged() -> None:
         other.stop()
 
     assert other.errors == ""
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With its key in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    files = ["-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command = ["openssl", "req", "-x509", *key, "-subj", "/CN=localhost", "-days", "2", *files]
+    subprocess.run(command, check=True, capture_output=True)
+    both = folder / "both"
+    both.write_bytes((folder / "key").read_bytes() + (folder / "certificate").read_bytes())
+    return both
+
+
+def test_over_tls_it_is_the_same(certificate: Path) -> None:
+    trusting = ssl.create_default_context(cafile=certificate)
+    with running(certificate=certificate, body_bytes=1_000, most_connections=20) as server, ExitStack() as stack:
+        for _ in range(30):  # who only connects, and says nothing or no TLS
+            stack.enter_context(server.socket())
+            stack.enter_context(server.socket()).sendall(GET % b"plain")
+        client = http.client.HTTPSConnection("localhost", server.port, timeout=PATIENCE, context=trusting)
+        client.request("POST", "/echo", b"x" * 900)
+        answered = json.loads(client.getresponse().read())
+        client.request("POST", "/echo", b"x" * 3_000_000)
+        refused = client.getresponse()
+        detail = json.loads(refused.read())
+        client.close()
+        server.stop()
+
+    assert (answered["size"], refused.status, set(detail)) == (900, 413, {"detail"})
+    assert len(server.errors.splitlines()) < 3, server.errors
 
 
 # The end

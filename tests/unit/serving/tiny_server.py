@@ -47,7 +47,7 @@ class TinyApplication:
         await send({"type": "http.response.body", "body": body})
 
 
-def run(limits: dict[str, Any], *, files: int, grace: float, plain: bool) -> None:
+def run(limits: dict[str, Any], *, files: int, grace: float, plain: bool, certificate: str | None = None) -> None:
     """Print the port, serve until SIGTERM, then print how many requests were answered."""
     if files:
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
@@ -55,7 +55,7 @@ def run(limits: dict[str, Any], *, files: int, grace: float, plain: bool) -> Non
     application = TinyApplication(protocol)
     config = uvicorn.Config(
         application, http="httptools" if plain else protocol, log_level="warning", access_log=False, lifespan="off",
-        timeout_graceful_shutdown=grace,  # type: ignore[arg-type]  # a part of a second, to be quick
+        ssl_certfile=certificate, timeout_graceful_shutdown=grace,  # type: ignore[arg-type]  # a part of a second, to be quick
     )  # fmt: skip
     server = uvicorn.Server(config) if plain else GracefulServer(config)
 

@@ -1,6 +1,8 @@
+import contextlib
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -70,9 +72,16 @@ class Running:
 
 @contextmanager
 def running(
-    *, files: int = 0, grace: float = 3, plain: bool = False, certificate: Path | None = None, **limits: Any
+    *,
+    files: int = 0,
+    grace: float = 3,
+    plain: bool = False,
+    certificate: Path | None = None,
+    log: bool = False,
+    **limits: Any,
 ) -> Iterator[Running]:
-    settings = {"files": files, "grace": grace, "plain": plain, "certificate": certificate and str(certificate)}
+    settings: dict[str, Any] = {"files": files, "grace": grace, "plain": plain, "log": log}
+    settings |= {"certificate": certificate and str(certificate)}
     given = json.dumps({"limits": limits, **settings})
     command = [sys.executable, str(SERVER), given]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -476,6 +485,19 @@ def test_a_long_answer_is_waited_for(impatient: Running) -> None:
     assert impatient.get("/wait/1")["path"] == "/wait/1"
 
 
+def test_who_does_not_take_an_answer_is_cut_off(impatient: Running) -> None:
+    with impatient.socket() as connection:
+        connection.sendall(GET % b"large")
+        connection.sendall(GET % b"large")
+        time.sleep(1.2)
+        taken = 0
+        with contextlib.suppress(ConnectionResetError):
+            taken = len(everything(connection))
+
+    assert taken < 10_000_000
+    assert impatient.counts()["open"] == 1
+
+
 def test_a_413_does_not_keep_a_client_for_ever() -> None:
     with running(**SHORT, linger_seconds=0.3) as server, server.socket() as connection:
         connection.sendall(POST + b"content-length: 50000000\r\n\r\n")
@@ -514,7 +536,7 @@ def test_who_waits_for_an_answer_is_not_closed_and_the_next_is_refused() -> None
     with running(most_connections=8) as server, ExitStack() as stack:
         busy = [stack.enter_context(server.socket()) for _ in range(8)]
         for connection in busy:
-            connection.sendall(b"GET /wait/1.5 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+            connection.sendall(b"GET /wait/0.9 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         time.sleep(0.2)
         refused = [server.ask(GET % b"more") for _ in range(20)]
         answers = [everything(connection) for connection in busy]
@@ -538,6 +560,50 @@ def test_requests_that_are_not_http_are_not_logged() -> None:
         other.stop()
 
     assert other.errors == ""
+
+
+def test_any_bytes_are_answered_or_refused(server: Running) -> None:
+    """Seeded damage to requests, in pieces of any size: no traceback, and the server answers afterwards."""
+    chance = random.Random(26)
+    request = POST + b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    request += GET % b"a?b" + POST + b"content-length: 5\r\n\r\nabcde" + b"HEAD / HTTP/1.0\r\n\r\n"
+    statuses = set()
+    for _ in range(150):
+        sent = bytearray(request)
+        for _ in range(chance.randint(1, 4)):
+            place = chance.randrange(len(sent))
+            sent[place : place + chance.randint(0, 3)] = chance.choice(
+                [b"", b"\r\n", b"\x00", b" ", b":", b"\xff", b"0"]
+            )
+        with server.socket() as connection:
+            while sent:
+                size = chance.choice([1, 7, 40, 500])
+                with contextlib.suppress(OSError):
+                    connection.sendall(sent[:size])
+                del sent[:size]
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)
+                answer = everything(connection)
+                statuses |= {int(piece[:3]) for piece in answer.split(b"HTTP/1.1 ")[1:]}
+
+    assert {200, 400} <= statuses <= {200, 400, 413, 414, 431}
+    assert server.get("/after")["path"] == "/after"
+
+
+def test_refusals_that_no_application_sees_are_in_the_access_log() -> None:
+    with running(log=True, body_bytes=1_000) as server:
+        server.ask(POST + b"x-request-id: early\r\ncontent-length: 1001\r\n\r\n")
+        server.ask(POST + b"x-request-id: late\r\ntransfer-encoding: chunked\r\n\r\n" + b"3e9\r\n" + b"x" * 1_001)
+        server.ask(b"nonsense\r\n\r\n")
+        server.ask(b"GET /fine?a=text HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        server.stop()
+
+    lines = [json.loads(line) for line in server.errors.splitlines()]
+    assert sorted((line["status"], line["path"]) for line in lines) == [
+        *((200, "/fine"), (400, ""), (413, "/echo"), (413, "/echo")),
+    ]
+    assert "early" in {line["id"] for line in lines}
+    assert {line["client"] for line in lines} == {"127.0.0.1"}
 
 
 # TLS

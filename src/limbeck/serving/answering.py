@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -21,6 +21,7 @@ from limbeck.serving.connection_refusals import (
 from limbeck.serving.connections import LOGGER, BytesMoved, ConnectionLimits, Connections
 
 BETWEEN, HEADER, BODY = 0, 1, 2  # what is being read: nothing of a request, its headers, its body
+INTERIM = b"HTTP/1.1 100"
 UNNOTED = frozenset({FULL.reason})  # whoever opens connections by the thousand shall not fill the log
 SLOW_SECONDS = 1.0  # a body that takes longer makes room for new connections
 
@@ -44,11 +45,15 @@ class AnsweringProtocol(HttpToolsProtocol):
         self._unparsed: memoryview | None = None  # waits until the requests before it are answered
         self._progress = BytesMoved(self.limits)
         self._refusal: bytes | None = None  # to be written after the answers before it
+        self._head: bytes | None = None  # of an answer, until its body follows: one packet is quicker than two
+        self._head_is_next = False
+        self._last: RequestResponseCycle | None = None  # after which the connection ends, as the server stops
         self._discarding = False
         self._discard_until, self._discardable = math.inf, self.limits.linger_bytes
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        cycle.transport = cast(asyncio.Transport, self)  # it only writes, closes and asks whether it is closing
+        cycle.transport = self  # type: ignore[assignment]  # it only writes, closes and asks whether it is closing
+        self._head_is_next = True
         task = self.loop.create_task(self._answer(cycle, app))
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
@@ -73,9 +78,10 @@ class AnsweringProtocol(HttpToolsProtocol):
         if cycle.disconnected or cycle.response_complete:
             return
         cycle.disconnected = True
-        if cycle.response_started:
+        if cycle.response_started and self._head is None:  # the client has the head of another answer
             self.transport.close()
         else:
+            self._head = None
             self.book.counts.refuse(refusal.reason)
             state = cycle.scope["state"]
             number = state.get("request_id", "").encode() or request_id(list(cycle.scope["headers"]))
@@ -83,9 +89,24 @@ class AnsweringProtocol(HttpToolsProtocol):
             ours = self.server_state.default_headers
             self._write_refusal(raw_answer(refusal, path=path, method=method, number=number, ours=ours))
 
+    def write(self, data: bytes) -> None:
+        """Bytes of an answer: first its head, then its body."""
+        if self._head_is_next and not data.startswith(INTERIM):
+            self._head, self._head_is_next = data, False
+            return
+        if self._head is not None:
+            data, self._head = self._head + data, None
+        self.transport.write(data)
+
+    def is_closing(self) -> bool:
+        """Whether nothing more can be written."""
+        return self.transport.is_closing()
+
     def on_response_complete(self) -> None:
         """The next request of this connection, or the refusal that waited for the answers before it."""
         self.server_state.total_requests += 1
+        if self._head is not None:  # there is no body
+            self.write(b"")
         if self.transport.is_closing() or (self._discarding and self._refusal is None):
             return
         self.since = self.loop.time()
@@ -104,6 +125,8 @@ class AnsweringProtocol(HttpToolsProtocol):
 
     def close(self) -> None:
         """The answer is written and says that it was the last one; what the client still sends is read for a while."""
+        if self._head is not None:
+            self.write(b"")
         if self._reading == BETWEEN and self._unparsed is None and not self.book.stopping:
             self.transport.close()
         else:
@@ -250,8 +273,16 @@ class AnsweringProtocol(HttpToolsProtocol):
         """The server stops: the requests that came, or are on their way, are the last ones."""
         if not self.is_busy:
             self.since = self.loop.time()
-        elif not self.cycle.response_started:
-            self.cycle.keep_alive = False
+        else:
+            self._make_last(self.cycle)
+
+    def _make_last(self, cycle: RequestResponseCycle) -> None:
+        """Say in the answer that it is the last one; if another request has come until then, that one's is."""
+        before, self._last = self._last, None
+        if before is not None and before is not cycle and not before.response_started:
+            before.keep_alive = True
+        if cycle.keep_alive and not cycle.response_started:
+            cycle.keep_alive, self._last = False, cycle
 
     def end(self) -> None:
         """The grace period is over, and no task answers here: say so to whom sends a request, leave the others."""

@@ -111,7 +111,7 @@ class Connections:
     def add(self, connection: OpenConnection) -> bool:
         """Count a new connection; False if there is no room for it, and nobody to make room."""
         self.counts.accepted += 1
-        has_room = self.has_room()
+        has_room = self.counts.open < self.counts.most or self.make_room()
         self._open.add(connection)
         self.counts.open += 1
         if self._timer is None:
@@ -125,10 +125,6 @@ class Connections:
         if connection in self._open:
             self._open.remove(connection)
             self.counts.open -= 1
-
-    def has_room(self, *, besides: int = 0) -> bool:
-        """Whether one more may be open, with so many others that are not counted yet; closes the oldest if needed."""
-        return self.counts.open + besides < self.counts.most or self.make_room()
 
     def make_room(self) -> bool:
         """Close the connection that has been without a complete request for longest; False if there is none."""

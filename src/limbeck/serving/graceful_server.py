@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from functools import partial
 from ssl import SSLContext
 from typing import cast
 
@@ -14,6 +15,7 @@ from limbeck.serving.protocol import LimitedProtocol
 
 AT_ONCE = 16  # connections that are accepted before others are looked at again
 SECONDS_TO_RETRY = 0.02
+SLOW_HANDSHAKE = 1.0  # seconds, after which it makes room before anybody else
 SECONDS_TO_SAY_SO = 1.0  # for the last answers to leave, after the grace period
 
 
@@ -27,7 +29,7 @@ class BoundedListener:
         self._loop = asyncio.get_running_loop()
         self._sock, self._server, self._book = sock, server, server.book
         self._ssl: SSLContext | None = config.ssl
-        self._opening: dict[asyncio.Task[object], socket.socket] = {}  # a TLS handshake takes its time
+        self._opening: dict[asyncio.Task[object], float] = {}  # since when; a TLS handshake takes its time
         sock.setblocking(False)
         sock.listen(config.backlog)
         self._loop.add_reader(sock, self._accept)
@@ -52,14 +54,23 @@ class BoundedListener:
         return True
 
     def _has_room(self) -> bool:
-        """For one more, or for one that is refused: nobody waits without being told."""
-        book, opening = self._book, len(self._opening)
-        if book.has_room(besides=opening):
+        """For one more, or for one that is refused: nobody waits without being answered."""
+        book = self._book
+        if book.counts.open + len(self._opening) < book.counts.most:
             return True
-        if opening and self._ssl is not None:
-            next(iter(self._opening)).cancel()
+        if self._drop_handshake(after=SLOW_HANDSHAKE) or book.make_room() or self._drop_handshake(after=0.0):
+            return True
+        return book.counts.open < book.counts.most + AT_ONCE
+
+    def _drop_handshake(self, *, after: float) -> bool:
+        if self._ssl is None or not self._opening:
             return False
-        return book.counts.open + opening < book.counts.most + AT_ONCE
+        oldest, since = next(iter(self._opening.items()))
+        if self._loop.time() - since < after:
+            return False
+        del self._opening[oldest]
+        oldest.cancel()
+        return True
 
     def _pause(self) -> None:
         self._loop.remove_reader(self._sock)
@@ -75,11 +86,11 @@ class BoundedListener:
             self._server.protocol, connection, ssl=self._ssl, ssl_handshake_timeout=seconds
         )
         task: asyncio.Task[object] = self._loop.create_task(opening)
-        self._opening[task] = connection
-        task.add_done_callback(self._opened)
+        self._opening[task] = self._loop.time()
+        task.add_done_callback(partial(self._opened, connection))
 
-    def _opened(self, task: "asyncio.Task[object]") -> None:
-        connection = self._opening.pop(task)
+    def _opened(self, connection: socket.socket, task: "asyncio.Task[object]") -> None:
+        self._opening.pop(task, None)
         if task.cancelled() or task.exception() is not None:  # e.g. it does not speak TLS
             self._book.counts.refuse("handshake")
             connection.close()

@@ -52,7 +52,6 @@ class LimitedProtocol(AnsweringProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Count it, or refuse it if there are too many."""
         super().connection_made(transport)
-        self.write, self.is_closing = transport.write, transport.is_closing  # answers are written through `self`
         self.since = self.loop.time()
         if not self.book.add(self):
             self.book.warn("refused, as all the others wait for answers")
@@ -161,18 +160,23 @@ class LimitedProtocol(AnsweringProtocol):
 
     def on_headers_complete(self) -> None:
         """Refuse by what the headers say, or begin to answer."""
-        self._refuse_by_headers()
-        if self.parser.should_upgrade():
+        upgrades = self.parser.should_upgrade()
+        if (
+            upgrades
+            or self._chunked
+            or self._declared > self.limits.body_bytes
+            or len(self.url) > self.limits.url_bytes
+            or self._pending_bytes + self._fed > self.limits.header_bytes
+        ):
+            self._refuse_by_headers()
+        if upgrades:
             self._upgrading = True
             return
-        earlier = self.cycle
         super().on_headers_complete()
         self._reading = BODY
         self._pending_bytes = 0
         if self.book.stopping:
-            if earlier is not None and not earlier.response_started:
-                earlier.keep_alive = True  # this request comes after it
-            self.cycle.keep_alive = False
+            self._make_last(self.cycle)
 
     def _refuse_by_headers(self) -> None:
         limits = self.limits

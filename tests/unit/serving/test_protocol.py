@@ -1,8 +1,12 @@
+import contextlib
 import http.client
 import json
 import os
+import random
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -67,8 +71,18 @@ class Running:
 
 
 @contextmanager
-def running(*, files: int = 0, grace: float = 3, plain: bool = False, **limits: Any) -> Iterator[Running]:
-    given = json.dumps({"limits": limits, "files": files, "grace": grace, "plain": plain})
+def running(
+    *,
+    files: int = 0,
+    grace: float = 3,
+    plain: bool = False,
+    certificate: Path | None = None,
+    log: bool = False,
+    **limits: Any,
+) -> Iterator[Running]:
+    settings: dict[str, Any] = {"files": files, "grace": grace, "plain": plain, "log": log}
+    settings |= {"certificate": certificate and str(certificate)}
+    given = json.dumps({"limits": limits, **settings})
     command = [sys.executable, str(SERVER), given]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         guard = threading.Timer(4 * PATIENCE, process.kill)
@@ -471,6 +485,19 @@ def test_a_long_answer_is_waited_for(impatient: Running) -> None:
     assert impatient.get("/wait/1")["path"] == "/wait/1"
 
 
+def test_who_does_not_take_an_answer_is_cut_off(impatient: Running) -> None:
+    with impatient.socket() as connection:
+        connection.sendall(GET % b"large")
+        connection.sendall(GET % b"large")
+        time.sleep(1.2)
+        taken = 0
+        with contextlib.suppress(ConnectionResetError):
+            taken = len(everything(connection))
+
+    assert taken < 10_000_000
+    assert impatient.counts()["open"] == 1
+
+
 def test_a_413_does_not_keep_a_client_for_ever() -> None:
     with running(**SHORT, linger_seconds=0.3) as server, server.socket() as connection:
         connection.sendall(POST + b"content-length: 50000000\r\n\r\n")
@@ -509,7 +536,7 @@ def test_who_waits_for_an_answer_is_not_closed_and_the_next_is_refused() -> None
     with running(most_connections=8) as server, ExitStack() as stack:
         busy = [stack.enter_context(server.socket()) for _ in range(8)]
         for connection in busy:
-            connection.sendall(b"GET /wait/1.5 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+            connection.sendall(b"GET /wait/0.9 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         time.sleep(0.2)
         refused = [server.ask(GET % b"more") for _ in range(20)]
         answers = [everything(connection) for connection in busy]
@@ -533,6 +560,87 @@ def test_requests_that_are_not_http_are_not_logged() -> None:
         other.stop()
 
     assert other.errors == ""
+
+
+def test_any_bytes_are_answered_or_refused(server: Running) -> None:
+    """Seeded damage to requests, in pieces of any size: no traceback, and the server answers afterwards."""
+    chance = random.Random(26)
+    request = POST + b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+    request += GET % b"a?b" + POST + b"content-length: 5\r\n\r\nabcde" + b"HEAD / HTTP/1.0\r\n\r\n"
+    statuses = set()
+    for _ in range(150):
+        sent = bytearray(request)
+        for _ in range(chance.randint(1, 4)):
+            place = chance.randrange(len(sent))
+            sent[place : place + chance.randint(0, 3)] = chance.choice(
+                [b"", b"\r\n", b"\x00", b" ", b":", b"\xff", b"0"]
+            )
+        with server.socket() as connection:
+            while sent:
+                size = chance.choice([1, 7, 40, 500])
+                with contextlib.suppress(OSError):
+                    connection.sendall(sent[:size])
+                del sent[:size]
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_WR)
+                answer = everything(connection)
+                statuses |= {int(piece[:3]) for piece in answer.split(b"HTTP/1.1 ")[1:]}
+
+    assert {200, 400} <= statuses <= {200, 400, 413, 414, 431}
+    assert server.get("/after")["path"] == "/after"
+
+
+def test_refusals_that_no_application_sees_are_in_the_access_log() -> None:
+    with running(log=True, body_bytes=1_000) as server:
+        server.ask(POST + b"x-request-id: early\r\ncontent-length: 1001\r\n\r\n")
+        server.ask(POST + b"x-request-id: late\r\ntransfer-encoding: chunked\r\n\r\n" + b"3e9\r\n" + b"x" * 1_001)
+        server.ask(b"nonsense\r\n\r\n")
+        server.ask(b"GET /fine?a=text HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        server.stop()
+
+    lines = [json.loads(line) for line in server.errors.splitlines()]
+    assert sorted((line["status"], line["path"]) for line in lines) == [
+        *((200, "/fine"), (400, ""), (413, "/echo"), (413, "/echo")),
+    ]
+    assert "early" in {line["id"] for line in lines}
+    assert {line["client"] for line in lines} == {"127.0.0.1"}
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With its key in one file."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    files = ["-keyout", str(folder / "key"), "-out", str(folder / "certificate")]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command = ["openssl", "req", "-x509", *key, "-subj", "/CN=localhost", "-days", "2", *files]
+    subprocess.run(command, check=True, capture_output=True)
+    both = folder / "both"
+    both.write_bytes((folder / "key").read_bytes() + (folder / "certificate").read_bytes())
+    return both
+
+
+def test_over_tls_it_is_the_same(certificate: Path) -> None:
+    trusting = ssl.create_default_context(cafile=certificate)
+    with running(certificate=certificate, body_bytes=1_000, most_connections=20) as server, ExitStack() as stack:
+        for _ in range(30):  # who only connects, and says nothing or no TLS
+            stack.enter_context(server.socket())
+            stack.enter_context(server.socket()).sendall(GET % b"plain")
+        client = http.client.HTTPSConnection("localhost", server.port, timeout=PATIENCE, context=trusting)
+        client.request("POST", "/echo", b"x" * 900)
+        answered = json.loads(client.getresponse().read())
+        client.request("POST", "/echo", b"x" * 3_000_000)
+        refused = client.getresponse()
+        detail = json.loads(refused.read())
+        client.close()
+        server.stop()
+
+    assert (answered["size"], refused.status, set(detail)) == (900, 413, {"detail"})
+    assert len(server.errors.splitlines()) < 3, server.errors
 
 
 # The end

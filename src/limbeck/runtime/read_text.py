@@ -235,12 +235,11 @@ def _clusters(text: str) -> list[Span]:
 
 
 def _belongs_to_last(last: str, character: str) -> bool:
-    if last < "\x7f" and character < "\x7f":
+    if (last < "\x7f" and character < "\x7f") or last.isspace():
         return False
     is_tone = FIRST_TONE <= character <= LAST_TONE
     is_flag = "\U0001f1e6" <= last <= "\U0001f1ff" and "\U0001f1e6" <= character <= "\U0001f1ff"
-    joined = JOINER in (last, character) and not last.isspace()
-    return is_tone or is_flag or joined or unicodedata.category(character)[0] == "M"
+    return is_tone or is_flag or JOINER in (last, character) or unicodedata.category(character)[0] == "M"
 
 
 def _places(text: str) -> list[int]:

@@ -27,6 +27,7 @@ from limbeck.text.ngrams import NgramSettings
 from limbeck.text.student_tokenizer import StudentTokenizer
 from limbeck.text.word_tokenizer import build_word_tokenizer
 from limbeck.training.modes import quiet_transformers
+from tests.unit.runtime.test_blend import blend_of
 
 Kind = Literal["bag", "ngrams"]
 MakeLinear = Callable[..., Path]
@@ -302,6 +303,20 @@ def test_word_pieces_of_one_word_are_left_out_together(framed_folder: Path) -> N
     found = explanation(load(framed_folder), "Unheard-of film, 看电影!")
 
     assert [piece for piece, _ in found.pieces] == ["Unheard", "-", "of", " ", "film", ",", " ", "看", "电", "影", "!"]
+
+
+def test_a_blend_is_explained_with_the_words_of_its_first_member(
+    make_linear: MakeLinear, framed_folder: Path, tmp_path: Path
+) -> None:
+    members = {"a": (make_linear("bag"), 0.5), "b": (framed_folder, 0.5)}
+    model = load(blend_of(tmp_path / "blend", members))
+
+    found = explanation(model, "gorgeous film")
+
+    assert found.method == "leaving out"
+    assert [piece for piece, _ in found.pieces] == ["gorgeous", " ", "film"]
+    expected = margin_of(model, "gorgeous film", found.label) - margin_of(model, "film", found.label)
+    assert found.pieces[0][1] == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(("words", "most_rows"), [(100, 101), (300, 101), (5_000, FEWEST_ROWS + 1)])

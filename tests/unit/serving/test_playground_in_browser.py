@@ -276,6 +276,7 @@ def test_a_refusal_is_shown_as_it_is(visit: Open) -> None:
 def test_a_key_is_asked_for_used_and_never_kept(visit: Open) -> None:
     page = visit(key="top secret", until="!part('access').hidden")
     assert page.tab.text("#problem") == "a key is needed"
+    assert not page.tab.is_shown("#files")
 
     page.tab.type("wrong")  # the field has the focus
     page.tab.press("Enter")

@@ -24,6 +24,14 @@ from tests.hostile.campaigns.impossible import CampaignImpossible
 from tests.hostile.campaigns.toy_models import form_model
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+SAME = re.compile(r"(.)\1{99,}")  # what is long of a request, and says nothing
+# What counts as refused and as accepted: also what is too large, which a schema cannot say, and what is no JSON.
+SETTINGS = """
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 406, 413, 415, 422]
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", 404, 413]
+"""
 FORMS = ("single", "pair", "multi-label")
 MOST_RUNS = 40  # of schemathesis, for one model: of few cases each, where a schema has few
 PATIENCE = 1_200  # seconds for one of them
@@ -46,11 +54,13 @@ def server(count: int, *, seed: int = 0) -> Campaign:
     findings: list[str] = []
     wrong = 0
     for form in FORMS:
-        with serving(form_model(form)) as address:
+        troubles: list[str] = []
+        with serving(form_model(form), troubles=troubles) as address:
             for tried in runs(address, -(-count // len(FORMS)), seed=seed):
                 detail[form] += tried.cases
                 wrong += tried.wrong
-                findings += [f"server {form} of seed {seed}, {finding}" for finding in tried.findings]
+                troubles += tried.findings
+        findings += [f"server {form} of seed {seed}, {trouble}" for trouble in troubles]
     total = detail.total()
     return Campaign("server", total, total - wrong, tuple(findings), dict(detail))
 
@@ -77,6 +87,7 @@ def run_of(address: str, *, most: int, seed: int) -> Tried:
     """One run: examples, the edges of each schema, and at most so many random cases for each operation."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.json"
+        (Path(scratch) / "schemathesis.toml").write_text(SETTINGS, encoding="utf-8")  # it looks for that where it runs
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json", "--no-color"),
             *("--max-examples", str(most), "--seed", str(seed), "--checks", "all", "--continue-on-failure"),
@@ -112,14 +123,16 @@ def examples_of(output: str) -> list[str]:
         if failure:
             titles.append(failure)
         else:
-            found.append(f"{'; '.join(titles)}: {command[:1_000]}")
+            shortened = SAME.sub(r"\1…\1", command)[:1_000]
+            found.append(f"{'; '.join(titles)}: {shortened}")
             titles = []
     return found
 
 
 @contextmanager
-def serving(model: Path, options: Sequence[str] = ()) -> Iterator[str]:
-    """The address of a server of a model, which ends with the block; an end that is not clean is an error."""
+def serving(model: Path, options: Sequence[str] = (), *, troubles: list[str] | None = None) -> Iterator[str]:
+    """The address of a server of a model, which ends with the block. A traceback in its log and an exit status other
+    than 0 are added to the troubles."""
     command = [sys.executable, "-m", "limbeck", "serve", str(model), "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryFile("w+") as log:
@@ -128,16 +141,22 @@ def serving(model: Path, options: Sequence[str] = ()) -> Iterator[str]:
         try:
             address, said = address_in(process.stdout)
             if not address:
-                log.seek(0)
-                raise RuntimeError(f"the server said no address: {said}{log.read()[-2000:]}")
+                raise RuntimeError(f"the server said no address: {said}")
             yield address
         finally:
             process.terminate()
             status = process.wait(timeout=60)
             process.stdout.close()
-        log.seek(0)
-        if status != 0 or "Traceback" in (said := log.read()):
-            raise RuntimeError(f"the server ended with {status}: {said[-2000:]}" if status else said[-2000:])
+            log.seek(0)
+            if troubles is not None:
+                troubles += troubles_of(status, log.read())
+
+
+def troubles_of(status: int, log: str) -> list[str]:
+    """What is wrong with how a server ended and what it wrote: each kind of traceback once, by its last line."""
+    last_lines = re.findall(r"^Traceback .*\n(?:[ +|].*\n)*([^\s].*)$", log, re.MULTILINE)
+    found = [f"a traceback: {line}" for line in dict.fromkeys(last_lines)]
+    return [*found, *([f"the server ended with {status}"] if status else [])]
 
 
 def address_in(lines: Iterable[str]) -> tuple[str, str]:

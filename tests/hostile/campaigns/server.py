@@ -33,6 +33,7 @@ expected-statuses = [400, 401, 403, 404, 405, 406, 413, 415, 422]
 expected-statuses = ["2xx", 404, 413]
 """
 FORMS = ("single", "pair", "multi-label")
+EDGES_FROM = 2_000  # requests: the edges of every schema are some thousand, and always the same
 MOST_RUNS = 40  # of schemathesis, for one model: of few cases each, where a schema has few
 PATIENCE = 1_200  # seconds for one of them
 MOST_SECONDS = 20  # for one answer
@@ -47,7 +48,7 @@ class Tried(NamedTuple):
 
 
 def server(count: int, *, seed: int = 0) -> Campaign:
-    """At least so many requests, shared by the three servers."""
+    """At least so many requests, shared by the three servers; few are random ones, many begin with the edges."""
     if find_spec("schemathesis") is None:
         raise CampaignImpossible("schemathesis is not installed: pip install -c constraints.txt schemathesis")
     detail: Counter[str] = Counter()
@@ -56,7 +57,7 @@ def server(count: int, *, seed: int = 0) -> Campaign:
     for form in FORMS:
         troubles: list[str] = []
         with serving(form_model(form), troubles=troubles) as address:
-            for tried in runs(address, -(-count // len(FORMS)), seed=seed):
+            for tried in runs(address, -(-count // len(FORMS)), seed=seed, edges=count >= EDGES_FROM):
                 detail[form] += tried.cases
                 wrong += tried.wrong
                 troubles += tried.findings
@@ -65,14 +66,15 @@ def server(count: int, *, seed: int = 0) -> Campaign:
     return Campaign("server", total, total - wrong, tuple(findings), dict(detail))
 
 
-def runs(address: str, count: int, *, seed: int) -> Iterator[Tried]:
+def runs(address: str, count: int, *, seed: int, edges: bool) -> Iterator[Tried]:
     """Runs of schemathesis, each with a seed of its own, until so many cases were tried."""
-    done = 0
+    done, phases = 0, "examples,coverage,fuzzing" if edges else "examples,fuzzing"
     for number in range(MOST_RUNS):
         if done >= count:
             return
-        tried = run_of(address, most=max(20, (count - done) // operations(address)), seed=100 * seed + number)
-        done += tried.cases
+        most = max(10, (count - done) // operations(address))
+        tried = run_of(address, phases=phases, most=most, seed=100 * seed + number)
+        done, phases = done + tried.cases, "fuzzing"
         yield tried
 
 
@@ -83,14 +85,24 @@ def operations(address: str) -> int:
     return max(1, sum("requestBody" in operation for path in paths.values() for operation in path.values()))
 
 
-def run_of(address: str, *, most: int, seed: int) -> Tried:
-    """One run: examples, the edges of each schema, and at most so many random cases for each operation."""
+def run_of(address: str, *, phases: str, most: int, seed: int) -> Tried:
+    """One run: in its last phase at most so many random cases for each operation."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.json"
         (Path(scratch) / "schemathesis.toml").write_text(SETTINGS, encoding="utf-8")  # it looks for that where it runs
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json", "--no-color"),
-            *("--max-examples", str(most), "--seed", str(seed), "--checks", "all", "--continue-on-failure"),
+            *(
+                "--phases",
+                phases,
+                "--max-examples",
+                str(most),
+                "--seed",
+                str(seed),
+                "--checks",
+                "all",
+                "--continue-on-failure",
+            ),
             *("--no-shrink", "--generation-database", "none", "--suppress-health-check", "all"),
             *("--request-timeout", str(MOST_SECONDS), "--output-truncate", "false"),
             *("--report", "json", "--report-json-path", str(report)),

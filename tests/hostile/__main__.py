@@ -41,7 +41,7 @@ SIZES = {
     "folders": Size(6_500, 250),
     "graphs": Size(6_000, 500),
     "extension": Size(60_000, 4_000),
-    "server": Size(12_000, 3_000),
+    "server": Size(16_000, 16_000),
     "kills": Size(125, 5),
 }
 

@@ -63,3 +63,13 @@ def test_a_run_that_did_not_complete_is_a_finding() -> None:
     tried = campaign.tried_of(report(failures=[failure], stop_reason="interrupted"), "nothing")
 
     assert tried.findings == ["Server error (POST /predict, 3 times)", "schemathesis stopped: interrupted"]
+
+
+def test_each_kind_of_traceback_in_the_log_is_a_trouble_and_so_is_the_exit_status() -> None:
+    one = 'Traceback (most recent call last):\n  File "a.py", line 1, in a\n    a()\nValueError: too many\n'
+
+    assert campaign.troubles_of(3, f"begins\n{one}between\n{one}ends\n") == [
+        "a traceback: ValueError: too many",
+        "the server ended with 3",
+    ]
+    assert campaign.troubles_of(0, "all is well\n") == []

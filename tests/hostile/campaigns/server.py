@@ -24,7 +24,16 @@ from tests.hostile.campaigns.impossible import CampaignImpossible
 from tests.hostile.campaigns.toy_models import form_model
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
+SAME = re.compile(r"(.)\1{99,}")  # what is long of a request, and says nothing
+# What counts as refused and as accepted: also what is too large, which a schema cannot say, and what is no JSON.
+SETTINGS = """
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 406, 413, 415, 422]
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", 404, 413]
+"""
 FORMS = ("single", "pair", "multi-label")
+EDGES_FROM = 2_000  # requests: the edges of every schema are some thousand, and always the same
 MOST_RUNS = 40  # of schemathesis, for one model: of few cases each, where a schema has few
 PATIENCE = 1_200  # seconds for one of them
 MOST_SECONDS = 20  # for one answer
@@ -39,30 +48,33 @@ class Tried(NamedTuple):
 
 
 def server(count: int, *, seed: int = 0) -> Campaign:
-    """At least so many requests, shared by the three servers."""
+    """At least so many requests, shared by the three servers; few are random ones, many begin with the edges."""
     if find_spec("schemathesis") is None:
         raise CampaignImpossible("schemathesis is not installed: pip install -c constraints.txt schemathesis")
     detail: Counter[str] = Counter()
     findings: list[str] = []
     wrong = 0
     for form in FORMS:
-        with serving(form_model(form)) as address:
-            for tried in runs(address, -(-count // len(FORMS)), seed=seed):
+        troubles: list[str] = []
+        with serving(form_model(form), troubles=troubles) as address:
+            for tried in runs(address, -(-count // len(FORMS)), seed=seed, edges=count >= EDGES_FROM):
                 detail[form] += tried.cases
                 wrong += tried.wrong
-                findings += [f"server {form} of seed {seed}, {finding}" for finding in tried.findings]
+                troubles += tried.findings
+        findings += [f"server {form} of seed {seed}, {trouble}" for trouble in troubles]
     total = detail.total()
     return Campaign("server", total, total - wrong, tuple(findings), dict(detail))
 
 
-def runs(address: str, count: int, *, seed: int) -> Iterator[Tried]:
+def runs(address: str, count: int, *, seed: int, edges: bool) -> Iterator[Tried]:
     """Runs of schemathesis, each with a seed of its own, until so many cases were tried."""
-    done = 0
+    done, phases = 0, "examples,coverage,fuzzing" if edges else "examples,fuzzing"
     for number in range(MOST_RUNS):
         if done >= count:
             return
-        tried = run_of(address, most=max(20, (count - done) // operations(address)), seed=100 * seed + number)
-        done += tried.cases
+        most = max(10, (count - done) // operations(address))
+        tried = run_of(address, phases=phases, most=most, seed=100 * seed + number)
+        done, phases = done + tried.cases, "fuzzing"
         yield tried
 
 
@@ -73,13 +85,24 @@ def operations(address: str) -> int:
     return max(1, sum("requestBody" in operation for path in paths.values() for operation in path.values()))
 
 
-def run_of(address: str, *, most: int, seed: int) -> Tried:
-    """One run: examples, the edges of each schema, and at most so many random cases for each operation."""
+def run_of(address: str, *, phases: str, most: int, seed: int) -> Tried:
+    """One run: in its last phase at most so many random cases for each operation."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.json"
+        (Path(scratch) / "schemathesis.toml").write_text(SETTINGS, encoding="utf-8")  # it looks for that where it runs
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json", "--no-color"),
-            *("--max-examples", str(most), "--seed", str(seed), "--checks", "all", "--continue-on-failure"),
+            *(
+                "--phases",
+                phases,
+                "--max-examples",
+                str(most),
+                "--seed",
+                str(seed),
+                "--checks",
+                "all",
+                "--continue-on-failure",
+            ),
             *("--no-shrink", "--generation-database", "none", "--suppress-health-check", "all"),
             *("--request-timeout", str(MOST_SECONDS), "--output-truncate", "false"),
             *("--report", "json", "--report-json-path", str(report)),
@@ -112,14 +135,16 @@ def examples_of(output: str) -> list[str]:
         if failure:
             titles.append(failure)
         else:
-            found.append(f"{'; '.join(titles)}: {command[:1_000]}")
+            shortened = SAME.sub(r"\1…\1", command)[:1_000]
+            found.append(f"{'; '.join(titles)}: {shortened}")
             titles = []
     return found
 
 
 @contextmanager
-def serving(model: Path, options: Sequence[str] = ()) -> Iterator[str]:
-    """The address of a server of a model, which ends with the block; an end that is not clean is an error."""
+def serving(model: Path, options: Sequence[str] = (), *, troubles: list[str] | None = None) -> Iterator[str]:
+    """The address of a server of a model, which ends with the block. A traceback in its log and an exit status other
+    than 0 are added to the troubles."""
     command = [sys.executable, "-m", "limbeck", "serve", str(model), "--port", "0", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryFile("w+") as log:
@@ -128,16 +153,22 @@ def serving(model: Path, options: Sequence[str] = ()) -> Iterator[str]:
         try:
             address, said = address_in(process.stdout)
             if not address:
-                log.seek(0)
-                raise RuntimeError(f"the server said no address: {said}{log.read()[-2000:]}")
+                raise RuntimeError(f"the server said no address: {said}")
             yield address
         finally:
             process.terminate()
             status = process.wait(timeout=60)
             process.stdout.close()
-        log.seek(0)
-        if status != 0 or "Traceback" in (said := log.read()):
-            raise RuntimeError(f"the server ended with {status}: {said[-2000:]}" if status else said[-2000:])
+            log.seek(0)
+            if troubles is not None:
+                troubles += troubles_of(status, log.read())
+
+
+def troubles_of(status: int, log: str) -> list[str]:
+    """What is wrong with how a server ended and what it wrote: each kind of traceback once, by its last line."""
+    last_lines = re.findall(r"^Traceback .*\n(?:[ +|].*\n)*([^\s].*)$", log, re.MULTILINE)
+    found = [f"a traceback: {line}" for line in dict.fromkeys(last_lines)]
+    return [*found, *([f"the server ended with {status}"] if status else [])]
 
 
 def address_in(lines: Iterable[str]) -> tuple[str, str]:

@@ -113,7 +113,7 @@ def create_app(
         *([Middleware(Logged, log=log)] if log else []),
         Middleware(Access, settings=server.settings.access),
     ]
-    app = Starlette(routes=routes, lifespan=kept, middleware=middleware, exception_handlers=_refusals(server))  # type: ignore[arg-type]
+    app = Starlette(routes=routes, lifespan=kept, middleware=middleware, exception_handlers=_refusals(server))
     app.state.server = server
     return app
 

@@ -18,7 +18,7 @@ SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.
 CONFIDENCES = tuple(step / 10 for step in range(1, 10))
 WRONG_FROM = 400  # a status
 
-disable_created_metrics()  # the time at which a counter began would be another line for each of them
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the time at which a counter began would be another line for each of them
 
 
 class Metrics:

@@ -9,6 +9,7 @@ from pydantic.json_schema import models_json_schema
 from limbeck import __version__
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire import schemas
+from limbeck.serving.wire.answers import BY_ADDRESS
 from limbeck.serving.wire.questions import JSON_TYPE
 
 Document: TypeAlias = dict[str, Any]
@@ -100,7 +101,7 @@ def _operation(path: str, method: str, meaning: str, known: Document) -> Documen
 
 def _fact(path: str, *, multi_label: bool) -> Document:
     """The responses of an address that tells about the server."""
-    if path in schemas.BY_ADDRESS and path not in schemas.QUESTIONS:
+    if path in BY_ADDRESS and path not in schemas.QUESTIONS:
         found = schemas.operation(path, multi_label=multi_label)
     elif path in OURS:
         found = _responses({"$ref": schemas.REFERENCE.format(model=OURS[path].__name__)})
@@ -123,7 +124,7 @@ def _responses(schema: Document, *, media_type: str = JSON_TYPE) -> Document:
 
 
 def _ours() -> Document:
-    models = [HealthAnswer, FallbackAnswer, ModelAnswer]
+    models: list[type[BaseModel]] = [HealthAnswer, FallbackAnswer, ModelAnswer]
     _, schema = models_json_schema([(model, "validation") for model in models], ref_template=schemas.REFERENCE)
     definitions: Document = schema["$defs"]
     return definitions

@@ -110,10 +110,8 @@ class Predictions:
     async def _logits(self, request: Request, model: ServedModel, rows: Sequence[Row]) -> Floats:
         if not rows:
             return np.zeros((0, len(model.facts.labels)), dtype=np.float32)
-        parts = await self._queue.run(
-            model.name, rows, model.classifier.logits, merges=model.merges, has_left=_leaving(request)
-        )
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)  # type: ignore[return-value]
+        parts = await self._queue.run(model.name, rows, model.compute, merges=model.merges, has_left=_leaving(request))
+        return np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
 
     async def _with_fallback(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats) -> CascadeAnswers:
         """The fallback's answers where the student is unsure; the student's where the fallback does not answer."""

@@ -118,9 +118,13 @@ def _answer(
     parts = app.state.server
     parts.upkeep.tell = tell
     parts.upkeep.watches = watches and settings.watch
+    protocol = protocol_class(settings.connections)
+    if log is not None:
+        protocol.book.log = log.add  # also what no application sees
     config = uvicorn.Config(
         app,
-        http=protocol_class(settings.connections),
+        http=protocol,
+        proxy_headers=False,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -212,6 +216,7 @@ def _print_address(console: Console, served: ServedModels, *, settings: ServerSe
     question = row if served.default.facts.pair else '{"texts": ["a text"]}'
     key = "-H 'authorization: Bearer KEY' " if settings.access.keys else ""
     lines = [
+        *filter(None, [settings.access.keys.warning]),
         *(_line(model, is_default=len(served) > 1 and model is served.default) for model in served),
         f"  page  {address}/",
         f"  API   curl {address}/predict {key}-H 'content-type: application/json' -d '{question}'",

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +114,10 @@ class ServedModel:
     def merges(self) -> bool:
         """Whether rows of several requests may be computed together: only where no row's answer depends on others."""
         return self.classifier.engine.startswith("native")
+
+    def compute(self, rows: list[Row]) -> Any:
+        """(rows, classes): logits"""
+        return self.classifier.logits(rows)
 
     def token_counts(self, rows: Sequence[Row]) -> list[int] | None:
         """The tokens that the model reads of each row, where it reads words."""

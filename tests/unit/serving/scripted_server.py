@@ -138,8 +138,8 @@ def _said(model: Json, row: Json, *, explain: bool) -> Json:
     return said
 
 
-def _moved(text: str) -> list[list[Any]]:
-    return [[piece, MOVED.get(piece, 0.0)] for piece in re.findall(r"\w+|\W+", text)]
+def _moved(text: str) -> list[Json]:
+    return [{"piece": piece, "effect": MOVED.get(piece, 0.0)} for piece in re.findall(r"\w+|\W+", text)]
 
 
 class Sites(ThreadingHTTPServer):

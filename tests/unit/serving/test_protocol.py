@@ -134,7 +134,7 @@ def assert_refused(answer: bytes, status: int) -> None:
     assert status_of(answer) == status, answer
     assert b"\r\nconnection: close\r\n" in answer
     assert b"\r\nx-request-id: " in answer
-    assert set(body_of(answer)) == {"detail"}
+    assert "detail" in body_of(answer)
 
 
 # What is answered
@@ -639,7 +639,7 @@ def test_over_tls_it_is_the_same(certificate: Path) -> None:
         client.close()
         server.stop()
 
-    assert (answered["size"], refused.status, set(detail)) == (900, 413, {"detail"})
+    assert (answered["size"], refused.status, "detail" in detail) == (900, 413, True)
     assert len(server.errors.splitlines()) < 3, server.errors
 
 

@@ -142,7 +142,10 @@ def test_examples_fit_their_schemas() -> None:
 def test_answers_fit_their_schemas(model: str, ask: Ask, answered: Callable[..., Answered]) -> None:
     plain = answered()
     full = answered(
-        by_fallback=np.array([True, False]), fallback_note="so", explanations=[[{"piece": "a", "effect": 1.0}], {"text": [], "pair": [{"piece": "b", "effect": 0.5}]}], tokens=[1, 2]
+        by_fallback=np.array([True, False]),
+        fallback_note="so",
+        explanations=[[{"piece": "a", "effect": 1.0}], {"text": [], "pair": [{"piece": "b", "effect": 0.5}]}],
+        tokens=[1, 2],
     )
 
     for address, questions in GOOD.items():

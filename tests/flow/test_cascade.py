@@ -1,5 +1,6 @@
 """A run that keeps its teacher: the profile of its models, and the cascade that its report is about, at work."""
 
+import csv
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 
 import limbeck
+from benchmarks.cascade import measured
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.model_folder import README, ModelFolder, open_model
 from limbeck.artifacts.rows import runtime_rows
@@ -86,6 +88,23 @@ def test_the_kept_teacher_is_a_model_like_any_other(finished: Run) -> None:
     assert "--fallback teacher-int8" in card
     assert finished.report["teacher_int8"]["size_mb"] == pytest.approx(ModelFolder(teacher._folder).size_mb())
     assert not (finished.folder / "exports" / "teacher-int8").exists()
+
+
+def test_the_script_finds_the_curve_of_the_report_again(finished: Run, tmp_path: Path) -> None:
+    corpus = Corpus(finished.folder / "corpus")
+    rows = labelled_rows(corpus, corpus.judged_split)
+    with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+        names = [corpus.labels[number] for number in rows.labels]
+        csv.writer(file).writerows([["text", "label"], *zip(rows.texts, names, strict=True)])
+
+    found = measured(finished.folder, tmp_path / "rows.csv", shares=[0.0, 0.2, 0.5, 1.0])
+
+    assert found["rows"] == found["report"]["rows"] == len(rows)
+    assert [point["note"] for point in found["points"]] == [None] * 5
+    assert max(abs(point["accuracy_difference"]) for point in found["points"]) <= POINT
+    cheapest = finished.report["cascade"]["cheapest"]
+    assert found["points"][0]["threshold"] == pytest.approx(cheapest["threshold"])
+    assert found["points"][0]["asked_share"] == pytest.approx(cheapest["asked_share"], abs=POINT)
 
 
 def test_the_same_run_again_reuses_it_and_without_the_key_it_is_removed(finished: Run) -> None:

@@ -375,3 +375,49 @@ def test_rows_are_utf8_whatever_the_terminal_is(model: Path) -> None:
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.decode("utf-8").endswith("\t好 film\n")
+
+
+# ---- fallbacks ----
+
+
+def test_a_fallback_answers_the_rows_that_it_gets_and_they_are_counted(
+    model: Path, rows: Path, limbeck: Command
+) -> None:
+    found = limbeck("predict", model, rows, "--text", "body", "--fallback", model, "--threshold", "1")
+
+    assert found.code == 0, found.err
+    header, *lines = found.out.splitlines()
+    assert header.endswith(",answered_by")
+    assert [line.rpartition(",")[2] for line in lines] == ["fallback", "fallback"]
+    assert "2 of 2 rows were answered by the fallback (100.0%)" in found.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--share", "0.2"], "--share is about a fallback, and there is none"),
+        (["--fallback", "here", "--share", "0.2", "--threshold", "0.9"], "say the same thing"),
+        (["--fallback", "nowhere", "--threshold", "0.9"], "'nowhere' cannot be a fallback: it is not a model"),
+        (["--fallback", "http://me:secret@127.0.0.1:9", "--threshold", "0.9"], "a name and password in it"),
+    ],
+)
+def test_a_fallback_that_is_none_is_refused(
+    model: Path, rows: Path, limbeck: Command, options: list[str], words: str
+) -> None:
+    found = limbeck("predict", model, rows, "--text", "body", *options)
+
+    assert found.refused_with(words)
+    assert "secret" not in found.err
+
+
+def test_when_the_fallback_is_down_the_student_answers_and_it_is_said(
+    model: Path, rows: Path, limbeck: Command
+) -> None:
+    down = ["--fallback", "http://127.0.0.1:9", "--fallback-format", "tei", "--threshold", "1"]
+
+    found = limbeck("predict", model, rows, "--text", "body", *down)
+
+    assert found.code == 0, found.err
+    assert [line.rpartition(",")[2] for line in found.out.splitlines()[1:]] == ["student", "student"]
+    assert "0 of 2 rows were answered by the fallback" in found.err
+    assert "the student answered the rows that it should have got" in found.err

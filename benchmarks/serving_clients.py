@@ -23,7 +23,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.serving_connection import Connection, Result
+from benchmarks.serving_connection import CLOSED, Connection, Result
 
 SECONDS_BETWEEN_CONNECTS = 0.02  # where nobody listens
 SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "max": 1.0}
@@ -58,6 +58,8 @@ class Tally:
     """What came of the requests that were sent; each of them is in `ends` once."""
 
     sent: int = 0
+    not_sent: int = 0  # of an open loop: no connection was free, or nobody listened
+    asked_again: int = 0  # of an open loop, after the connection was closed before the request was read
     refused_connections: int = 0
     unreadable: int = 0  # refusals that are not JSON with a reason, answers that are not JSON
     latest_start: float = 0.0
@@ -124,15 +126,18 @@ class Load:
         await self._wait_for(running)
 
     async def _one(self, due: float) -> None:
-        """A request of an open loop, on a connection that has nothing else to do."""
+        """A request of an open loop, on a connection that has nothing else to do; if that was closed before the request
+        was read, on another one."""
         async with self._room:
-            connection = self._unused() or await self._connected()
-            if connection is None:
-                self.tally.ends["no connection"] += 1
+            if self.over.is_set():  # all this time there was no connection for it
+                self.tally.not_sent += 1
                 return
-            await self._ask(connection, due=due)
-            if not connection.is_closed:
-                self._idle.append(connection)
+            while (connection := self._unused() or await self._connected()) is not None:
+                if await self._ask(connection, due=due) != CLOSED:
+                    self._idle.append(connection)
+                    return
+                self.tally.asked_again += 1
+            self.tally.not_sent += 1
 
     def _unused(self) -> Connection | None:
         while self._idle:
@@ -153,24 +158,22 @@ class Load:
                     return None
                 await asyncio.sleep(SECONDS_BETWEEN_CONNECTS)
 
-    async def _ask(self, connection: Connection, *, due: float) -> None:
-        if connection.is_closed:  # by the server, while it had nothing to do
-            return
+    async def _ask(self, connection: Connection, *, due: float) -> str:
+        """What became of a request; it is not sent where the server has just closed the connection."""
+        if connection.is_closed:
+            return CLOSED
         self._next += 1
-        tally = self.tally
-        tally.sent += 1
-        tally.latest_start = max(tally.latest_start, time.perf_counter() - due)
+        self.tally.sent += 1
+        self.tally.latest_start = max(self.tally.latest_start, time.perf_counter() - due)
         answer = connection.ask(self._requests[self._next % len(self._requests)])
         leaves = self.plan.leaving_share and self._dice.random() < self.plan.leaving_share
         try:
             result = await (asyncio.wait_for(answer, self.plan.leaving_after) if leaves else answer)
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError) as reason:
             connection.leave()
-            result = Result("left")
-        except asyncio.CancelledError:
-            connection.leave()
-            result = Result("unanswered")
-        tally.note(result, time.perf_counter() - due)
+            result = Result("left" if isinstance(reason, TimeoutError) else "unanswered")
+        self.tally.note(result, time.perf_counter() - due)
+        return result.end
 
     async def _wait_for(self, tasks: Any) -> None:
         """Those that have no answer when patience is over are given up."""
@@ -208,6 +211,8 @@ async def report(plan: Plan) -> dict[str, Any]:
         "sent": tally.sent,
         "ends": dict(sorted(tally.ends.items())),
         "unreadable": tally.unreadable,
+        "not_sent": tally.not_sent,
+        "asked_again": tally.asked_again,
         "refused_connections": tally.refused_connections,
         "latest_start_ms": round(1_000 * tally.latest_start, 3),
         "busy": round(busy / seconds, 3),  # of one core

@@ -7,6 +7,7 @@ those before. Meanwhile the server is asked four times a second whether it is al
 compared with those of /metrics, status by status. Last, half of the clients do not wait for their answer: the rows
 that the server classified are compared with those that were answered, and one more text is asked. The exit status is 1
 if a request was neither answered nor refused, if the counts differ, or if the server once did not say that it lives.
+A request whose connection was closed before the server read it is sent again, as a client would do it.
 
 With one text a request, ten times the capacity is more than HTTP itself can take on one core, and time passes before a
 request is read. By default a request has 128 texts, so that what is overloaded is the model.
@@ -60,7 +61,13 @@ def overloaded(server: Server, asked: argparse.Namespace, *, rows: int) -> list[
     print(f"{rows} texts a request: {capacity:,.1f} requests/s", file=sys.stderr, flush=True)
     found = []
     for factor in asked.factors:
-        plan = Plan(port=server.port, bodies=bodies(rows), rate=factor * capacity, seconds=asked.seconds)
+        plan = Plan(
+            port=server.port,
+            bodies=bodies(rows),
+            rate=factor * capacity,
+            seconds=asked.seconds,
+            most_connections=asked.connections,
+        )
         line = {"factor": factor, "rows": rows, "capacity": round(capacity, 1), **held(server, plan)}
         print(json.dumps(line), file=sys.stderr, flush=True)
         found.append(line)
@@ -88,9 +95,11 @@ def held(server: Server, plan: Plan) -> Line:
     return {
         "rate": round(plan.rate or 0.0, 1),
         "sent": found["sent"],
+        "not_sent": found["not_sent"],
+        "asked_again": found["asked_again"],
         "answered": answered,
         "refused": refused,
-        "neither": ends.total() - answered - refused,
+        "neither": ends.total() - answered - refused - ends["closed"],
         "ends": dict(ends),
         "unreadable": found["unreadable"],
         "server": dict(server_counts),
@@ -162,6 +171,7 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--seconds", type=float, default=60.0, help="for each of them")
     options.add_argument("--rows", type=int, nargs="*", default=[128], help="texts of a request")
     options.add_argument("--clients", type=int, default=16, help="by which the capacity is measured")
+    options.add_argument("--connections", type=int, default=900, help="of all clients; a server allows 1,000")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--threads", type=int, help="of each worker; by default the command's own choice")
     options.add_argument("--out", type=Path, default=RESULTS)

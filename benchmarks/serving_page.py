@@ -76,7 +76,8 @@ def load_section(found: Numbers) -> str:
             f"{found['model']}; {found['seconds']:g} seconds a line. Each client has one connection and asks again as "
             "soon as it has its answer. Latency is what the client sees, in milliseconds; refused are answers 429 and "
             "503. Memory is the most that all processes of the server had together, shared pages counted for each; "
-            "*cores* is what the server used, and what its clients used beside it.",
+            "*cores* is what the server used, and what its clients used beside it. The first lines are what these "
+            "clients can ask at most.",
             load_lines(found),
             _setup(found),
         ]
@@ -107,15 +108,26 @@ def load_lines(found: Numbers) -> str:
 def overload_section(found: Numbers) -> str:
     """What becomes of too many requests."""
     rows = [_overload_row(line) for line in found["lines"]]
-    heads = ["asked", "texts a request", "requests/s", "sent", "answered", "refused", "neither", "server counts"]
+    heads = [
+        "asked",
+        "texts a request",
+        "requests/s",
+        "sent",
+        "asked again",
+        "answered",
+        "refused",
+        "neither",
+        "server counts",
+    ]
     heads += ["p50 of answers", "p50 of refusals", "p99 of refusals", "longest `/livez`", "MB"]
     return "\n\n".join(
         [
             "## Overload",
             f"First the capacity is measured, by {found['clients']} clients in a closed loop. Then requests begin at "
             f"a fixed rate for {found['seconds']:g} seconds, whatever became of those before, and latency (ms) is "
-            "counted from the moment at which a request should have begun. *Neither* were not answered, not "
-            "refused, or broken off. The server counts what the clients count, status by status, or the number it is "
+            "counted from the moment at which a request should have begun. Those whose connection was closed "
+            "before the server read them are *asked again*, on another one. *Neither* were not answered, not refused, "
+            "or broken off. The server counts what the clients count, status by status, or the number it is "
             "off by is shown.",
             table(heads, rows, words={"server counts"}),
             _leaving(found["leaving"]),
@@ -132,7 +144,8 @@ def _overload_row(line: Numbers) -> list[str]:
         f"{line['factor']:g} × capacity",
         f"{line['rows']:,}",
         f"{line['rate']:,.0f}",
-        *(f"{line[name]:,}" for name in ("sent", "answered", "refused", "neither")),
+        f"{line['sent']:,}" + (f" of {line['sent'] + line['not_sent']:,}" if line["not_sent"] else ""),
+        *(f"{line[name]:,}" for name in ("asked_again", "answered", "refused", "neither")),
         "the same" if off == 0 else f"off by {off:,}",
         _milliseconds(latency.get("200", {}).get("p50")),
         _milliseconds(refusals.get("p50")),

@@ -151,7 +151,7 @@ def serve(
     from limbeck.serving.connections import ConnectionLimits
     from limbeck.serving.limits import Limits
     from limbeck.serving.run import serve as serve_models
-    from limbeck.serving.served_models import Behind, Source
+    from limbeck.serving.served_models import Behind, ModelSource
     from limbeck.serving.settings import ServerSettings, Tls
     from limbeck.serving.work_queue import QueueLimits
 
@@ -180,7 +180,7 @@ def serve(
         grace_seconds=grace,
     )
     serve_models(
-        [Source.named(model) for model in models],
+        [ModelSource.named(model) for model in models],
         settings=settings,
         fallback=Behind(fallback, share=share, threshold=threshold, options=options) if fallback else None,
         console=plain_console(),

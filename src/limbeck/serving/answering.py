@@ -1,7 +1,9 @@
 """How a connection answers, refuses, waits and ends."""
 
 import asyncio
+import fcntl
 import math
+import termios
 from typing import Any, ClassVar
 
 from uvicorn._types import ASGI3Application
@@ -23,6 +25,7 @@ from limbeck.serving.connections import LOGGER, BytesMoved, ConnectionLimits, Co
 BETWEEN, HEADER, BODY = 0, 1, 2  # what is being read: nothing of a request, its headers, its body
 INTERIM = b"HTTP/1.1 100"
 UNNOTED = frozenset({FULL.reason})  # whoever opens connections by the thousand shall not fill the log
+NOTHING = bytes(4)
 SLOW_SECONDS = 1.0  # a body that takes longer makes room for new connections
 
 
@@ -255,7 +258,16 @@ class AnsweringProtocol(HttpToolsProtocol):
             return 0 if slow else None
         if self._reading == BODY or self.transport.get_write_buffer_size():
             return 1 if slow and not self.flow.read_paused else None
-        return None if self.is_busy else 0
+        return None if self.is_busy or self._has_more_to_read() else 0
+
+    def _has_more_to_read(self) -> bool:
+        """Whether something came that was not read yet: perhaps a whole request."""
+        connection = self.transport.get_extra_info("socket")
+        try:
+            waiting = fcntl.ioctl(connection.fileno(), termios.FIONREAD, NOTHING)
+        except (AttributeError, OSError, ValueError):  # it is closed already
+            return False
+        return waiting != NOTHING
 
     def make_room(self) -> None:
         """Close it at once; a request that began is answered with 503."""

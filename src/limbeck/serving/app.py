@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -51,11 +51,12 @@ QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what 
 }
 REFUSED_BY_STATUS = {413: "too large", 429: "overload", 503: "stopping"}
 PARAMETER = re.compile(r"\{\w+\}")
-Tells = Callable[[Request], Response | bytes]
+Shows = Callable[[Request], Response | bytes]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 @dataclass
-class Server:
+class AppParts:
     """What the application of one process consists of."""
 
     models: ServedModels
@@ -91,13 +92,13 @@ def create_app(
     Requests that need no model (/livez, /metrics, the page) are answered while models compute. The limits of headers,
     of times and of connections are not part of it, but of `limbeck.serving.protocol`.
     """
-    server = Server(models, settings or ServerSettings())
+    server = AppParts(models, settings or ServerSettings())
     facts = _facts(server)
-    routes = [
-        *(Route(path, _answering(server, read), methods=["POST"]) for path, (read, _) in QUESTIONS.items()),
-        *(Route(path, _telling(tell), methods=["GET"]) for path, (tell, _) in facts.items()),
-        Route("/openapi.json", _telling(_description(server, facts)), methods=["GET"]),
-    ]
+    endpoints: dict[str, dict[str, Endpoint]] = {path: {"GET": _showing(show)} for path, (show, _) in facts.items()}
+    endpoints["/openapi.json"] = {"GET": _showing(_description(server, facts))}
+    for path, (read, _) in QUESTIONS.items():
+        endpoints.setdefault(path, {})["POST"] = _answering(server, read)
+    routes = [_route(path, methods) for path, methods in endpoints.items()]
 
     @asynccontextmanager
     async def kept(app: Starlette) -> AsyncIterator[None]:
@@ -118,23 +119,33 @@ def create_app(
     return app
 
 
-def _answering(server: Server, read: Reads) -> Callable[[Request], Awaitable[Response]]:
+def _route(path: str, methods: Mapping[str, Endpoint]) -> Route:
+    """One route for all methods of an address, so that a refusal of others names them all."""
+
+    async def respond(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method  # the server leaves the body of HEAD out
+        return await methods[method](request)
+
+    return Route(path, respond, methods=list(methods))
+
+
+def _answering(server: AppParts, read: Reads) -> Endpoint:
     async def answer(request: Request) -> Response:
         return await server.predictions.answer(request, read, name=request.path_params.get("name"))
 
     return answer
 
 
-def _telling(tell: Tells) -> Callable[[Request], Awaitable[Response]]:
-    async def told(request: Request) -> Response:
-        found = tell(request)
+def _showing(show: Shows) -> Endpoint:
+    async def shown(request: Request) -> Response:
+        found = show(request)
         return found if isinstance(found, Response) else Response(found, media_type=JSON_TYPE)
 
-    return told
+    return shown
 
 
-def _facts(server: Server) -> dict[str, tuple[Tells, str]]:
-    """Addresses that tell about the server and its models: what they tell, and what they are."""
+def _facts(server: AppParts) -> dict[str, tuple[Shows, str]]:
+    """Addresses about the server and its models: what they show, and what they are."""
     models, queue = server.models, server.settings.queue
     page = (files("limbeck.serving") / PAGE).read_text(encoding="utf-8")
 
@@ -165,7 +176,7 @@ def _facts(server: Server) -> dict[str, tuple[Tells, str]]:
         "/models": (lambda _: to_json([about(model, server) for model in models]), "About all models"),
         "/models/{name}": (lambda request: to_json(about(named(request), server)), "About one model"),
         "/metrics": (metrics, "Requests, rows, seconds and drift, for Prometheus"),
-        "/info": (info, "About the default model, as TEI tells it"),
+        "/info": (info, "About the default model, in TEI's form"),
         "/v1/models": (
             lambda _: models_body([one.asked for one in models], created=server.started),
             "All models, as OpenAI-like servers list them",
@@ -181,7 +192,7 @@ def _facts(server: Server) -> dict[str, tuple[Tells, str]]:
     }
 
 
-def _description(server: Server, facts: dict[str, tuple[Tells, str]]) -> Tells:
+def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows:
     described = document(
         questions={path: meaning for path, (_, meaning) in QUESTIONS.items()},
         facts={path: meaning for path, (_, meaning) in facts.items()},
@@ -194,7 +205,7 @@ def _description(server: Server, facts: dict[str, tuple[Tells, str]]) -> Tells:
     return lambda _: body
 
 
-def about(model: ServedModel, server: Server) -> ModelAnswer:
+def about(model: ServedModel, server: AppParts) -> ModelAnswer:
     """Facts about a model, and the limits of one request."""
     facts, limits, examples = model.facts, server.settings.limits, model.profile.examples if model.profile else ()
     return ModelAnswer(
@@ -218,11 +229,11 @@ def about(model: ServedModel, server: Server) -> ModelAnswer:
     )
 
 
-def _health(server: Server) -> HealthAnswer:
+def _health(server: AppParts) -> HealthAnswer:
     return HealthAnswer(ready=True, model=server.models.default.name, version=__version__)
 
 
-def _refusals(server: Server) -> dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]]:
+def _refusals(server: AppParts) -> dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]]:
     """Every refusal is JSON, in the form that clients of its address read."""
 
     async def refuse(request: Request, error: Exception) -> Response:
@@ -247,7 +258,7 @@ def _refusal(request: Request, status: int, detail: str, *, headers: dict[str, s
 
 
 def _paths(paths: list[str]) -> Callable[[str], str]:
-    """The address that a path belongs to, for the counters: names of models and paths of strangers are not told."""
+    """The address that a path belongs to, for the counters: names of models and paths of strangers are not shown."""
     plain = frozenset(path for path in paths if "{" not in path)
     patterns = [(re.compile(PARAMETER.sub("[^/]+", path)), path) for path in dict.fromkeys(paths) if "{" in path]
 

@@ -19,7 +19,7 @@ from limbeck.progress import plain_console
 from limbeck.serving.access_log import AccessLog
 from limbeck.serving.graceful_server import GracefulServer
 from limbeck.serving.protocol import protocol_class
-from limbeck.serving.served_models import Behind, ServedModel, ServedModels, Source, reloaded
+from limbeck.serving.served_models import Behind, ModelSource, ServedModel, ServedModels, reloaded
 from limbeck.serving.settings import ServerSettings
 from limbeck.serving.workers import Supervisor, shared_counters
 
@@ -53,7 +53,7 @@ class AddressUnusable(ServingError):
 
 
 def serve(
-    models: Sequence[Path | Source],
+    models: Sequence[Path | ModelSource],
     *,
     settings: ServerSettings | None = None,
     fallback: Behind | None = None,
@@ -66,7 +66,7 @@ def serve(
     Raises what `limbeck.load` raises, PortTaken, AddressUnusable, ModelNameTaken or ModelNameUnusable.
     """
     settings, console = settings or ServerSettings(), console or plain_console()
-    sources = [model if isinstance(model, Source) else Source(model) for model in models]
+    sources = [model if isinstance(model, ModelSource) else ModelSource(model) for model in models]
     served = ServedModels.open(sources, engine=settings.engine, fallback=fallback)
     with listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]

@@ -66,14 +66,14 @@ class Served(Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class ModelSource:
     """Where a model of the server comes from."""
 
     folder: Path
     name: str | None = None  # default: the one in its model.json
 
     @classmethod
-    def named(cls, argument: str) -> "Source":
+    def named(cls, argument: str) -> "ModelSource":
         """`FOLDER`, or `NAME=FOLDER`; a folder that exists is never taken apart."""
         name, equals, folder = argument.partition("=")
         if not equals or Path(argument).exists() or not NAME.fullmatch(name):
@@ -146,7 +146,7 @@ class ServedModels:
     def __init__(self, models: Sequence[ServedModel]) -> None:
         """The first is the default. Raises ModelNameTaken or ModelNameUnusable."""
         self._models = _by_name(models)
-        self._sources: Sequence[Source] = ()
+        self._sources: Sequence[ModelSource] = ()
         self._engine: EngineChoice = "auto"
         self._fallback: Behind | None = None
         self._stamps: list[object] = []
@@ -154,7 +154,7 @@ class ServedModels:
 
     @classmethod
     def open(
-        cls, sources: Sequence[Source], *, engine: EngineChoice = "auto", fallback: Behind | None = None
+        cls, sources: Sequence[ModelSource], *, engine: EngineChoice = "auto", fallback: Behind | None = None
     ) -> "ServedModels":
         """The models in these folders. `fallback` adds to a model what answers where it is unsure.
 
@@ -200,7 +200,7 @@ class ServedModels:
         self._models, self.loaded_at = _by_name(opened), time.time()
 
 
-def _opened(source: Source, *, engine: EngineChoice, fallback: Behind | None) -> ServedModel:
+def _opened(source: ModelSource, *, engine: EngineChoice, fallback: Behind | None) -> ServedModel:
     classifier = load(source.folder, threads=1, engine=engine)
     folder = open_model(source.folder)
     return ServedModel(
@@ -224,7 +224,7 @@ def _by_name(models: Sequence[ServedModel]) -> dict[str, ServedModel]:
     return found
 
 
-def _stamp(source: Source) -> object:
+def _stamp(source: ModelSource) -> object:
     """Changes when another model is put in place of this one."""
     try:
         about = (source.folder / MANIFEST).stat()

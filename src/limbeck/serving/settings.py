@@ -1,4 +1,4 @@
-"""Everything that `limbeck serve` can be told."""
+"""All options of `limbeck serve`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -31,7 +31,7 @@ class QueueLimits:
 
     waiting_seconds: float = 2.0  # that a request would wait for others, by what is known of the model's speed
     jobs: int = 1_000  # requests that wait
-    lag_seconds: float = 1.0  # by which the event loop is behind
+    lag_seconds: float = 0.5  # by which the event loop is behind
 
 
 class ClientLeft(Exception):

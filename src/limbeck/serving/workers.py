@@ -48,7 +48,7 @@ class Worker:
 
 class Supervisor:
     """Keeps `count` workers alive. `answer` is what a worker does until SIGTERM; it calls the function that it is given
-    once it can answer. `reload` loads the models again if they have changed, or in any case if it is told to."""
+    once it can answer. `reload` loads the models again if they have changed, or in any case if it is asked to."""
 
     def __init__(
         self,

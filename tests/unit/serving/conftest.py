@@ -14,7 +14,7 @@ from limbeck.export import export_student
 from limbeck.progress import SilentReporter
 from limbeck.recipe.export import Export
 from limbeck.serving.app import create_app
-from limbeck.serving.served_models import ServedModels, Source
+from limbeck.serving.served_models import ModelSource, ServedModels
 
 ToyRows = tuple[tuple[str, str], ...]
 
@@ -40,21 +40,21 @@ def multi_label_folder(tmp_path_factory: pytest.TempPathFactory, make_student: A
 @pytest.fixture
 def client(model_folder: Path) -> Iterator[TestClient]:
     """Speaks to a fresh server of the model of single texts."""
-    with TestClient(create_app(ServedModels.open([Source(model_folder)]))) as client:
+    with TestClient(create_app(ServedModels.open([ModelSource(model_folder)]))) as client:
         yield client
 
 
 @pytest.fixture
 def pair_client(pair_model_folder: Path) -> Iterator[TestClient]:
     """Speaks to a fresh server of the model of pairs."""
-    with TestClient(create_app(ServedModels.open([Source(pair_model_folder)]))) as client:
+    with TestClient(create_app(ServedModels.open([ModelSource(pair_model_folder)]))) as client:
         yield client
 
 
 @pytest.fixture
 def multi_label_client(multi_label_folder: Path) -> Iterator[TestClient]:
     """Speaks to a fresh server of the model whose texts may have several labels."""
-    with TestClient(create_app(ServedModels.open([Source(multi_label_folder)]))) as client:
+    with TestClient(create_app(ServedModels.open([ModelSource(multi_label_folder)]))) as client:
         yield client
 
 

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from limbeck.serving.app import create_app
 from limbeck.serving.limits import Limits
-from limbeck.serving.served_models import ServedModels, Source
+from limbeck.serving.served_models import ModelSource, ServedModels
 from limbeck.serving.settings import ServerSettings
 
 JSON = {"content-type": "application/json"}
@@ -18,7 +18,9 @@ MOST = 100
 def small_client(model_folder: Path) -> Iterator[TestClient]:
     """Speaks to a server that takes bodies of at most 100 bytes."""
     with TestClient(
-        create_app(ServedModels.open([Source(model_folder)]), settings=ServerSettings(limits=Limits(body_bytes=MOST)))
+        create_app(
+            ServedModels.open([ModelSource(model_folder)]), settings=ServerSettings(limits=Limits(body_bytes=MOST))
+        )
     ) as client:
         yield client
 

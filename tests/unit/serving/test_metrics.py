@@ -3,7 +3,7 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from limbeck.serving.app import create_app
-from limbeck.serving.served_models import ServedModels, Source
+from limbeck.serving.served_models import ModelSource, ServedModels
 
 
 def numbers(client: TestClient) -> dict[str, float]:
@@ -57,7 +57,7 @@ def test_the_model_is_named(client: TestClient) -> None:
 def test_two_servers_in_one_process_count_apart(model_folder: Path, client: TestClient) -> None:
     client.post("/predict", json={"texts": ["a film"]})
 
-    with TestClient(create_app(ServedModels.open([Source(model_folder)]))) as other:
+    with TestClient(create_app(ServedModels.open([ModelSource(model_folder)]))) as other:
         assert numbers(other)['limbeck_rows_total{model="bilstm"}'] == 0
 
 

@@ -527,7 +527,7 @@ def test_idle_connections_lock_nobody_out(begun: bytes) -> None:
         server.stop()
 
     assert counts["most"] == 160 - 64
-    assert counts["open"] <= 160 - 64 + 16
+    assert counts["open"] <= 160 - 64 + 32  # and those that read why they were refused
     assert counts["made_room"] > 200
     assert len(server.errors) < 2_000, server.errors
 

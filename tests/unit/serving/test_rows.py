@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from limbeck.serving.app import create_app
 from limbeck.serving.limits import Limits
-from limbeck.serving.served_models import ServedModels, Source
+from limbeck.serving.served_models import ModelSource, ServedModels
 from limbeck.serving.settings import ServerSettings
 
 JSON = {"content-type": "application/json"}
@@ -19,7 +19,8 @@ def narrow_client(model_folder: Path) -> Iterator[TestClient]:
     """Speaks to a server that takes three rows of ten characters."""
     with TestClient(
         create_app(
-            ServedModels.open([Source(model_folder)]), settings=ServerSettings(limits=Limits(rows=3, characters=10))
+            ServedModels.open([ModelSource(model_folder)]),
+            settings=ServerSettings(limits=Limits(rows=3, characters=10)),
         )
     ) as client:
         yield client
@@ -126,7 +127,7 @@ def test_a_text_longer_than_allowed_is_refused_with_its_place(
 def test_the_second_text_has_the_same_limit(pair_model_folder: Path) -> None:
     with TestClient(
         create_app(
-            ServedModels.open([Source(pair_model_folder)]), settings=ServerSettings(limits=Limits(characters=10))
+            ServedModels.open([ModelSource(pair_model_folder)]), settings=ServerSettings(limits=Limits(characters=10))
         )
     ) as client:
         status, detail = refusal(client, {"rows": [{"text": "a", "pair": "0123456789x"}]})

@@ -282,7 +282,7 @@ ANSWERS: tuple[type[BaseModel], ...] = (
 # By the start of the address, the first that fits.
 REFUSALS: dict[str, type[BaseModel]] = {
     "/predict": TeiRefusal,
-    "/models/": TeiRefusal,
+    "/models/{name}/predict": TeiRefusal,
     "/info": TeiRefusal,
     "/v1/": ClassifyRefusal,
     "/classify": ClassifyRefusal,

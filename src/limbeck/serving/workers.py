@@ -48,7 +48,7 @@ class Worker:
 
 class Supervisor:
     """Keeps `count` workers alive. `answer` is what a worker does until SIGTERM; it calls the function that it is given
-    once it can answer. `reload` loads the models again if they have changed, or in any case if it is asked to."""
+    once it can answer. `folder` is where they count; `reload` loads the models again if they have changed, or in any case if it is asked to."""
 
     def __init__(
         self,
@@ -58,9 +58,10 @@ class Supervisor:
         reload: Callable[[bool], bool],
         grace_seconds: float,
         folder: Path,
+        stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
         self._count, self._answer, self._reload, self._grace = count, answer, reload, grace_seconds
-        self._folder = folder
+        self._folder, self._stop_listening = folder, stop_listening
         self._workers: dict[int, Worker] = {}
         self._quick_deaths = 0
 
@@ -71,6 +72,8 @@ class Supervisor:
             self._fill()
             self._watch()
         finally:
+            # Before the workers do: who connects to a port that only this process holds waits for nobody.
+            self._stop_listening()
             self._end(list(self._workers))
             signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 

@@ -82,6 +82,7 @@ def test_a_file_that_is_not_the_teacher_is_not_kept(
     assert kept_teacher_of(recipe_of("int8"), toy_corpus, teacher, labels, run) is None
 
     assert not (run.folder / KEPT).exists()
+    assert list((run.folder / "exports").iterdir()) == []
     assert reporter.notes[-1] == f"  {KEPT} is not kept"
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,12 +11,11 @@ from limbeck.artifacts.manifest import MOST_BYTES_OF_JSON, read_small_json
 
 PROFILE = "profile.json"
 BINS = 10  # of the histogram of confidence, each as wide
-QUANTILES = 201  # of confidence: at every half percent of the rows
+QUANTILES = 101  # of confidence: at every percent of the rows
 MOST_POINTS, MOST_EXAMPLES, MOST_ROWS = 1_000, 1_000, 1 << 40
 LONGEST_TEXT = 1_000  # characters of a text of an example
 FROM_ROUNDING = 0.01  # how far a histogram may be from one, in sum
 KEYS_OF_CURVE = {"rows", "points", "cheapest", "student_accuracy", "teacher_accuracy"}
-KEYS_OF_POINT = {"threshold", "asked_share", "accuracy"}
 
 Texts: TypeAlias = str | tuple[str, str]  # of a row
 
@@ -56,7 +55,11 @@ class ModelProfile:
 
 def save_profile(folder: Path, profile: ModelProfile) -> None:
     """Write profile.json into a scratch folder."""
-    (folder / PROFILE).write_text(json.dumps(asdict(profile), ensure_ascii=False), encoding="utf-8")
+    content = asdict(profile)
+    if profile.cascade is not None:  # points are lists: the names of their numbers would be most of the file
+        points = [astuple(point) for point in profile.cascade.points]
+        content["cascade"] |= {"points": points, "cheapest": astuple(profile.cascade.cheapest)}
+    (folder / PROFILE).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
 def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfile:
@@ -77,8 +80,8 @@ def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfi
 
 
 def _curve(found: dict[str, Any]) -> CascadeOnDev:
-    points = tuple(CascadePoint(**point) for point in found["points"])
-    return CascadeOnDev(**{**found, "points": points, "cheapest": CascadePoint(**found["cheapest"])})
+    points = tuple(CascadePoint(*point) for point in found["points"])
+    return CascadeOnDev(**{**found, "points": points, "cheapest": CascadePoint(*found["cheapest"])})
 
 
 def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
@@ -121,13 +124,13 @@ def _is_curve(curve: Any) -> bool:
     if not 1 <= len(curve["points"]) <= MOST_POINTS or not _is_whole(curve["rows"], most=MOST_ROWS):
         return False
     are_points = all(map(_is_point, [*curve["points"], curve["cheapest"]]))
-    if not are_points or not _is_rising([point["threshold"] for point in curve["points"]]):
+    if not are_points or not _is_rising([point[0] for point in curve["points"]]):
         return False
     return _is_share(curve["student_accuracy"]) and _is_share(curve["teacher_accuracy"])
 
 
 def _is_point(point: Any) -> bool:
-    return isinstance(point, dict) and set(point) == KEYS_OF_POINT and all(map(_is_share, point.values()))
+    return _are_shares(point, count=3)
 
 
 def _are_examples(rows: Any, *, pair: bool) -> bool:

@@ -68,7 +68,7 @@ def test_examples_of_pairs_are_pairs(tmp_path: Path) -> None:
 
 
 FEW = [0.5] * 3
-POINTS = [{"threshold": 0.0, "asked_share": 0.0, "accuracy": 0.5}]
+POINTS = [[0.0, 0.0, 0.5]]
 CURVE = {"rows": 1, "points": POINTS, "cheapest": POINTS[0], "student_accuracy": 0.5, "teacher_accuracy": 0.5}
 
 
@@ -93,8 +93,9 @@ CURVE = {"rows": 1, "points": POINTS, "cheapest": POINTS[0], "student_accuracy":
         {"cascade": {}},
         {"cascade": {**CURVE, "points": []}},
         {"cascade": {**CURVE, "points": POINTS * 2_000}},
-        {"cascade": {**CURVE, "points": [{**POINTS[0], "threshold": 0.9}, *POINTS]}},
-        {"cascade": {**CURVE, "cheapest": {**POINTS[0], "threshold": float("inf")}}},
+        {"cascade": {**CURVE, "points": [[0.9, 0.0, 0.5], *POINTS]}},
+        {"cascade": {**CURVE, "cheapest": [float("inf"), 0.0, 0.5]}},
+        {"cascade": {**CURVE, "cheapest": [0.5]}},
         {"cascade": {**CURVE, "rows": 0}},
         {"cascade": {**CURVE, "call": "os:system"}},
         {"examples": [["a", "b"]]},

@@ -49,28 +49,9 @@ class Worker:
 class Supervisor:
     """Keeps `count` workers alive.
 
-    `answer` is what a worker does until SIGTERM; it calls the function that it is given once it can answer. `reload` loads
-    the models again if they have changed, or in any case if it is asked to. `folder` is where workers count.
+    `answer` is what a worker does until SIGTERM; it calls the function that it is given once it can answer. `reload`
+    loads the models again if they have changed, or in any case if it is asked to. `folder` is where workers count.
     """
-
-    def __init__(self, *, status: int) -> None:
-        super().__init__(
-            f"{MOST_QUICK_DEATHS} workers in a row ended right after their start, the last with status {status}",
-            advice="Try one process, which says why: `limbeck serve MODEL --workers 1`.",
-        )
-
-
-@dataclass(frozen=True)
-class Worker:
-    """A process that answers requests."""
-
-    pid: int
-    started: float = field(default_factory=time.monotonic)
-
-
-class Supervisor:
-    """Keeps `count` workers alive. `answer` is what a worker does until SIGTERM; it calls the function that it is given
-    once it can answer. `folder` is where they count; `reload` loads the models again if they have changed, or in any case if it is asked to."""
 
     def __init__(
         self,

@@ -101,6 +101,8 @@ def test_the_fallback_answers_what_the_student_is_unsure_of_and_the_answer_says_
     assert fallback.asked == [[TEXTS[unsure]]]
     assert response.headers["x-answered-by"] == "student=2, fallback=1"
     assert found['limbeck_answered_rows_total{by="fallback",model="student"}'] == 1
+    assert found['limbeck_answered_rows_total{by="student",model="student"}'] == 2
+    assert found['limbeck_rows_total{model="student"}'] == 3
     assert found['limbeck_model_seconds_count{by="fallback",model="student"}'] == 1
 
 

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -101,7 +102,11 @@ class Supervisor:
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        if (pid := os.fork()) == 0:
+        with warnings.catch_warnings():
+            # Of Python 3.12 and later: that threads are lost. Those of numpy are made again where they are needed.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
             os.close(reading)
             self._be_worker(writing)
         os.close(writing)

@@ -78,6 +78,13 @@ def test_workers_share_the_port_and_add_their_counts_up(model_folder: Path) -> N
     assert (status, rest, errors) == (0, "Stopped.\n", "")
 
 
+def test_workers_compute_with_onnxruntime_too(model_folder: Path) -> None:
+    with running(model_folder, "--workers", "2", "--engine", "onnx") as server:
+        labels = [label_of(server.ask("/predict", TEXT)[1]) for _ in range(10)]
+
+    assert labels == load(model_folder).predict(TEXT["texts"]) * 10
+
+
 def test_a_worker_that_dies_is_replaced(model_folder: Path) -> None:
     with running(model_folder, "--workers", "2") as server:
         until(lambda: len(server.children()) == 2)

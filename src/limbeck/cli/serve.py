@@ -116,7 +116,13 @@ def serve(
         ),
     ] = None,
     open_metrics: Annotated[
-        bool, typer.Option("--open-metrics", help="Answer /metrics without a key.", rich_help_panel=DOORS)
+        bool,
+        typer.Option(
+            "--open-metrics",
+            help="Answer /metrics without a key.",
+            rich_help_panel=DOORS,
+            envvar=_variable("OPEN_METRICS"),
+        ),
     ] = False,
     access_log: Annotated[
         str | None,
@@ -159,6 +165,7 @@ def serve(
     options = FallbackOptions(
         fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
     )
+    tls = (ssl_certfile, ssl_keyfile, ssl_keyfile_password)
     settings = ServerSettings(
         host=host,
         port=port,
@@ -176,7 +183,7 @@ def serve(
             open_metrics=open_metrics,
         ),
         access_log=access_log,
-        tls=Tls(ssl_certfile, ssl_keyfile, ssl_keyfile_password) if ssl_certfile else None,
+        tls=Tls(*tls) if any(tls) else None,
         grace_seconds=grace,
     )
     serve_models(

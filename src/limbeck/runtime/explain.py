@@ -98,6 +98,11 @@ def explanation(classifier: GivesLogits, row: Row, *, label: str | None = None) 
     )
 
 
+def prepare_explanations(classifier: GivesLogits) -> None:
+    """Open what explanations need of the folder, while it is the one that was loaded. Raises ArtifactDamaged."""
+    _opened(classifier)
+
+
 def _number(labels: list[str], label: str | None, logits: Floats64) -> int:
     if label is None:
         return int(logits.argmax())

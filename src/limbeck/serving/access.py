@@ -136,7 +136,8 @@ class HostNames:
     """The names that a server answers to."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        names = [name.lower() for name in names]
+        """Those of this machine are always among them: no other site can lead a browser to it under these."""
+        names = [*LOOPBACK_NAMES, *(name.lower() for name in names)]
         self._every = "*" in names
         self._names = {name.encode() for name in names if not name.startswith("*")}
         self._ends = tuple(name[1:].encode() for name in names if name.startswith("*."))
@@ -194,7 +195,7 @@ class Access:
             added.append((b"vary", b"origin"))
             if asked.get(b"origin") in self._origins:
                 added.append((b"access-control-allow-origin", asked[b"origin"]))
-                added.append((b"access-control-expose-headers", b"x-request-id, retry-after"))
+                added.append((b"access-control-expose-headers", b"x-request-id, x-answered-by, retry-after"))
         return added
 
     def _refusal(self, scope: Scope, asked: dict[bytes, bytes], *, hosts: int) -> tuple[int, str, Headers] | None:
@@ -210,7 +211,11 @@ class Access:
             return None if known else (403, "pages of this origin may not ask", [])
         if self._is_open(path, method) or _has_key(self.settings.keys, asked):
             return None
-        return 401, "an API key is needed: authorization: Bearer KEY", [(b"www-authenticate", b"Bearer")]
+        return (
+            401,
+            "the request has no valid API key: send authorization: Bearer KEY",
+            [(b"www-authenticate", b"Bearer")],
+        )
 
     def _is_open(self, path: str, method: str) -> bool:
         settings = self.settings

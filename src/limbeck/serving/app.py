@@ -49,7 +49,7 @@ QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what 
     "/classify": (read_classify, "The same, where vLLM has it, too"),
     "/v2/models/{name}/infer": (read_infer, "Open Inference Protocol: inference"),
 }
-REFUSED_BY_STATUS = {413: "too large", 429: "overload", 503: "stopping"}
+REFUSED_BY_STATUS = {413: "too large", 429: "overload"}
 PARAMETER = re.compile(r"\{\w+\}")
 Shows = Callable[[Request], Response | bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -105,9 +105,11 @@ def create_app(
         del app
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.upkeep.run)
+            tasks.start_soon(server.upkeep.measure_lag)
             yield
             tasks.cancel_scope.cancel()
         server.queue.stop()
+        server.predictions.close()
 
     middleware = [  # the first runs first
         Middleware(Counted, metrics=server.metrics, path_of=_paths([route.path for route in routes])),
@@ -156,7 +158,7 @@ def _facts(server: AppParts) -> dict[str, tuple[Shows, str]]:
 
     def metrics(request: Request) -> Response:
         del request
-        server.upkeep.count_connections()
+        server.upkeep.set_gauges()
         return Response(server.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     def info(request: Request) -> bytes:
@@ -193,18 +195,29 @@ def _facts(server: AppParts) -> dict[str, tuple[Shows, str]]:
 
 
 def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows:
-    pairs = {model.facts.pair for model in server.models}
-    described = document(
-        questions={path: meaning for path, (_, meaning) in QUESTIONS.items()},
-        facts={path: meaning for path, (_, meaning) in facts.items()},
-        limits=server.settings.limits,
-        title=f"Limbeck: {server.models.default.name}",
-        multi_label=server.models.default.facts.multi_label,
-        pair=pairs.pop() if len(pairs) == 1 else None,
-        keys=bool(server.settings.access.keys),
-    )
-    body = to_json(described)
-    return lambda _: body
+    """Made again when there are other models."""
+    known: dict[str, bytes] = {}
+
+    def describe(request: Request) -> bytes:
+        del request
+        forms = [(model.facts.pair, model.facts.multi_label) for model in server.models]
+        pairs, several = {pair for pair, _ in forms}, {multi_label for _, multi_label in forms}
+        key = f"{server.models.default.name} {pairs} {several}"
+        if key not in known:
+            known.clear()
+            described = document(
+                questions={path: meaning for path, (_, meaning) in QUESTIONS.items()},
+                facts={path: meaning for path, (_, meaning) in facts.items()},
+                limits=server.settings.limits,
+                title=f"Limbeck: {server.models.default.name}",
+                multi_label=several.pop() if len(several) == 1 else None,
+                pair=pairs.pop() if len(pairs) == 1 else None,
+                keys=bool(server.settings.access.keys),
+            )
+            known[key] = to_json(described)
+        return known[key]
+
+    return describe
 
 
 def about(model: ServedModel, server: AppParts) -> ModelAnswer:
@@ -213,6 +226,7 @@ def about(model: ServedModel, server: AppParts) -> ModelAnswer:
     return ModelAnswer(
         name=model.name,
         default=model is server.models.default,
+        version=model.version,
         kind=facts.kind,
         precision=facts.precision,
         labels=facts.labels,
@@ -240,7 +254,8 @@ def _refusals(server: AppParts) -> dict[type[Exception], Callable[[Request, Exce
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
-        server.metrics.refuse(REFUSED_BY_STATUS.get(error.status, "not a question"))
+        if error.status in REFUSED_BY_STATUS:
+            server.metrics.refuse(REFUSED_BY_STATUS[error.status])
         return _refusal(request, error.status, error.detail, headers=error.headers)
 
     async def refuse_address(request: Request, error: Exception) -> Response:

@@ -12,7 +12,8 @@ from limbeck.serving.served_models import ServedModel, ServedModels
 WINDOW_SECONDS = 600.0
 ROWS_A_SECOND = 20  # whose words are looked up: reading all texts twice would cost more than it tells
 LONGEST_SAMPLED = 2_000  # characters
-LABELS, WORDS, UNKNOWN, CONFIDENCE = "limbeck_labels", "limbeck_words", "limbeck_unknown_words", "limbeck_confidence"
+LABELS, WORDS, UNKNOWN = "limbeck_labels", "limbeck_words", "limbeck_unknown_words"
+COUNTERS = {LABELS: ("model", "label"), WORDS: ("model",), UNKNOWN: ("model",)}
 
 Totals = Mapping[str, Mapping[tuple[str, ...], float]]
 
@@ -40,10 +41,14 @@ class Drift:
             unknown, words = model.words.counts(few)
             self.metrics.read(model.name, words=words, unknown=unknown)
 
-    def update(self) -> None:
+    def totals(self) -> Totals:
+        """What was counted so far, by all workers."""
+        return self.metrics.totals(COUNTERS)
+
+    def update(self, totals: Totals) -> None:
         """Set the gauges by what was counted in the last minutes; called every few seconds."""
         now = time.monotonic()
-        self._history.append((now, {name: self.metrics.totals(name) for name in (LABELS, WORDS, UNKNOWN)}))
+        self._history.append((now, totals))
         while len(self._history) > 1 and now - self._history[1][0] >= WINDOW_SECONDS:
             self._history.popleft()
         for model in self.models:
@@ -58,7 +63,7 @@ class Drift:
 
     def _labels(self, model: ServedModel) -> None:
         counts = {key[1]: count for key, count in self._recent(LABELS).items() if key[0] == model.name}
-        total = sum(counts.values())
+        total = sum(counts.get(label, 0.0) for label in model.facts.labels)
         if not total:
             return
         shares = {label: counts.get(label, 0.0) / total for label in model.facts.labels}

@@ -1,16 +1,17 @@
 """The counters of a server for Prometheus: its own, or those of several worker processes added up."""
 
+import json
 import os
+import struct
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from limbeck import __version__
 from limbeck.runtime.cascade import FALLBACK, STUDENT
 from limbeck.serving.served_models import ServedModel
 from limbeck.serving.workers import SHARED_FOLDER
@@ -18,6 +19,8 @@ from limbeck.serving.workers import SHARED_FOLDER
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 CONFIDENCES = tuple(step / 10 for step in range(1, 10))
 WRONG_FROM = 400  # a status
+TIMES, SECONDS_BETWEEN = 5, 0.01
+T = TypeVar("T")
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the time at which a counter began would be another line for each of them
 
@@ -80,17 +83,15 @@ class Metrics:
         found = self._gauges[name]
         (found.labels(**labels) if labels else found).set(value)
 
-    def forget(self, name: str) -> None:
-        """Drop all values of a gauge: labels of models that are no longer there."""
-        if not self.is_shared and name in self._gauges:
-            self._gauges[name].clear()
-
     def describe(self, models: Iterable[ServedModel]) -> None:
-        """Name the models that answer."""
-        self.forget("limbeck_model_info")
+        """Name the models that answer, and forget those that no longer do. Workers end when there are other models."""
+        if not self.is_shared:
+            for gauge in self._gauges.values():
+                if "model" in gauge._labelnames:
+                    gauge.clear()
         for model in models:
             facts = {"model": model.name, "kind": model.facts.kind, "precision": model.facts.precision}
-            self.gauge("limbeck_model_info", "A model that answers", 1, mode="livemax", **facts, version=__version__)
+            self.gauge("limbeck_model_info", "A model that answers", 1, mode="livemax", **facts, version=model.version)
             self._rows.labels(model.name).inc(0)
 
     def note(self, *, path: str, status: int, seconds: float) -> None:
@@ -140,19 +141,28 @@ class Metrics:
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return registry
 
-    def totals(self, name: str) -> dict[tuple[str, ...], float]:
-        """The values of a counter, by its labels, over all workers."""
-        return {
-            tuple(sample.labels.values()): sample.value
-            for metric in self.collected().collect()
-            if metric.name == name
-            for sample in metric.samples
-            if sample.name == f"{name}_total"
-        }
+    def totals(self, counters: Mapping[str, tuple[str, ...]]) -> dict[str, dict[tuple[str, ...], float]]:
+        """The values of counters over all workers, by the labels that are named for each."""
+        found: dict[str, dict[tuple[str, ...], float]] = {name: {} for name in counters}
+        for metric in _tried_again(lambda: list(self.collected().collect())):
+            for sample in metric.samples if metric.name in counters else ():
+                if sample.name == f"{metric.name}_total":
+                    found[metric.name][tuple(sample.labels[label] for label in counters[metric.name])] = sample.value
+        return found
 
     def text(self) -> bytes:
         """All of it, as Prometheus reads it."""
-        return generate_latest(self.collected())
+        return _tried_again(lambda: generate_latest(self.collected()))
+
+
+def _tried_again(read: Callable[[], T]) -> T:
+    """Another worker may just be making a file of counters, or its file may just have been added to another."""
+    for _ in range(TIMES):
+        try:
+            return read()
+        except (struct.error, FileNotFoundError, ValueError, json.JSONDecodeError):
+            time.sleep(SECONDS_BETWEEN)
+    return read()
 
 
 class Counted:

@@ -34,6 +34,7 @@ class ModelAnswer(BaseModel):
 
     name: str
     default: bool = Field(description="Whether it answers where no model is named.")
+    version: str = Field(description="The beginning of the hash of its files: another model has another one.")
     kind: str
     precision: str
     labels: list[str]
@@ -69,7 +70,7 @@ def document(
     facts: Mapping[str, str],
     limits: Limits,
     title: str,
-    multi_label: bool,
+    multi_label: bool | None,
     pair: bool | None,
     keys: bool,
 ) -> Document:
@@ -106,7 +107,7 @@ def _operation(path: str, method: str, meaning: str, known: Document) -> Documen
     return {"summary": meaning, "operationId": name, **parameters, **known}
 
 
-def _fact(path: str, *, multi_label: bool) -> Document:
+def _fact(path: str, *, multi_label: bool | None) -> Document:
     """The responses of an address that tells about the server."""
     if path in BY_ADDRESS and path not in schemas.QUESTIONS:
         found = schemas.operation(path, multi_label=multi_label)

@@ -1,9 +1,8 @@
 """One question from its bytes to its answer: read, wait for the model's turn, ask the fallback where needed, write."""
 
-import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,27 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from limbeck.runtime.cascade import FALLBACK, STUDENT, CascadeAnswers
+from limbeck.runtime.cascade import FALLBACK, STUDENT
 from limbeck.runtime.explain import explanation
 from limbeck.runtime.probabilities import best_labels, confidence, label_sets, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.serving.drift import Drift
+from limbeck.serving.fallback_calls import FallbackCalls
 from limbeck.serving.limits import Limits
 from limbeck.serving.metrics import Metrics
 from limbeck.serving.served_models import ServedModel, ServedModels
-from limbeck.serving.wire.questions import Answered, ReadQuestion, Reads
+from limbeck.serving.wire.questions import Answered, AskedModel, ReadQuestion, Reads
 from limbeck.serving.wire.refusals import Refused
-from limbeck.serving.work_queue import ClientLeft, WorkQueue
+from limbeck.serving.work_queue import ClientLeft, WorkQueue, leaving
 
 SMALL_BYTES = 32_768  # of a body that is read in the event loop: a fraction of a millisecond
 SMALL_ANSWER = 4_096  # numbers of an answer that is written in the event loop
 MOST_DIGITS = 19  # of a length
 READERS = 2  # threads that read and write large bodies
-FALLBACK_QUESTIONS = 8  # at a time
-FALLBACK_WAITING = 32  # more do not wait: the student's answers are given
 EXPLAINED_FACTOR = 40.0  # an explanation asks the model about as many changed texts
 MOST_EXPLAINED = 16  # rows of a request
 ANSWERED_BY = "x-answered-by"
 CLIENT_LEFT = 499  # a status of nginx's: the client went before it was answered
-STOPPING = "the server is being stopped; ask again in a moment"
 
 Floats = npt.NDArray[np.float32]
 
@@ -47,17 +44,21 @@ class Predictions:
     ) -> None:
         self._models, self._queue, self._metrics, self._limits, self._drift = models, queue, metrics, limits, drift
         self._readers = CapacityLimiter(READERS)
-        self._fallbacks = CapacityLimiter(FALLBACK_QUESTIONS)
-        self.is_stopping = False
+        self._fallbacks = FallbackCalls(queue, metrics)
+
+    def close(self) -> None:
+        """Leave fallbacks alone: who still waits for one is not answered any more."""
+        self._fallbacks.close()
+        for model in self._models:
+            if model.cascade is not None:
+                model.cascade.close()
 
     async def answer(self, request: Request, read: Reads, *, name: str | None = None) -> Response:
         """The response to a question. Raises Refused."""
-        if self.is_stopping:
-            raise Refused(503, STOPPING, headers={"retry-after": "1"})
         try:
             body = await self._body(request)
-            asked = await self._read(body, read, request.headers, name)
-            return await self._answer(request, asked)
+            asked, model = await self._read(body, read, request.headers, name)
+            return await self._answer(request, asked, model)
         except (ClientLeft, ClientDisconnect):
             return Response(status_code=CLIENT_LEFT)
 
@@ -74,64 +75,63 @@ class Predictions:
             parts.append(part)
         return b"".join(parts)
 
-    async def _read(self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None) -> ReadQuestion:
+    async def _read(
+        self, body: bytes, read: Reads, headers: Mapping[str, str], name: str | None
+    ) -> tuple[ReadQuestion, ServedModel]:
+        """The question, and the model that it was read for: another one may take its name meanwhile."""
+        chosen: list[ServedModel] = []
+
+        def choose(name: str | None) -> AskedModel:
+            chosen.append(self._models.by_name(name))
+            return chosen[-1].asked
+
         def parse() -> ReadQuestion:
-            return read(body, headers=headers, choose=self._models.choose, limits=self._limits, name=name)
+            return read(body, headers=headers, choose=choose, limits=self._limits, name=name)
 
-        if len(body) <= SMALL_BYTES:
-            return parse()
-        return await to_thread.run_sync(parse, limiter=self._readers)
+        asked = parse() if len(body) <= SMALL_BYTES else await to_thread.run_sync(parse, limiter=self._readers)
+        return asked, next(model for model in chosen if model.asked is asked.model)
 
-    async def _answer(self, request: Request, asked: ReadQuestion) -> Response:
-        model = self._models.by_name(asked.model.name)
+    async def _answer(self, request: Request, asked: ReadQuestion, model: ServedModel) -> Response:
         if asked.explain and len(asked.rows) > MOST_EXPLAINED:
             raise Refused(413, f"at most {MOST_EXPLAINED} rows of a request are explained, not {len(asked.rows):,}")
         started = time.perf_counter()
         logits = await self._logits(request, model, asked.rows)
         probabilities = probabilities_of(logits / model.facts.temperature, multi_label=model.facts.multi_label)
-        taken = time.perf_counter() - started
-        self._metrics.time(model.name, seconds=taken, by=STUDENT)
+        self._metrics.time(model.name, seconds=time.perf_counter() - started, by=STUDENT)
         answers = None
         if model.cascade is not None:
-            answers = await self._with_fallback(model, asked.rows, probabilities)
+            answers = await self._fallbacks.ask(model, model.cascade, asked.rows, probabilities, leaving(request))
             probabilities = answers.probabilities
-        self._metrics.answer(
-            model.name, rows=len(asked.rows), by_fallback=int(answers.by_fallback.sum()) if answers else 0
-        )
-        self._note(model, asked.rows, probabilities)
+        taken = time.perf_counter() - started
+        self._note(model, asked.rows, probabilities, by_fallback=int(answers.by_fallback.sum()) if answers else 0)
         answered = Answered(
             probabilities=probabilities,
             logits=None if answers is not None and answers.by_fallback.any() else logits,  # a fallback has none
-            milliseconds=(time.perf_counter() - started) * 1_000,
+            milliseconds=taken * 1_000,
             by_fallback=answers.by_fallback if answers else None,
             fallback_note=answers.note if answers else None,
             explanations=await self._explained(request, model, asked, probabilities),
-            tokens=model.token_counts(asked.rows) if asked.needs_tokens else None,
+            tokens=await self._tokens(request, model, asked),
         )
         return await self._written(request, asked, answered)
+
+    async def _tokens(self, request: Request, model: ServedModel, asked: ReadQuestion) -> list[int] | None:
+        if not asked.needs_tokens or not asked.rows or model.words is None:
+            return None
+        counts = model.words.counts
+        parts = await self._queue.run(
+            f"{model.name} counted",
+            asked.rows,
+            lambda rows: [counts([row])[1] for row in rows],
+            has_left=leaving(request),
+        )
+        return [count for part in parts for count in part]
 
     async def _logits(self, request: Request, model: ServedModel, rows: Sequence[Row]) -> Floats:
         if not rows:
             return np.zeros((0, len(model.facts.labels)), dtype=np.float32)
-        parts = await self._queue.run(model.name, rows, model.compute, merges=model.merges, has_left=_leaving(request))
+        parts = await self._queue.run(model.name, rows, model.compute, merges=model.merges, has_left=leaving(request))
         return np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
-
-    async def _with_fallback(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats) -> CascadeAnswers:
-        """The fallback's answers where the student is unsure; the student's where the fallback does not answer."""
-        assert model.cascade is not None
-        cascade = model.cascade
-        unsure = cascade.unsure(probabilities)
-        is_full = self._fallbacks.statistics().tasks_waiting >= FALLBACK_WAITING
-        if is_full or not unsure.any():
-            return cascade.merged(probabilities, unsure)
-        asked = [rows[place] for place in np.flatnonzero(unsure).tolist()]
-        started = time.perf_counter()
-        found, failure = await to_thread.run_sync(cascade.asked, asked, limiter=self._fallbacks)
-        if failure is not None:
-            self._metrics.fail_fallback(model.name)
-        if found is not None:
-            self._metrics.time(model.name, seconds=time.perf_counter() - started, by=FALLBACK)
-        return cascade.merged(probabilities, unsure, found, failure)
 
     async def _explained(
         self, request: Request, model: ServedModel, asked: ReadQuestion, probabilities: Floats
@@ -145,11 +145,12 @@ class Predictions:
             asked.rows,
             lambda rows: [explanation(model.classifier, row, label=next(labels)).to_json() for row in rows],
             factor=EXPLAINED_FACTOR,
-            has_left=_leaving(request),
+            has_left=leaving(request),
         )
         return [pieces for part in parts for pieces in part]
 
-    def _note(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats) -> None:
+    def _note(self, model: ServedModel, rows: Sequence[Row], probabilities: Floats, *, by_fallback: int) -> None:
+        self._metrics.answer(model.name, rows=len(rows), by_fallback=by_fallback)
         if not rows:
             return
         facts = model.facts
@@ -178,13 +179,3 @@ class Predictions:
 def _too_large(most: int) -> Refused:
     detail = f"the body is larger than {most:,} bytes; send fewer rows in one request"
     return Refused(413, detail, headers={"connection": "close"})
-
-
-def _leaving(request: Request) -> Callable[[], Any]:
-    """Waits until the client has gone."""
-
-    async def leaving() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            await asyncio.sleep(0)
-
-    return leaving

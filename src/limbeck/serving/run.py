@@ -3,8 +3,10 @@
 import errno
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from types import FrameType
@@ -21,7 +23,7 @@ from limbeck.serving.graceful_server import GracefulServer
 from limbeck.serving.protocol import protocol_class
 from limbeck.serving.served_models import Behind, ModelSource, ServedModel, ServedModels, reloaded
 from limbeck.serving.settings import ServerSettings
-from limbeck.serving.workers import Supervisor, shared_counters
+from limbeck.serving.workers import Supervisor, shared_counters, signals_blocked
 
 BACKLOG = 2_048
 STDERR = "-"  # for the access log
@@ -66,17 +68,43 @@ def serve(
     Raises what `limbeck.load` raises, PortTaken, AddressUnusable, ModelNameTaken or ModelNameUnusable.
     """
     settings, console = settings or ServerSettings(), console or plain_console()
+    _check_tls(settings)
+    _check_access_log(settings)
     sources = [model if isinstance(model, ModelSource) else ModelSource(model) for model in models]
     served = ServedModels.open(sources, engine=settings.engine, fallback=fallback)
     with listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
-        tell: Callable[[str], None] = lambda sentence: console.print(Text(sentence), soft_wrap=True)  # noqa: E731
-        _print_address(console, served, settings=settings, port=port)
         if settings.workers == 1:
-            _answer(served, settings, listener, tell=tell)
+            wanted = Wanted()
+            with _on_signals(wanted):
+                _print_address(console, served, settings=settings, port=port)
+                _answer(served, settings, listener, tell=_to(console), wanted=wanted)
         else:
-            _supervise(served, settings, listener, tell=tell)
-    console.print("Stopped.")
+            with signals_blocked():
+                _print_address(console, served, settings=settings, port=port)
+                _supervise(served, settings, listener, tell=_to(console))
+    _to(console)("Stopped.")
+
+
+@dataclass
+class Wanted:
+    """What signals have asked for."""
+
+    stop: bool = False
+    reload: bool = False
+
+
+def _to(console: Console) -> Callable[[str], None]:
+    """Prints a sentence; if nobody reads it any more, the server goes on."""
+
+    def tell(sentence: str) -> None:
+        try:
+            console.file.write(f"{sentence}\n")
+            console.file.flush()
+        except (OSError, ValueError):
+            return
+
+    return tell
 
 
 def _supervise(
@@ -86,19 +114,35 @@ def _supervise(
         if not is_wanted and not (settings.watch and served.have_changed()):
             return False
         before = served.loaded_at
-        tell(reloaded(served))
+        if sentence := reloaded(served):
+            tell(sentence)
         return served.loaded_at != before
 
     with shared_counters() as folder:
         supervisor = Supervisor(
             count=settings.workers,
-            answer=lambda ready: _answer(served, settings, listener, tell=tell, ready=ready, watches=False),
+            answer=lambda ready: _work(served, settings, listener, tell=tell, ready=ready),
             reload=reload,
             grace_seconds=settings.grace_seconds,
             folder=folder,
+            tell=tell,
             stop_listening=listener.close,
         )
         supervisor.run()
+
+
+def _work(
+    served: ServedModels,
+    settings: ServerSettings,
+    listener: socket.socket,
+    *,
+    tell: Callable[[str], None],
+    ready: Callable[[], None],
+) -> None:
+    """What a worker does; the first process reloads."""
+    wanted = Wanted()
+    with _on_signals(wanted):
+        _answer(served, settings, listener, tell=tell, wanted=wanted, ready=ready)
 
 
 def _answer(
@@ -107,8 +151,8 @@ def _answer(
     listener: socket.socket,
     *,
     tell: Callable[[str], None],
+    wanted: Wanted,
     ready: Callable[[], None] | None = None,
-    watches: bool = True,
 ) -> None:
     """Answer requests of this socket until a signal comes."""
     # Not before: it imports prometheus_client, which then decides whether several processes count together.
@@ -118,7 +162,7 @@ def _answer(
     app = create_app(served, settings=settings, log=log)
     parts = app.state.server
     parts.upkeep.tell = tell
-    parts.upkeep.watches = watches and settings.watch
+    parts.upkeep.watches = settings.watch and ready is None
     protocol = protocol_class(settings.connections)
     if log is not None:
         protocol.book.log = log.add  # also what no application sees
@@ -140,16 +184,18 @@ def _answer(
     if ready is not None:
         parts.upkeep.on_start = ready
 
-    def stop() -> None:
-        server.should_exit = True
-
-    def reload() -> None:
-        parts.upkeep.reload_wanted = watches
-
-    with _on_signals(stop=stop, reload=reload):
-        server.run(sockets=[listener])
+    parts.upkeep.reload_wanted = lambda: wanted.reload
+    parts.upkeep.reload_begins = lambda: setattr(wanted, "reload", False)
+    server.should_exit = wanted.stop  # a signal may have come before
+    server.run(sockets=[listener])
     if log is not None:
         log.close()
+
+
+def _check_access_log(settings: ServerSettings) -> None:
+    """Report a file that cannot be written before anything else happens. Raises PathUnusable."""
+    if settings.access_log not in (None, STDERR):
+        AccessLog(Path(str(settings.access_log))).close()
 
 
 def _access_log(settings: ServerSettings) -> AccessLog | None:
@@ -157,6 +203,30 @@ def _access_log(settings: ServerSettings) -> AccessLog | None:
     if settings.access_log is None:
         return None
     return AccessLog(None if settings.access_log == STDERR else Path(settings.access_log))
+
+
+class CertificateUnusable(ServingError):
+    """The files for HTTPS are not what they should be."""
+
+    def __init__(self, *, reason: str) -> None:
+        super().__init__(
+            "HTTPS cannot be served with these files",
+            found=reason,
+            advice="Give a certificate with --ssl-certfile and its key with --ssl-keyfile, both as PEM.",
+        )
+
+
+def _check_tls(settings: ServerSettings) -> None:
+    """Load the files once, so that what is wrong with them is reported before anything else happens."""
+    if (tls := settings.tls) is None:
+        return
+    if tls.certificate is None:
+        raise CertificateUnusable(reason="there is a key or a password, and no certificate")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(tls.certificate, tls.key, lambda: tls.password or "")
+    except (OSError, ValueError) as error:  # an SSLError is an OSError
+        raise CertificateUnusable(reason=str(error)) from error
 
 
 def _tls(settings: ServerSettings) -> dict[str, Any]:
@@ -167,7 +237,6 @@ def _tls(settings: ServerSettings) -> dict[str, Any]:
         "ssl_certfile": tls.certificate,
         "ssl_keyfile": tls.key,
         "ssl_keyfile_password": tls.password,
-        "ssl_ca_certs": tls.ca_certificates,
     }
     return {name: str(value) for name, value in found.items() if value is not None}
 
@@ -190,19 +259,21 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _on_signals(*, stop: Callable[[], None], reload: Callable[[], None]) -> Iterator[None]:
+def _on_signals(wanted: Wanted) -> Iterator[None]:
     """Ctrl-C and SIGTERM stop the server, not the process; SIGHUP loads the models again.
 
-    Uvicorn handles the first two itself, but after stopping it passes them to the previous handlers: by default that
-    would end the process as if it had failed.
+    Uvicorn handles the first two itself while it runs, but after stopping it passes them to these handlers: by default
+    that would end the process as if it had failed.
     """
-    does = {signal.SIGINT: stop, signal.SIGTERM: stop, signal.SIGHUP: reload}
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
-        does[signal.Signals(number)]()
+        if number == signal.SIGHUP:
+            wanted.reload = True
+        else:
+            wanted.stop = True
 
-    earlier = {number: signal.signal(number, handle) for number in does}
+    earlier = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,14 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from limbeck import __version__
-from limbeck.artifacts.manifest import MANIFEST
-from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
+from limbeck.artifacts.manifest import read_manifest
+from limbeck.artifacts.model_folder import README, ModelFacts, ModelFolder, open_model
 from limbeck.artifacts.model_profile import ModelProfile
-from limbeck.errors import LimbeckError, ServingError, did_you_mean, some
+from limbeck.errors import ServingError, did_you_mean, some
 from limbeck.runtime.cascade import Cascade
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice
+from limbeck.runtime.explain import prepare_explanations
 from limbeck.runtime.fallbacks.opening import FallbackOptions, open_fallback
 from limbeck.runtime.row import Row
 from limbeck.runtime.thresholds import threshold_of
@@ -25,6 +25,8 @@ from limbeck.runtime.unknown_words import WordCounter, word_counter
 from limbeck.serving.wire.questions import AskedModel
 from limbeck.serving.wire.refusals import Refused
 
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0  # seconds, until a folder that could not be loaded is tried again
+DIGITS_OF_VERSION = 12
 LONGEST_NAME = 100  # it is part of an address
 NAME = re.compile(rf"[\w.+-]{{1,{LONGEST_NAME}}}")
 NO_NAME = re.compile(r"[^\w.+-]+")
@@ -91,6 +93,7 @@ class ServedModel:
     profile: ModelProfile | None = None
     cascade: Cascade | None = None
     words: WordCounter | None = None  # None: the model knows no words
+    version: str = ""  # the beginning of the hash of its files
     asked: AskedModel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +104,7 @@ class ServedModel:
             pair=facts.pair,
             multi_label=facts.multi_label,
             max_length=facts.max_length,
-            version=__version__,
+            version=self.version,
         )
         object.__setattr__(self, "asked", asked)
 
@@ -118,10 +121,6 @@ class ServedModel:
     def compute(self, rows: list[Row]) -> Any:
         """(rows, classes): logits"""
         return self.classifier.logits(rows)
-
-    def token_counts(self, rows: Sequence[Row]) -> list[int] | None:
-        """The tokens that the model reads of each row, where it reads words."""
-        return None if self.words is None else [self.words.counts([row])[1] for row in rows]
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,10 @@ class ServedModels:
         self._engine: EngineChoice = "auto"
         self._fallback: Behind | None = None
         self._stamps: list[object] = []
+        self._failed: list[object] = []  # stamps of what could not be loaded
+        self._pause, self._retry_at = FIRST_PAUSE, 0.0
         self.loaded_at = time.time()
+        self.last_fault = ""
 
     @classmethod
     def open(
@@ -189,19 +191,27 @@ class ServedModels:
         return self.by_name(name).asked
 
     def have_changed(self) -> bool:
-        """Whether a folder holds another model than the one that was loaded."""
-        return [_stamp(source) for source in self._sources] != self._stamps
+        """Whether a folder holds another model than the one that was loaded; one that failed is tried again later."""
+        stamps = [_stamp(source) for source in self._sources]
+        return stamps != self._stamps and (stamps != self._failed or time.monotonic() >= self._retry_at)
 
     def reload(self) -> None:
         """Read all folders again. If one of them cannot be read, all models stay as they are, and it raises."""
         stamps = [_stamp(source) for source in self._sources]
-        self._stamps = stamps  # also if it fails: the same fault is not reported every second
-        opened = [_opened(source, engine=self._engine, fallback=self._fallback) for source in self._sources]
-        self._models, self.loaded_at = _by_name(opened), time.time()
+        try:
+            opened = [_opened(source, engine=self._engine, fallback=self._fallback) for source in self._sources]
+            models = _by_name(opened)
+        except BaseException:
+            self._failed, self._retry_at = stamps, time.monotonic() + self._pause
+            self._pause = min(LONGEST_PAUSE, 2 * self._pause)
+            raise
+        self._models, self._stamps, self._pause, self.last_fault = models, stamps, FIRST_PAUSE, ""
+        self.loaded_at = time.time()
 
 
 def _opened(source: ModelSource, *, engine: EngineChoice, fallback: Behind | None) -> ServedModel:
     classifier = load(source.folder, threads=1, engine=engine)
+    prepare_explanations(classifier)  # now: the folder may be exchanged later
     folder = open_model(source.folder)
     return ServedModel(
         name=source.name or NO_NAME.sub("-", classifier.facts.name)[:LONGEST_NAME],
@@ -210,6 +220,7 @@ def _opened(source: ModelSource, *, engine: EngineChoice, fallback: Behind | Non
         profile=folder.profile(),
         cascade=fallback(classifier) if fallback else None,
         words=word_counter(folder, classifier.facts),
+        version=read_manifest(source.folder, kind="model").fingerprint[:DIGITS_OF_VERSION],
     )
 
 
@@ -225,18 +236,31 @@ def _by_name(models: Sequence[ServedModel]) -> dict[str, ServedModel]:
 
 
 def _stamp(source: ModelSource) -> object:
-    """Changes when another model is put in place of this one."""
+    """Changes when another model is put in place of this one, or a file of it is written."""
     try:
-        about = (source.folder / MANIFEST).stat()
+        files = sorted(path for path in source.folder.rglob("*") if path.name != README)
+        about = [path.stat() for path in files]
     except OSError:
         return None
-    return about.st_ino, about.st_mtime_ns, about.st_size
+    return [(one.st_ino, one.st_mtime_ns, one.st_size) for one in about]
 
 
 def reloaded(models: ServedModels) -> str:
-    """What came of an attempt to load all models again, as a sentence for the log."""
+    """What came of an attempt to load all models again, for the log; empty for a fault that was reported already."""
+    before = {model.name: model.facts.labels for model in models}
     try:
         models.reload()
-    except (LimbeckError, OSError) as error:
-        return f"The models stay as they were, for one cannot be loaded: {error}"
-    return f"Loaded again: {some([model.name for model in models])}."
+    except Exception as error:  # whatever is wrong with the new ones, the old ones go on
+        fault = f"The models stay as they were, for one cannot be loaded: {error}"
+        is_known, models.last_fault = fault == models.last_fault, fault
+        return "" if is_known else fault
+    after = {model.name: model.facts.labels for model in models}
+    return f"Loaded again: {some(list(after))}.{_changed(before, after)}"
+
+
+def _changed(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> str:
+    """What clients may stumble over, as sentences."""
+    gone = [name for name in before if name not in after]
+    other = [name for name, labels in after.items() if before.get(name, labels) != labels]
+    said = [f" {some(gone)} is no longer a name of a model: NAME=FOLDER keeps it."] if gone else []
+    return "".join([*said, f" {some(other)} has other labels than before." if other else ""])

@@ -14,10 +14,9 @@ from limbeck.serving.work_queue import QueueLimits
 class Tls:
     """The files that uvicorn serves HTTPS with."""
 
-    certificate: Path
+    certificate: Path | None
     key: Path | None = None
     password: str | None = None
-    ca_certificates: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,11 @@ import asyncio
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from starlette.requests import Request
 
 from limbeck.runtime.row import Row, characters
 from limbeck.serving.wire.refusals import Refused
@@ -64,6 +66,25 @@ def units(row: Row) -> int:
     return characters(row) + ROW_UNITS
 
 
+async def first_of(awaited: "asyncio.Future[Any]", other: Awaitable[None]) -> None:
+    """Wait until one of the two is done; the other one is then not waited for."""
+    task = asyncio.ensure_future(other)
+    try:
+        await asyncio.wait({awaited, task}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        task.cancel()
+
+
+def leaving(request: Request) -> Callable[[], Awaitable[None]]:
+    """What waits until the client of a request has gone."""
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            await asyncio.sleep(0)
+
+    return left
+
+
 class WorkQueue:
     """Threads that compute jobs in turns. `run` is called in the event loop; `threads` jobs are computed at a time."""
 
@@ -110,7 +131,7 @@ class WorkQueue:
         *,
         merges: bool = False,
         factor: float = 1.0,
-        has_left: Callable[[], Any] | None = None,
+        has_left: Callable[[], Awaitable[None]] | None = None,
     ) -> list[Sequence[Any]]:
         """What `compute` returns for the rows, in one or several parts, in order.
 
@@ -119,7 +140,7 @@ class WorkQueue:
         """
         cost = sum(map(units, rows)) * self.rate(model) * factor
         if not self._open and cost <= INLINE_SECONDS and self._measured.get(model, 0) >= MEASURED:
-            return [self._computed(model, list(rows), compute)]
+            return [self._computed(model, list(rows), compute, factor=factor)]
         self._refuse_too_much(cost)
         loop = asyncio.get_running_loop()
         job = Job(model, rows, compute, merges, loop, loop.create_future(), factor)
@@ -162,7 +183,7 @@ class WorkQueue:
             self._waiting[job.model] += _units_left(job)
             self._ready.notify()
 
-    async def _awaited(self, job: Job, has_left: Callable[[], Any] | None) -> list[Sequence[Any]]:
+    async def _awaited(self, job: Job, has_left: Callable[[], Awaitable[None]] | None) -> list[Sequence[Any]]:
         if has_left is None:
             return await job.future
         done, _ = await asyncio.wait({job.future}, timeout=PATIENCE_SECONDS)
@@ -170,12 +191,8 @@ class WorkQueue:
             await self._until_done_or_left(job, has_left)
         return job.future.result()
 
-    async def _until_done_or_left(self, job: Job, has_left: Callable[[], Any]) -> None:
-        leaving = asyncio.ensure_future(has_left())
-        try:
-            await asyncio.wait({job.future, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            leaving.cancel()
+    async def _until_done_or_left(self, job: Job, has_left: Callable[[], Awaitable[None]]) -> None:
+        await first_of(job.future, has_left())
         if not job.future.done():
             raise ClientLeft
 
@@ -269,7 +286,9 @@ def _settle(job: Job, *, error: BaseException | None = None) -> None:
     def settle() -> None:
         if job.future.done():
             return
-        if error is not None:
+        if isinstance(error, StopIteration):  # a future does not take it
+            job.future.set_exception(RuntimeError("the model raised StopIteration"))
+        elif error is not None:
             job.future.set_exception(error)
         else:
             job.future.set_result(job.parts)

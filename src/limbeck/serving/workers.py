@@ -5,6 +5,8 @@ of them, one after the other, when the models were loaded again, and ends them w
 the while, so no request is lost.
 """
 
+import contextlib
+import ctypes
 import os
 import select
 import shutil
@@ -27,6 +29,7 @@ START_SECONDS = 60.0  # until a worker must answer
 QUICK_SECONDS = 2.0  # a worker that dies so soon after its start is started again only after a pause
 MOST_QUICK_DEATHS = 5  # in a row
 READY = b"1"
+PR_SET_PDEATHSIG = 1
 
 
 class WorkersDie(ServingError):
@@ -62,24 +65,24 @@ class Supervisor:
         reload: Callable[[bool], bool],
         grace_seconds: float,
         folder: Path,
+        tell: Callable[[str], None] = lambda _: None,
         stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
         self._count, self._answer, self._reload, self._grace = count, answer, reload, grace_seconds
-        self._folder, self._stop_listening = folder, stop_listening
+        self._folder, self._stop_listening, self._tell = folder, stop_listening, tell
         self._workers: dict[int, Worker] = {}
         self._quick_deaths = 0
 
     def run(self) -> None:
         """Until SIGINT or SIGTERM. Raises WorkersDie."""
-        earlier = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-        try:
-            self._fill()
-            self._watch()
-        finally:
-            # Before the workers do: who connects to a port that only this process holds waits for nobody.
-            self._stop_listening()
-            self._end(list(self._workers))
-            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+        with signals_blocked():
+            try:
+                self._fill()
+                self._watch()
+            finally:
+                # Before the workers do: who connects to a port that only this process holds waits for nobody.
+                self._stop_listening()
+                self._end(list(self._workers))
 
     def _watch(self) -> None:
         while True:
@@ -113,14 +116,17 @@ class Supervisor:
         self._workers[pid] = Worker(pid)
         with os.fdopen(reading, "rb") as pipe:
             said, *_ = select.select([pipe], [], [], START_SECONDS)
-            return bool(said) and pipe.read(1) == READY  # nothing, if the worker dies first
+            if said:
+                return pipe.read(1) == READY  # nothing, if the worker dies first
+        self._signal(pid, signal.SIGKILL)  # _bury takes note of it
+        return False
 
     def _be_worker(self, writing: int) -> None:
         """Never returns: what follows in the first process is not for a worker."""
         status = 1
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the first process reloads
+            _end_with_parent()
 
             def ready() -> None:
                 os.write(writing, READY)
@@ -144,12 +150,15 @@ class Supervisor:
                 return
             if not pid:
                 return
+            if pid in self._workers:
+                self._tell(f"Worker {pid} has ended ({_how(status)}); another one takes its place.")
             self._forget(pid, status)
 
     def _forget(self, pid: int, status: int) -> None:
         from prometheus_client.multiprocess import mark_process_dead
 
         mark_process_dead(pid, str(self._folder))  # type: ignore[no-untyped-call]
+        keep_counts(pid, self._folder)
         worker = self._workers.pop(pid, None)
         if worker is None:
             return
@@ -197,6 +206,43 @@ class Supervisor:
         self._workers.pop(pid, None)
         self._forget(pid, status)
         return True
+
+
+def _how(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {-code}" if code < 0 else f"status {code}"
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the first one is killed: nobody would replace it, and it would keep the port."""
+    with contextlib.suppress(OSError, AttributeError):  # not Linux
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+
+
+def keep_counts(pid: int, folder: Path) -> None:
+    """Add what a process that has ended has counted to the file of all that have ended, and remove its own files."""
+    from prometheus_client.mmap_dict import MmapedDict
+
+    for kind in ("counter", "histogram"):
+        ended = folder / f"{kind}_{pid}.db"
+        if not ended.is_file():
+            continue
+        together = MmapedDict(str(folder / f"{kind}_0.db"))  # type: ignore[no-untyped-call]
+        for key, value, timestamp, _ in MmapedDict.read_all_values_from_file(str(ended)):  # type: ignore[no-untyped-call]
+            so_far, _ = together.read_value(key)  # type: ignore[no-untyped-call]
+            together.write_value(key, so_far + value, timestamp)  # type: ignore[no-untyped-call]
+        together.close()  # type: ignore[no-untyped-call]
+        ended.unlink()
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Signals wait until the supervisor asks for them."""
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
 @contextmanager

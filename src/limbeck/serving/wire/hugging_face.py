@@ -33,7 +33,7 @@ def read_hugging_face(
     model = choose(asked_name(found, name))
     rows, _ = rows_of_inputs(found["inputs"], model, place="inputs", limits=limits)
     write = partial(_written, model, function=function, top_k=top_k, alone=False)
-    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=not _is_own(function, model))
+    return ReadQuestion(model=model, rows=rows, write=write)
 
 
 def tei_question(found: dict[str, Any], *, choose: Choose, limits: Limits, name: str | None) -> ReadQuestion:
@@ -51,7 +51,7 @@ def tei_question(found: dict[str, Any], *, choose: Choose, limits: Limits, name:
     rows, alone = rows_of_inputs(found["inputs"], model, place="inputs", limits=limits)
     function = "none" if raw_scores else None
     write = partial(_written, model, function=function, top_k=None, alone=alone)
-    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=raw_scores)
+    return ReadQuestion(model=model, rows=rows, write=write)
 
 
 def info_body(model: AskedModel, *, limits: Limits, version: str, most_requests: int, dtype: str = "float32") -> bytes:

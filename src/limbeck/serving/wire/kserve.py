@@ -48,9 +48,7 @@ def read_infer(
     tensors = _tensors(found, binary=binary, limits=limits)
     rows, outputs, asked_id = _rows(tensors, model), _outputs(found), _id(found)
     write = partial(_written, model, outputs=outputs, asked_id=asked_id)
-    return ReadQuestion(
-        model=model, rows=rows, write=write, needs_logits=any(output.name == LOGITS for output in outputs)
-    )
+    return ReadQuestion(model=model, rows=rows, write=write)
 
 
 def _refuse_other_types(headers: Mapping[str, str]) -> None:

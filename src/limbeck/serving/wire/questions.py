@@ -59,7 +59,6 @@ class ReadQuestion:
     rows: list[Row]
     write: Callable[[Answered], Written]
     explain: bool = False
-    needs_logits: bool = False
     needs_tokens: bool = False
 
 

@@ -47,13 +47,14 @@ def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]
     }
 
 
-def operation(address: str, *, multi_label: bool = False) -> Schema:
+def operation(address: str, *, multi_label: bool | None = False) -> Schema:
     """`requestBody`, where there is one, and `responses` of an address, as OpenAPI has them.
 
-    `multi_label` is of the default model: it decides how /predict answers.
+    `multi_label`: whether the models give several labels a row, which decides how /predict answers; None: some do.
     """
-    own = MultiLabelPredictAnswer if multi_label else PredictAnswer
-    names = [own.__name__ if name == PredictAnswer.__name__ else name for name in BY_ADDRESS[address]]
+    ours = [PredictAnswer] if not multi_label else []
+    own = [model.__name__ for model in (*ours, *([] if multi_label is False else [MultiLabelPredictAnswer]))]
+    names = [one for name in BY_ADDRESS[address] for one in (own if name == PredictAnswer.__name__ else [name])]
     answer: Schema = {"description": "The answer", "content": {JSON_TYPE: {"schema": _one_of(names)}}}
     if address not in QUESTIONS:
         return {"responses": {"200": answer}}

@@ -38,7 +38,7 @@ def read_classify(
     rows, _ = rows_of_inputs(found["input"], model, place="input", limits=limits)
     raw = use_activation is False
     write = partial(_written, model, request=_id(headers), created=int(time.time()), raw=raw)
-    return ReadQuestion(model=model, rows=rows, write=write, needs_logits=raw, needs_tokens=True)
+    return ReadQuestion(model=model, rows=rows, write=write, needs_tokens=True)
 
 
 def models_body(models: Sequence[AskedModel], *, created: int) -> bytes:

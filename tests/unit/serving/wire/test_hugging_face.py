@@ -95,7 +95,6 @@ def test_inputs_have_the_limits_of_rows(refusal: Refusal) -> None:
 def test_raw_scores_are_logits(ask: Ask, answered: Callable[..., Answered]) -> None:
     asked = ask(read_predict, {"inputs": "a", "raw_scores": True})
 
-    assert asked.needs_logits
     assert said(asked, answered(1, logits=LOGITS[:1]))[0] == {"label": "good", "score": 2.0}
 
 

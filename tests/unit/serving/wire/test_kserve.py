@@ -119,7 +119,6 @@ def test_only_requested_outputs_are_given_in_their_order_and_form(ask: Ask, answ
         ("probabilities", False),
         ("label", True),
     ]
-    assert raw.needs_logits
     (only,) = json.loads(raw.write(answered(1, logits=logits)).body)["outputs"]
     assert (only["name"], only["data"]) == ("logits", [1, 2, 3])
 

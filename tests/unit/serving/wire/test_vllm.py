@@ -55,7 +55,6 @@ def test_logits_are_given_without_an_activation(ask: Ask, answered: Callable[...
 
     item = json.loads(asked.write(answered(1, logits=logits)).body)["data"][0]
 
-    assert asked.needs_logits
     assert (item["label"], item["probs"]) == ("good", [-1, 0, 2])
 
 

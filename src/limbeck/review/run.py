@@ -116,7 +116,7 @@ def _write(found: Review, *, is_pair: bool) -> None:
     def columns(names: Iterable[str]) -> list[str]:
         return [name for name in names if name != "pair" or is_pair]
 
-    rows = ({**asdict(row), "new_label": ""} for row in found.doubtful)
+    rows = ({**asdict(row), "new_label": "", "sure": round(row.sure, 4)} for row in found.doubtful)
     write_sheet(found.folder / LABELS, [*columns(LABEL_COLUMNS), "found_by", "reason"], rows)
     write_sheet(found.folder / CLASSES, [*CLASS_COLUMNS, "first_example", "second_example"], map(_pair, found.pairs))
     if found.next_rows:

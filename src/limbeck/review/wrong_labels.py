@@ -116,7 +116,7 @@ def _of_split(
             pair=None if rows.pairs is None else rows.pairs[at],
             label=own,
             suggested="" if suggested == own else suggested,
-            sure=round(max(0.0, float(found.margin[at])), 4),
+            sure=max(0.0, float(found.margin[at])),
             found_by=" and ".join(kinds),
             reason="; ".join(reasons),
         )

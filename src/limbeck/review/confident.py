@@ -12,21 +12,26 @@ Bools = npt.NDArray[np.bool_]
 
 NOBODY = -1  # no class is answered with confidence
 FEWEST = 5  # rows of a class that can be judged
+UNLIKELY = 0.02  # of the threshold of its class: a label that is less probable is flagged, whatever else is answered
 
 
 @dataclass(frozen=True)
 class Doubts:
     """What the probabilities say about the label of each row."""
 
-    is_flagged: Bools  # (rows): another class is answered with confidence
+    is_flagged: Bools  # (rows): another class is answered with confidence, or the label is far below its threshold
     margin: Floats  # (rows): probability of the most probable other class minus that of the label; from -1 to 1
     own: Floats  # (rows): probability of the label; of several labels, of the decision that is doubted most
     suggested: Ints  # (rows), or (rows, classes) of 0 and 1
 
     @property
     def order(self) -> Ints:
-        """All rows, those whose label looks wrong first: the flagged ones, then by margin."""
-        return np.lexsort((-self.margin, ~self.is_flagged))
+        """All rows by self-confidence, those whose label is least probable first.
+
+        With many classes a wrong label is improbable, but the answer that replaces it is often not sure either: neither
+        the margin nor the flagged rows first would put such a row near the top.
+        """
+        return np.asarray(np.argsort(self.own, kind="stable"), dtype=np.int64)
 
 
 def thresholds(probabilities: npt.NDArray[Any], labels: Ints) -> Floats:
@@ -74,8 +79,10 @@ def _of_one(probabilities: Floats, labels: Ints) -> Doubts:
     own = others[rows, labels]
     others[rows, labels] = -1.0
     suggested = others.argmax(axis=1) if len(labels) else np.zeros(0, dtype=np.int64)
-    is_flagged: Bools = np.asarray((answered != NOBODY) & (answered != labels) & np.isfinite(limits[labels]))
-    suggested = np.where(is_flagged, answered, suggested)
+    is_other = (answered != NOBODY) & (answered != labels)
+    is_unlikely = own < UNLIKELY * limits[labels]
+    suggested = np.where(is_other, answered, suggested)
+    is_flagged: Bools = np.asarray((is_other | is_unlikely) & np.isfinite(limits[labels]))
     return Doubts(is_flagged, others[rows, suggested] - own, own, suggested)
 
 

@@ -69,7 +69,7 @@ def _rows_grid(rows: Sequence[DoubtfulRow], *, total: int) -> Grid:
         Field("found by", lambda entry: str(entry["found_by"]), {}, is_words=True),
         Field("text", lambda entry: _short(entry["text"], entry["pair"]), {}, is_words=True),
     ]
-    caption = f"The surest {len(rows)} of {total:,}; sure: how much more probable the suggestion is, in points"
+    caption = f"The surest {len(rows)} of {total:,}; sure: how improbable the label is, in %"
     return grid_of("labels", title="labels that look wrong", fields=fields, entries=entries, caption=caption)
 
 

@@ -47,7 +47,7 @@ class DoubtfulRow:
     pair: str | None
     label: str
     suggested: str
-    sure: float  # probability of the suggested label minus that of the label, from 0 to 1 where the models doubt it
+    sure: float  # 1 minus the probability of the label; 0 if no model may judge the row
     found_by: str  # MODELS, SAME_TEXT, or both
     reason: str
 
@@ -116,7 +116,7 @@ def _of_split(
             pair=None if rows.pairs is None else rows.pairs[at],
             label=own,
             suggested="" if suggested == own else suggested,
-            sure=max(0.0, float(found.margin[at])),
+            sure=1.0 - float(found.own[at]),
             found_by=" and ".join(kinds),
             reason="; ".join(reasons),
         )

@@ -42,6 +42,14 @@ def test_a_flipped_label_is_flagged_first_with_its_margin() -> None:
     assert found.suggested[12] == 1
 
 
+def test_a_label_that_is_nearly_impossible_is_flagged_without_a_confident_answer() -> None:
+    chances = [[0.9, 0.05, 0.05]] * 6 + [[0.05, 0.9, 0.05]] * 6 + [[0.05, 0.05, 0.9]] * 6 + [[0.01, 0.55, 0.44]]
+    found = doubts(np.array(chances), np.array([0] * 6 + [1] * 6 + [2] * 6 + [0]))
+
+    assert np.flatnonzero(found.is_flagged).tolist() == [18]
+    assert found.suggested[18] == 1
+
+
 def test_rows_of_a_class_that_is_too_rare_are_not_flagged() -> None:
     probabilities = np.array([*SURE, [0.99, 0.01]])
     three = np.concatenate([probabilities, np.zeros((13, 1))], axis=1)

@@ -27,7 +27,20 @@ DOORS_START, DOORS_END = "<!-- doors -->", "<!-- /doors -->"
 ROOMS_IN_ORDER = [
     *("cli", "pipeline", "recipe", "artifacts", "drafting", "tables", "text"),
     *("corpus", "transfer", "augmentation", "pretraining", "general", "teacher", "labeling", "distillation", "export"),
-    *("judging", "timing", "report", "doctor", "search", "models", "training", "runtime", "serving", "sbom", "errors"),
+    *(
+        "judging",
+        "timing",
+        "report",
+        "doctor",
+        "search",
+        "review",
+        "models",
+        "training",
+        "runtime",
+        "serving",
+        "sbom",
+        "errors",
+    ),
 ]
 PLAIN_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 Shown = dict[type[BaseModel], str]  # the sections that the page has, and the table under which each is shown
@@ -47,7 +60,7 @@ INPUTS: dict[ArtifactName, str] = {  # of every artifact: what is fingerprinted 
     "students": "vocabulary, teacher, *training rows*, which features a loss reads, the files of custom losses",
     "baseline": "vocabulary, the rows of train and dev; of a transformer the checkpoint that the teacher started from",
     "exports": "student, the rows of train and dev, the teacher's answers on dev",
-    "report": "labels, teacher, corpus, transfer, augmented, rival, every export",
+    "report": "labels, teacher, corpus, transfer, augmented, rival, corrections, every export",
 }
 PLACES: dict[ArtifactName, str] = {  # where an artifact is in the run folder, if not under its name
     "pretrained": "`pretrained/…`",

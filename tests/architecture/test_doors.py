@@ -42,11 +42,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pipeline": {"recipe", "artifacts", "text", "training", "timing", "report", "drafting", *STAGES},
     "doctor": {"recipe", "artifacts", "text", "training", "pipeline", *STAGES},
     "search": {"recipe", "artifacts", "pipeline", "runtime", "timing", "report"},
+    "review": {
+        *("recipe", "artifacts", "models", "training", "runtime"),
+        *("corpus", "transfer", "teacher", "pipeline", "report"),
+    },
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "sbom": {"artifacts"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "teacher", "augmentation", "judging", "sbom"),
+        *("search", "review", "teacher", "augmentation", "judging", "sbom"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room

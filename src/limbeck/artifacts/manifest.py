@@ -33,6 +33,7 @@ FORMATS = {  # raise a number when files change so that an older reader would fa
     "export": 1,
     "model": 4,
     "rival": 1,
+    "out_of_fold": 1,
     "report": 1,
 }
 OLDEST_READ = {"model": 3}  # where an older format can still be read: format 3 of a model has no profile.json

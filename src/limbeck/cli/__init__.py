@@ -10,6 +10,7 @@ from limbeck.cli import doctor
 from limbeck.cli import report
 from limbeck.cli import compare
 from limbeck.cli import labels
+from limbeck.cli import review
 from limbeck.cli import transfer
 from limbeck.cli import augment
 from limbeck.cli import recipes
@@ -41,6 +42,7 @@ __all__ = [
     "pretrain",
     "recipes",
     "report",
+    "review",
     "run",
     "sbom",
     "search",

@@ -28,7 +28,7 @@ TRAINING = (
 SERVING = ("httptools", "prometheus_client", "starlette", "uvicorn")
 OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment", "optuna": "search"}
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
-RESUMABLE = {"run", "demo", "search", "pretrain"}  # commands that can be stopped and continued
+RESUMABLE = {"run", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued
 
 ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
 AllowOption = Annotated[

@@ -24,6 +24,7 @@ from limbeck.judging.answers import judged_rows
 from limbeck.judging.cascade import cascade
 from limbeck.judging.rival import NAME, RivalFolder, make_rival
 from limbeck.judging.run import Judgement, chance, example_row, judge
+from limbeck.pipeline.corrections import compared_with_before
 from limbeck.progress import Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.recipe.files import GENERAL
@@ -57,12 +58,14 @@ def evaluate(
     teacher_int8: ModelFolder | None = None,
     rival: RivalFolder | None = None,
     max_size_mb: float | None = None,
+    corrections: Mapping[str, Any] | None = None,
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
     `members` are the teachers that give the answers: the members of an ensemble, or the teacher itself. The report has
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
     an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`.
+    `corrections` is what a review of an earlier run has changed in the corpus.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -114,7 +117,6 @@ def evaluate(
             "worst_errors": judged.worst_errors,
             "curves": training_curves(ordered),
         }
-        save_report(scratch, data=data, page=page(data))
         right = {
             model["name"]: found.tolist()
             for model, found in zip(models, judged.right, strict=True)
@@ -122,6 +124,8 @@ def evaluate(
         }
         keys, names = [key.tobytes() for key in rows.keys], _label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
+        data["corrections"] = compared_with_before(corrections, models=models, best=judged.best, report=scratch)
+        save_report(scratch, data=data, page=page(data))
     return Report(out)
 
 

@@ -18,6 +18,7 @@ from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import some
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
+from limbeck.pipeline.corrections import corrections_in, corrections_key
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
 from limbeck.pipeline.exports import candidates_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
@@ -224,6 +225,7 @@ def _report(
                 teacher_int8=file,
                 rival=rival,
                 max_size_mb=recipe.student.max_size_mb,
+                corrections=corrections_in(recipe.corpus),
             )
 
     models = {
@@ -241,6 +243,7 @@ def _report(
                 "teacher": f"{teacher.facts.name} {teacher.fingerprint}",
                 **texts(corpus, chosen_text.parts),
                 **({"rival": rival.fingerprint} if rival else {}),
+                **corrections_key(recipe.corpus),
                 **models,
             },
         ),

@@ -27,6 +27,8 @@ class CorpusSection(Section):
     hub: Annotated[str | None, by_content()] = None
     """A Hugging Face data set instead of files: "glue/sst2" is configuration sst2 of glue. A folder that
     `save_to_disk` wrote, or one of parquet files, works too."""
+    corrections: Annotated[str | None, by_content("report")] = None
+    """File that `limbeck review --apply` has written beside corrected rows; the report says what they changed."""
     text: Column = "text"
     """Column of the text: its name, or its number from 0 if the file has no header."""
     pair: Column | None = None
@@ -87,8 +89,8 @@ class CorpusSection(Section):
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With `train`, `dev` and `test` as absolute paths, and `hub` if it is a local folder."""
-        files = {key: locate(value) for key in ("train", "dev", "test") if (value := getattr(self, key))}
+        """With `train`, `dev`, `test` and `corrections` as absolute paths, and `hub` if it is a local folder."""
+        files = {key: locate(value) for key in ("train", "dev", "test", "corrections") if (value := getattr(self, key))}
         if self.hub is not None and is_dir(Path(folder := locate(self.hub, required=False))):
             files["hub"] = folder
         return self.model_copy(update=files)

@@ -73,7 +73,28 @@ def notes(report: Mapping[str, Any]) -> list[str]:
         *_labels_of_columns(report),
         *_sampled_rival(report),
         *_chosen_on_dev(report),
+        *corrected(report),
     ]
+
+
+def corrected(report: Mapping[str, Any]) -> list[str]:
+    """One sentence about labels that were corrected after a review, and what that changed; none without corrections."""
+    facts: Mapping[str, Any] = report.get("corrections") or {}
+    if not facts:
+        return []
+    counts = {"labels corrected": "changed", "rows dropped": "dropped", "rows added": "added"}
+    done = ", ".join(f"{facts[name]:,} {what}" for what, name in counts.items() if facts[name])
+    start = f"after a review of the run {facts['of']}: {done or 'nothing changed'}"
+    changes = [
+        f"{line['model']} {wording.percent(line['before'])} → {wording.percent(line['after'])} %"
+        for line in facts["models"]
+    ]
+    split = report["judged_split"]
+    if not changes or facts["same_rows"] is None:
+        return [f"{start}; that run has no report to compare with"]
+    if not facts["same_rows"]:
+        return [f"{start}; rows or labels of {split} changed too, so its numbers are not comparable with those before"]
+    return [f"{start}; {wording.measure(report)} on the same {report['judged_rows']:,} {split} rows: {some(changes)}"]
 
 
 def _sampled_rival(report: Mapping[str, Any]) -> list[str]:

@@ -37,6 +37,7 @@ TABLES = {
 }
 # Every field that decides something else than its table does.
 EXCEPTIONS = {
+    "corpus.corrections": "report",
     "transfer.rows": "transfer chosen",
     "transfer.choice": "transfer chosen",
     "transfer.least_confidence": "transfer chosen",
@@ -75,7 +76,8 @@ EXCEPTIONS = {
 }
 # Paths and names that are in keys as fingerprints. Each needs code that computes one: see pipeline.
 FINGERPRINTED = {
-    *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "transfer.files", "transfer.hub"),
+    *("corpus.train", "corpus.dev", "corpus.test", "corpus.hub", "corpus.corrections"),
+    *("transfer.files", "transfer.hub"),
     *("augmentation.methods.path", "augmentation.methods.checkpoint", "augmentation.methods.word_vectors"),
     *("teacher.checkpoint", "teacher.path", "student.word_vectors", "student.start"),
 }

@@ -12,7 +12,7 @@ from limbeck.recipe.student import AnyStudent
 
 MIN_TOKENS = 100  # with fewer, a student is useless: the recipe is refused
 FEW = 8  # tokens of the student whose graph is measured
-CARDS = 4_096  # bytes of model.json and manifest.json, without the names of the classes
+CARDS = 8_192  # bytes of model.json, manifest.json and the texts of dev in profile.json, without names of classes
 ROUNDING = 64  # larger numbers take a few more bytes in a graph's file
 
 

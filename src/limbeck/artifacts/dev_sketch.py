@@ -46,8 +46,8 @@ def _quantiles(found: Mapping[str, Any]) -> QuantileSketch:
     return QuantileSketch(found["mean"], tuple(found["quantiles"]))
 
 
-def is_sketch(found: Any, *, labels: int) -> bool:
-    """Whether this, from JSON that anybody may have written, can be one of a model with so many labels."""
+def is_sketch(found: Any) -> bool:
+    """Whether this, from JSON that anybody may have written, can be one of a model with some number of labels."""
     if not isinstance(found, dict) or set(found) != {field.name for field in fields(DevSketch)}:
         return False
     predicted, tokens, rows = found["predicted"], found["tokens"], found["token_rows"]
@@ -55,7 +55,6 @@ def is_sketch(found: Any, *, labels: int) -> bool:
         _are_quantiles(found["characters"], most=LARGEST)
         and (found["unknown"] is None or _are_quantiles(found["unknown"], most=1))
         and isinstance(predicted, list)
-        and len(predicted) == labels
         and all(_is_number(share, most=1) for share in predicted)
         and isinstance(tokens, list)
         and len(tokens) <= MOST_TOKENS

@@ -99,9 +99,11 @@ def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
         "unknown_words": lambda share: share is None or _is_share(share),
         "cascade": lambda curve: curve is None or _is_curve(curve),
         "examples": lambda rows: _are_examples(rows, pair=pair),
-        "sketch": lambda sketch: is_sketch(sketch, labels=labels),
+        "sketch": is_sketch,
     }
     faulty = [name for name, check in is_right.items() if name in found and not check(found[name])]
+    if not faulty and "sketch" in found and len(found["sketch"]["predicted"]) != labels:
+        return [f"sketch is about {len(found['sketch']['predicted']):,} labels, not about the model's {labels:,}"]
     return [f"{name} is not what a model has there" for name in faulty]
 
 

@@ -32,6 +32,7 @@ Logits = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
 MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to half a percent
 MOST_POINTS = 101
+FORM = "2"  # raised when a profile keeps more than before: then models are exported again
 DIGITS = 8  # of a confidence, of which many are near one
 EXAMPLE_CHARACTERS = 60  # examples are near this length, and have at most five times as many
 

@@ -144,5 +144,19 @@ def labelled_rows(file: Path, columns: Columns, *, pair: bool, most: int) -> tup
     return rows, [set(filter(None, row[columns.label].split(BETWEEN_LABELS))) for row in some]
 
 
+def table(found: Mapping[str, Any]) -> str:
+    """The points as a table, for docs/cascade.md."""
+    lines = [
+        "| share asked for | threshold | share asked | the report's | accuracy | the report's |",
+        "|---:|---:|---:|---:|---:|---:|",
+    ]
+    for point in found["points"]:
+        share = "none" if point["share"] is None else f"{100 * point['share']:.0f} %"
+        of_both = [point[key] for key in ("asked_share", "report_asked_share", "accuracy", "report_accuracy")]
+        cells = [share, f"{point['threshold']:.3f}", *(f"{100 * value:.2f}" for value in of_both)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     main()

@@ -71,7 +71,7 @@ EXTRAS = {
 }
 BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "cli"}
 BASE_INSTALL_FILES = {
-    *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/model_json.py"),
+    *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/model_json.py", "artifacts/model_profile.py"),
     "artifacts/atomic_folder.py",
     *("judging/calibration.py", "judging/evaluate.py", "judging/labelled_file.py", "judging/metrics.py"),
     *("judging/significance.py", "judging/slices.py"),

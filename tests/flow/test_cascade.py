@@ -24,6 +24,8 @@ from tests.flow.test_toy_run import Notes
 POINT = 0.01
 OVERRIDES = [
     'export.teacher="int8"', "export.examples=5", "evaluation.throughput_batches=[]", "evaluation.teacher_int8=true",
+    "corpus.dev_fraction=0.2", "corpus.test_fraction=0.25",
+    "student.max_length=4",  # of the words that decide it reads some: the teacher is worth asking
 ]  # fmt: skip
 
 
@@ -48,7 +50,7 @@ def test_every_model_has_a_profile_of_its_own(finished: Run) -> None:
         right = predicted(model.logits(runtime_rows(dev)), multi_label=False) == dev.labels
         assert profile.rows == profile.cascade.rows == len(dev)
         assert profile.confidence_quantiles[0] == pytest.approx(sure.min(), abs=0.01)
-        assert profile.confidence_quantiles[100] == pytest.approx(np.median(sure), abs=0.01)
+        assert profile.confidence_quantiles[50] == pytest.approx(np.median(sure), abs=0.01)
         assert sum(profile.confidence_histogram) == pytest.approx(1)
         assert sum(profile.label_shares or ()) == pytest.approx(1, abs=1e-6)
         assert profile.unknown_words is not None
@@ -65,6 +67,8 @@ def test_the_cascade_at_work_is_the_one_that_the_report_is_about(finished: Run) 
     rows = labelled_rows(corpus, corpus.judged_split)
     student, teacher = finished.models[report["student"]], finished.models["teacher-int8"]
 
+    assert report["student_accuracy"] + 0.1 < report["teacher_accuracy"]
+    assert 0.1 < report["cheapest"]["asked_share"] < 0.9
     for point in report["points"]:
         model = limbeck.load(student, fallback=teacher, threshold=point["threshold"])
         answers = model.answers(runtime_rows(rows))
@@ -103,7 +107,7 @@ def test_the_script_finds_the_curve_of_the_report_again(finished: Run, tmp_path:
     assert [point["note"] for point in found["points"]] == [None] * 5
     assert max(abs(point["accuracy_difference"]) for point in found["points"]) <= POINT
     cheapest = finished.report["cascade"]["cheapest"]
-    assert found["points"][0]["threshold"] == pytest.approx(cheapest["threshold"])
+    assert found["points"][0]["threshold"] == pytest.approx(cheapest["threshold"], abs=0.01)
     assert found["points"][0]["asked_share"] == pytest.approx(cheapest["asked_share"], abs=POINT)
 
 

@@ -60,7 +60,8 @@ def outcome(folder: Path, *, engine: Any) -> str:
 
 def change(folder: Path, chance: random.Random) -> str:
     """Change one file, and sign the folder again, or not if it is the manifest that was changed."""
-    name = chance.choice(["model.json", "model.json", "tokenizer.json", "tokenizer.json", "model.onnx", MANIFEST])
+    names = ["model.json", "model.json", "tokenizer.json", "tokenizer.json", "model.onnx", "profile.json", MANIFEST]
+    name = chance.choice([name for name in names if (folder / name).is_file()])
     path = folder / name
     how = chance.choice(["value", "value", "value", "remove", "bytes", "cut"])
     if how in ("value", "remove") and path.suffix == ".json":

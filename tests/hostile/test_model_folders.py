@@ -95,7 +95,7 @@ def test_a_kind_or_precision_that_is_not_that_of_the_network_is_refused(
 
 def test_a_member_that_is_a_blend_is_refused(copied: Path) -> None:
     inside = Path(shutil.copytree(copied, copied / "a"))
-    for name in ("model.onnx", "tokenizer.json", "a/manifest.json"):
+    for name in ("model.onnx", "tokenizer.json", "a/manifest.json", "a/profile.json"):
         (copied / name).unlink()
     shutil.copytree(inside, inside / "hidden")
     members = {"kind": "blend", "members": [{"folder": "a", "weight": 1.0}]}
@@ -141,7 +141,7 @@ def test_a_manifest_with_a_name_that_no_file_can_have_is_refused(copied: Path, n
         limbeck.load(copied)
 
 
-@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", MANIFEST])
+@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", "profile.json", MANIFEST])
 def test_a_link_to_itself_is_refused(copied: Path, name: str) -> None:
     (copied / name).unlink()
     (copied / name).symlink_to(name)
@@ -164,7 +164,7 @@ def test_a_name_that_no_folder_can_have_is_an_error(name: str) -> None:
         limbeck.load(name)
 
 
-@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", "other.bin"])
+@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", "profile.json", "other.bin"])
 def test_a_file_of_a_hundred_gigabytes_is_refused_before_it_is_read(copied: Path, name: str) -> None:
     files = json.loads((copied / MANIFEST).read_text(encoding="utf-8"))["files"]
     with (copied / name).open("ab") as file:
@@ -193,10 +193,11 @@ def test_the_kind_of_a_manifest_is_not_repeated_in_full(copied: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["[]", "null", "{", '{"labels": ' + "[" * 100_000, ""])
-def test_a_model_json_that_is_none_is_refused(copied: Path, content: str) -> None:
-    (copied / "model.json").write_text(content, encoding="utf-8")
+@pytest.mark.parametrize("name", ["model.json", "profile.json"])
+def test_a_json_file_that_is_none_is_refused(copied: Path, name: str, content: str) -> None:
+    (copied / name).write_text(content, encoding="utf-8")
 
-    with pytest.raises(ArtifactDamaged, match=r"model\.json"):
+    with pytest.raises(ArtifactDamaged, match=name.replace(".", r"\.")):
         limbeck.load(signed(copied))
 
 
@@ -238,7 +239,7 @@ def test_the_manifest_lists_what_a_model_needs_and_nothing_else(copied: Path) ->
         limbeck.load(copied)
 
 
-@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", MANIFEST])
+@pytest.mark.parametrize("name", ["model.json", "model.onnx", "tokenizer.json", "profile.json", MANIFEST])
 def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(copied: Path, name: str) -> None:
     (copied / name).unlink()
     os.mkfifo(copied / name)

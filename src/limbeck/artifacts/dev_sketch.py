@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-QUANTILES = 201  # at every half percent of the rows
+QUANTILES = 101  # at every percent of the rows
 MOST_TOKENS = 64
 HIGHEST_ID = 1 << 31
 LARGEST = 1e12  # of a mean or a quantile

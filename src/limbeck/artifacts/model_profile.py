@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,7 +18,6 @@ LONGEST_TEXT = 1_000  # characters of a text of an example
 FROM_ROUNDING = 0.01  # how far a histogram may be from one, in sum
 KEYS_OF_CURVE = {"rows", "points", "cheapest", "student_accuracy", "teacher_accuracy"}
 OPTIONAL = {"sketch"}  # keys that need not be there
-KEYS_OF_POINT = {"threshold", "asked_share", "accuracy"}
 
 Texts: TypeAlias = str | tuple[str, str]  # of a row
 
@@ -60,6 +59,9 @@ class ModelProfile:
 def save_profile(folder: Path, profile: ModelProfile) -> None:
     """Write profile.json into a scratch folder."""
     content = {name: value for name, value in asdict(profile).items() if name not in OPTIONAL or value is not None}
+    if profile.cascade is not None:  # points are lists: the names of their numbers would be most of the file
+        points = [astuple(point) for point in profile.cascade.points]
+        content["cascade"] |= {"points": points, "cheapest": astuple(profile.cascade.cheapest)}
     (folder / PROFILE).write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
@@ -82,8 +84,8 @@ def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfi
 
 
 def _curve(found: dict[str, Any]) -> CascadeOnDev:
-    points = tuple(CascadePoint(**point) for point in found["points"])
-    return CascadeOnDev(**{**found, "points": points, "cheapest": CascadePoint(**found["cheapest"])})
+    points = tuple(CascadePoint(*point) for point in found["points"])
+    return CascadeOnDev(**{**found, "points": points, "cheapest": CascadePoint(*found["cheapest"])})
 
 
 def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
@@ -130,13 +132,13 @@ def _is_curve(curve: Any) -> bool:
     if not 1 <= len(curve["points"]) <= MOST_POINTS or not _is_whole(curve["rows"], most=MOST_ROWS):
         return False
     are_points = all(map(_is_point, [*curve["points"], curve["cheapest"]]))
-    if not are_points or not _is_rising([point["threshold"] for point in curve["points"]]):
+    if not are_points or not _is_rising([point[0] for point in curve["points"]]):
         return False
     return _is_share(curve["student_accuracy"]) and _is_share(curve["teacher_accuracy"])
 
 
 def _is_point(point: Any) -> bool:
-    return isinstance(point, dict) and set(point) == KEYS_OF_POINT and all(map(_is_share, point.values()))
+    return _are_shares(point, count=3)
 
 
 def _are_examples(rows: Any, *, pair: bool) -> bool:

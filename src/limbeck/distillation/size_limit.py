@@ -12,7 +12,8 @@ from limbeck.recipe.student import AnyStudent
 
 MIN_TOKENS = 100  # with fewer, a student is useless: the recipe is refused
 FEW = 8  # tokens of the student whose graph is measured
-CARDS = 8_192  # bytes of model.json, manifest.json and the texts of dev in profile.json, without names of classes
+CARDS = 4_096  # bytes of model.json and manifest.json, without the names of the classes
+PROFILE, SHARE = 7_168, 20  # bytes of profile.json, without examples; and of a class in it
 ROUNDING = 64  # larger numbers take a few more bytes in a graph's file
 
 
@@ -108,7 +109,9 @@ class SizeLimit:
         """The budget for students that this function makes for a given number of tokens."""
         few, one_more = (self.graph_bytes(student(tokens)) for tokens in (FEW, FEW + 1))
         of_token = one_more - few
-        cards = CARDS + len(json.dumps(list(labels), ensure_ascii=False, indent=1).encode())
+        cards = (
+            CARDS + PROFILE + SHARE * len(labels) + len(json.dumps(list(labels), ensure_ascii=False, indent=1).encode())
+        )
         return SizeBudget(
             most_bytes=int(self.max_size_mb * 1e6),
             without_tokens=few - FEW * of_token + ROUNDING + cards,

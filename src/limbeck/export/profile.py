@@ -30,8 +30,8 @@ from limbeck.training.threshold_curve import Curve, curve_of
 Floats = npt.NDArray[np.float64]
 Logits = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
-MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to half a percent
-MOST_POINTS = 101
+MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to a percent
+MOST_POINTS = 51
 FORM = "2"  # raised when a profile keeps more than before: then models are exported again
 DIGITS = 8  # of a confidence, of which many are near one
 EXAMPLE_CHARACTERS = 60  # examples are near this length, and have at most five times as many
@@ -134,7 +134,7 @@ def _cascade(dev: Rows, logits: Logits, sure: Floats, teacher: TeacherLabels) ->
     found = curve_of(sure[places], student_right=right[0], teacher_right=right[1])
     return CascadeOnDev(
         rows=found.rows,
-        points=tuple(_point(found, place) for place in found.spread(MOST_POINTS)),
+        points=tuple(_shortened(_point(found, place)) for place in found.spread(MOST_POINTS)),
         cheapest=_point(found, found.cheapest),
         student_accuracy=float(right[0].mean()),
         teacher_accuracy=float(right[1].mean()),
@@ -149,6 +149,11 @@ def _right(logits: Logits, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.bool
 def _point(curve: Curve, place: int) -> CascadePoint:
     point = curve.point(place, student_ms=None, teacher_ms=None)
     return CascadePoint(point["threshold"], point["asked_share"], point["accuracy"])
+
+
+def _shortened(point: CascadePoint) -> CascadePoint:
+    """With few digits, as the file is to be small; the threshold that is used keeps all of them."""
+    return CascadePoint(*(float(f"{value:.6g}") for value in (point.threshold, point.asked_share, point.accuracy)))
 
 
 def _examples(dev: Rows, asked: Sequence[Row], *, most: int) -> list[Row]:

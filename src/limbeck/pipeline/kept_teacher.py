@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import Key
-from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
@@ -64,32 +65,41 @@ def _export(
     out: Path,
     key: Key,
 ) -> None:
-    """Write it, and remove it again if it gives other labels than the teacher; an earlier one is removed in any case.
+    """Write it if it gives the teacher's labels on dev; otherwise there is none, also none of an earlier teacher.
 
-    Its agreement is that on dev: the report may be about rows that are not there yet.
+    It is made somewhere else first: a run that is killed before the comparison has kept nothing.
     """
     shutil.rmtree(out, ignore_errors=True)
-    dev = corpus.splits["dev"]
-    written = export_teacher(
-        teacher,
-        language=corpus.language,
-        pair=corpus.is_pair,
-        precision="int8",
-        out=out,
-        key=key,
-        reporter=run.reporter,
-        temperature=_temperature(corpus, labels) if recipe.export.calibrate else 1.0,
-    )
-    if written is None:
-        return
-    agreement = int8_agreement(written, labels=labels, rows=dev, reporter=run.reporter)
+    place = run.folder / "exports" / KEPT_TEACHER
+    try:
+        made = export_teacher(
+            teacher,
+            language=corpus.language,
+            pair=corpus.is_pair,
+            precision="int8",
+            out=place,
+            key=key,
+            reporter=run.reporter,
+            temperature=_temperature(corpus, labels) if recipe.export.calibrate else 1.0,
+        )
+        if made is not None and _is_the_teacher(made, corpus, labels, run):
+            with written_atomically(out, kind="model", key=key) as scratch:
+                copy_model(made, scratch)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(place.with_name(f"{place.name}.partial"), ignore_errors=True)
+
+
+def _is_the_teacher(model: ModelFolder, corpus: Corpus, labels: TeacherLabels, run: RunFolder) -> bool:
+    """Whether it agrees with the teacher on dev; a note says how often."""
+    agreement = int8_agreement(model, labels=labels, rows=corpus.splits["dev"], reporter=run.reporter)
     if agreement is None:
-        shutil.rmtree(out)
         run.reporter.note(f"  models/{KEPT_TEACHER} is not kept")
-        return
+        return False
     share = agreement["agreement"]
     same = "" if share is None else f"; the teacher's label on {share:.1%} of {agreement['agreement_rows']:,} dev rows"
-    run.reporter.note(f"  {KEPT_TEACHER}: {written.size_mb():.1f} MB{same}")
+    run.reporter.note(f"  {KEPT_TEACHER}: {model.size_mb():.1f} MB{same}")
+    return True
 
 
 def _temperature(corpus: Corpus, labels: TeacherLabels) -> float:

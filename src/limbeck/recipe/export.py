@@ -28,9 +28,10 @@ class Export(Section):
     """Whether a recipe with `[[candidates]]` also exports a blend: one model that adds up the calibrated logits
     of those of its students that are best together on dev, with fitted weights."""
 
-    examples: int = Field(default=0, ge=0, le=1000)
+    examples: int = Field(default=0, ge=0, le=100)
     """How many rows of dev are copied into each model's folder, as examples for the page of `limbeck serve`: short
-    ones, of every label. Whoever gets the folder can read them, so none are copied unless you say so."""
+    ones, of every label. Whoever gets the folder can read them, so none are copied unless you say so. They come on
+    top of what `student.max_size_mb` plans for."""
     teacher: Annotated[Literal["none", "int8"], decides_nothing()] = "none"
     """With "int8" the teacher is kept as a model of its own, `models/teacher-int8`, for a cascade
     (`--fallback`): as large as a quarter of the teacher, and run without PyTorch. Needs a teacher of a family

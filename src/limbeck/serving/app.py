@@ -193,12 +193,14 @@ def _facts(server: AppParts) -> dict[str, tuple[Shows, str]]:
 
 
 def _description(server: AppParts, facts: dict[str, tuple[Shows, str]]) -> Shows:
+    pairs = {model.facts.pair for model in server.models}
     described = document(
         questions={path: meaning for path, (_, meaning) in QUESTIONS.items()},
         facts={path: meaning for path, (_, meaning) in facts.items()},
         limits=server.settings.limits,
         title=f"Limbeck: {server.models.default.name}",
         multi_label=server.models.default.facts.multi_label,
+        pair=pairs.pop() if len(pairs) == 1 else None,
         keys=bool(server.settings.access.keys),
     )
     body = to_json(described)

@@ -11,6 +11,7 @@ from prometheus_client.process_collector import ProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from limbeck import __version__
+from limbeck.runtime.cascade import FALLBACK, STUDENT
 from limbeck.serving.served_models import ServedModel
 from limbeck.serving.workers import SHARED_FOLDER
 
@@ -103,12 +104,16 @@ class Metrics:
         """Count what was refused, and why."""
         self._refused.labels(reason).inc(count)
 
-    def answer(self, model: str, *, rows: int, seconds: float, by: str = "student") -> None:
+    def answer(self, model: str, *, rows: int, by_fallback: int = 0) -> None:
         """Count rows that were answered."""
-        self._answered.labels(model, by).inc(rows)
+        self._rows.labels(model).inc(rows)
+        self._answered.labels(model, STUDENT).inc(rows - by_fallback)
+        if by_fallback:
+            self._answered.labels(model, FALLBACK).inc(by_fallback)
+
+    def time(self, model: str, *, seconds: float, by: str) -> None:
+        """Note how long the student or the fallback took for the rows of a request that it was asked for."""
         self._model_seconds.labels(model, by).observe(seconds)
-        if by == "student":
-            self._rows.labels(model).inc(rows)
 
     def fail_fallback(self, model: str) -> None:
         """Count a question that the fallback did not answer."""

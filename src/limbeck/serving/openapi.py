@@ -64,7 +64,14 @@ NO_KEY = {401: "The server asks for a key, and none of its keys came with the re
 
 
 def document(
-    *, questions: Mapping[str, str], facts: Mapping[str, str], limits: Limits, title: str, multi_label: bool, keys: bool
+    *,
+    questions: Mapping[str, str],
+    facts: Mapping[str, str],
+    limits: Limits,
+    title: str,
+    multi_label: bool,
+    pair: bool | None,
+    keys: bool,
 ) -> Document:
     """The description in OpenAPI's form. `questions` and `facts` are addresses and what they are; `keys`: whether the
     server asks for one."""
@@ -79,7 +86,7 @@ def document(
         if "{name}" in path:
             operation["responses"]["404"] = schemas.refusal(path, "There is no model of this name")
         paths.setdefault(path, {})["get"] = operation
-    components: Document = {"schemas": {**schemas.components(limits), **_ours()}}
+    components: Document = {"schemas": {**schemas.components(limits, pair=pair), **_ours()}}
     described: Document = {
         "openapi": "3.1.0",
         "info": {"title": title, "version": __version__},

@@ -90,11 +90,14 @@ class Predictions:
         logits = await self._logits(request, model, asked.rows)
         probabilities = probabilities_of(logits / model.facts.temperature, multi_label=model.facts.multi_label)
         taken = time.perf_counter() - started
-        self._metrics.answer(model.name, rows=len(asked.rows), seconds=taken)
+        self._metrics.time(model.name, seconds=taken, by=STUDENT)
         answers = None
         if model.cascade is not None:
             answers = await self._with_fallback(model, asked.rows, probabilities)
             probabilities = answers.probabilities
+        self._metrics.answer(
+            model.name, rows=len(asked.rows), by_fallback=int(answers.by_fallback.sum()) if answers else 0
+        )
         self._note(model, asked.rows, probabilities)
         answered = Answered(
             probabilities=probabilities,
@@ -127,7 +130,7 @@ class Predictions:
         if failure is not None:
             self._metrics.fail_fallback(model.name)
         if found is not None:
-            self._metrics.answer(model.name, rows=len(asked), seconds=time.perf_counter() - started, by="fallback")
+            self._metrics.time(model.name, seconds=time.perf_counter() - started, by=FALLBACK)
         return cascade.merged(probabilities, unsure, found, failure)
 
     async def _explained(

@@ -96,6 +96,7 @@ def _supervise(
             reload=reload,
             grace_seconds=settings.grace_seconds,
             folder=folder,
+            stop_listening=listener.close,
         )
         supervisor.run()
 

@@ -49,9 +49,14 @@ class Job:
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[list[Sequence[Any]]]"
     factor: float = 1.0  # how much longer a row takes than the model alone does
-    done: int = 0  # rows
+    taken: int = 0  # rows that are computed, or just being computed
     parts: list[Sequence[Any]] = field(default_factory=list)
-    left: bool = False  # by the client: nobody waits for it any more
+    ended: bool = False  # nobody waits for it any more
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether no row waits any more."""
+        return self.taken == len(self.rows)
 
 
 def units(row: Row) -> int:
@@ -68,7 +73,8 @@ class WorkQueue:
         self._ready = threading.Condition()
         self._rates: dict[str, float] = {}
         self._measured: dict[str, int] = {}
-        self._waiting: Counter[str] = Counter()  # by model: units of all jobs that have not been computed
+        self._open = 0  # jobs that have not ended, also those that are just being computed
+        self._waiting: Counter[str] = Counter()  # by model: units of all rows that nobody computes yet
         self._threads, self._stopped, self._started = threads, False, False
         self.lag = 0.0  # seconds by which the event loop is behind; measured by who runs the loop
         self.left = 0  # jobs whose clients had gone
@@ -76,7 +82,7 @@ class WorkQueue:
     @property
     def waiting_jobs(self) -> int:
         """Jobs that have not been computed completely."""
-        return len(self._jobs)
+        return self._open
 
     @property
     def waiting_seconds(self) -> float:
@@ -88,8 +94,8 @@ class WorkQueue:
         """Whether a new request would be refused, however short."""
         return (
             self.lag > self._limits.lag_seconds
-            or len(self._jobs) >= self._limits.jobs
-            or min(self.waiting_seconds, len(self._jobs) * SLICE_SECONDS) > self._limits.waiting_seconds
+            or self._open >= self._limits.jobs
+            or min(self.waiting_seconds, self._open * SLICE_SECONDS) > self._limits.waiting_seconds
         )
 
     def rate(self, model: str) -> float:
@@ -112,7 +118,7 @@ class WorkQueue:
         (429) if the work would wait for too long.
         """
         cost = sum(map(units, rows)) * self.rate(model) * factor
-        if not self._jobs and cost <= INLINE_SECONDS and self._measured.get(model, 0) >= MEASURED:
+        if not self._open and cost <= INLINE_SECONDS and self._measured.get(model, 0) >= MEASURED:
             return [self._computed(model, list(rows), compute)]
         self._refuse_too_much(cost)
         loop = asyncio.get_running_loop()
@@ -121,8 +127,10 @@ class WorkQueue:
         try:
             return await self._awaited(job, has_left)
         except (ClientLeft, asyncio.CancelledError):
-            self._forget(job)
+            self.left += 1
             raise
+        finally:
+            self._end(job)
 
     def stop(self) -> None:
         """End the threads once nothing waits."""
@@ -132,9 +140,9 @@ class WorkQueue:
 
     def _refuse_too_much(self, cost: float) -> None:
         turns = max(1.0, cost / SLICE_SECONDS)
-        waiting = min(self.waiting_seconds, len(self._jobs) * turns * SLICE_SECONDS)
+        waiting = min(self.waiting_seconds, self._open * turns * SLICE_SECONDS)
         limits = self._limits
-        if waiting > limits.waiting_seconds or len(self._jobs) >= limits.jobs or self.lag > limits.lag_seconds:
+        if waiting > limits.waiting_seconds or self._open >= limits.jobs or self.lag > limits.lag_seconds:
             after = max(1, round(max(waiting, self.lag)))
             raise Refused(
                 429,
@@ -150,6 +158,7 @@ class WorkQueue:
                 for number in range(self._threads):
                     threading.Thread(target=self._work, name=f"model-{number}", daemon=True).start()
             self._jobs.append(job)
+            self._open += 1
             self._waiting[job.model] += _units_left(job)
             self._ready.notify()
 
@@ -170,14 +179,14 @@ class WorkQueue:
         if not job.future.done():
             raise ClientLeft
 
-    def _forget(self, job: Job) -> None:
-        """Drop what is left of a job that nobody waits for."""
+    def _end(self, job: Job) -> None:
+        """Drop what is left of a job that nobody waits for any more."""
         with self._ready:
-            job.left = True
-            self.left += 1
-            if job in self._jobs:  # else a thread is at it, which drops it after its turn
+            job.ended = True
+            self._open -= 1
+            self._waiting[job.model] -= _units_left(job)
+            if job in self._jobs:  # else it is done, or a thread is at it, which drops it after this turn
                 self._jobs.remove(job)
-                self._waiting[job.model] -= _units_left(job)
 
     def _work(self) -> None:
         while True:
@@ -193,17 +202,26 @@ class WorkQueue:
         """The next slice of the job whose turn it is and, if it ends that, short jobs behind it of the same model."""
         job = self._jobs.popleft()
         budget = SLICE_SECONDS / self.rate(job.model) / job.factor
-        rows, budget = _slice(job, budget)
+        rows, budget = self._slice(job, budget)
         turn = [(job, rows)]
-        while self._jobs and job.merges and budget > 0 and turn[-1][0].done + len(turn[-1][1]) == len(turn[-1][0].rows):
-            other = self._jobs[0]
-            if other.compute != job.compute:
+        while self._jobs and job.merges and budget > 0 and turn[-1][0].is_taken:
+            if self._jobs[0].compute != job.compute:
                 break
-            rows, budget = _slice(other, budget)
-            turn.append((self._jobs.popleft(), rows))
-        for of_job, rows in turn:
-            self._waiting[of_job.model] -= sum(round(units(row) * of_job.factor) for row in rows)
+            other = self._jobs.popleft()
+            rows, budget = self._slice(other, budget)
+            turn.append((other, rows))
         return turn
+
+    def _slice(self, job: Job, budget: float) -> tuple[list[Row], float]:
+        """The next rows of a job that fit into the budget, at least one, and what is left of the budget."""
+        rows: list[Row] = []
+        while not job.is_taken and (budget > 0 or not rows):
+            row = job.rows[job.taken]
+            rows.append(row)
+            budget -= units(row)
+            self._waiting[job.model] -= round(units(row) * job.factor)
+            job.taken += 1
+        return rows, budget
 
     def _take(self, turn: list[tuple[Job, list[Row]]]) -> None:
         job, _ = turn[0]
@@ -217,17 +235,16 @@ class WorkQueue:
         first = 0
         for of_job, its_rows in turn:
             of_job.parts.append(found[first : first + len(its_rows)])
-            of_job.done += len(its_rows)
             first += len(its_rows)
             self._go_on(of_job)
 
     def _go_on(self, job: Job) -> None:
         """Settle a job that is done; the others wait for their next turn."""
-        if job.done == len(job.rows):
+        if job.is_taken:
             _settle(job)
             return
         with self._ready:
-            if not job.left:
+            if not job.ended:
                 self._jobs.append(job)
                 self._ready.notify()
 
@@ -245,18 +262,7 @@ class WorkQueue:
 
 
 def _units_left(job: Job) -> int:
-    return sum(round(units(row) * job.factor) for row in job.rows[job.done :])
-
-
-def _slice(job: Job, budget: float) -> tuple[list[Row], float]:
-    """The next rows of a job that fit into the budget, at least one, and what is left of the budget."""
-    rows: list[Row] = []
-    for row in job.rows[job.done :]:
-        rows.append(row)
-        budget -= units(row)
-        if budget <= 0:
-            break
-    return rows, budget
+    return sum(round(units(row) * job.factor) for row in job.rows[job.taken :])
 
 
 def _settle(job: Job, *, error: BaseException | None = None) -> None:
@@ -271,4 +277,4 @@ def _settle(job: Job, *, error: BaseException | None = None) -> None:
     try:
         job.loop.call_soon_threadsafe(settle)
     except RuntimeError:  # the loop was closed: the server has ended
-        job.left = True
+        job.ended = True

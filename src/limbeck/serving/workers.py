@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,8 +48,11 @@ class Worker:
 
 
 class Supervisor:
-    """Keeps `count` workers alive. `answer` is what a worker does until SIGTERM; it calls the function that it is given
-    once it can answer. `reload` loads the models again if they have changed, or in any case if it is asked to."""
+    """Keeps `count` workers alive.
+
+    `answer` is what a worker does until SIGTERM; it calls the function that it is given once it can answer. `reload`
+    loads the models again if they have changed, or in any case if it is asked to. `folder` is where workers count.
+    """
 
     def __init__(
         self,
@@ -58,9 +62,10 @@ class Supervisor:
         reload: Callable[[bool], bool],
         grace_seconds: float,
         folder: Path,
+        stop_listening: Callable[[], None] = lambda: None,
     ) -> None:
         self._count, self._answer, self._reload, self._grace = count, answer, reload, grace_seconds
-        self._folder = folder
+        self._folder, self._stop_listening = folder, stop_listening
         self._workers: dict[int, Worker] = {}
         self._quick_deaths = 0
 
@@ -71,6 +76,8 @@ class Supervisor:
             self._fill()
             self._watch()
         finally:
+            # Before the workers do: who connects to a port that only this process holds waits for nobody.
+            self._stop_listening()
             self._end(list(self._workers))
             signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
@@ -95,7 +102,11 @@ class Supervisor:
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        if (pid := os.fork()) == 0:
+        with warnings.catch_warnings():
+            # Of Python 3.12 and later: that threads are lost. Those of numpy are made again where they are needed.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if pid == 0:
             os.close(reading)
             self._be_worker(writing)
         os.close(writing)

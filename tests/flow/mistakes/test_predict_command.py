@@ -69,7 +69,7 @@ def test_a_model_of_a_newer_limbeck_is_refused(model: Path, tmp_path: Path, rows
     manifest = json.loads((newer / "manifest.json").read_text(encoding="utf-8"))
     (newer / "manifest.json").write_text(json.dumps({**manifest, "format": 99}), encoding="utf-8")
 
-    assert limbeck("predict", newer, rows).refused_with("format 99", "up to 3", "pip install --upgrade limbeck")
+    assert limbeck("predict", newer, rows).refused_with("format 99", "up to 4", "pip install --upgrade limbeck")
 
 
 def test_an_engine_that_cannot_run_the_model_is_refused_and_onnxruntime_does_it(

@@ -40,7 +40,7 @@ PROFILE_OF_TWO = ModelProfile(
     examples=("a gorgeous film", "a dreadful road"),
 )
 LENGTHS = QuantileSketch(mean=55.5, quantiles=tuple(float(number) for number in range(QUANTILES)))
-SHARES = QuantileSketch(mean=0.1, quantiles=(0.0,) * 150 + (0.5,) * (QUANTILES - 150))
+SHARES = QuantileSketch(mean=0.1, quantiles=(0.0,) * 75 + (0.5,) * (QUANTILES - 75))
 SKETCH_OF_TWO = DevSketch(
     characters=LENGTHS, unknown=SHARES, predicted=(0.4, 0.6), tokens=((7, 0.5), (8, 0.25)), token_rows=20
 )
@@ -122,7 +122,7 @@ def test_a_sketch_that_no_model_has_is_refused(tmp_path: Path, change: dict[str,
 
 
 FEW = [0.5] * 3
-POINTS = [{"threshold": 0.0, "asked_share": 0.0, "accuracy": 0.5}]
+POINTS = [[0.0, 0.0, 0.5]]
 CURVE = {"rows": 1, "points": POINTS, "cheapest": POINTS[0], "student_accuracy": 0.5, "teacher_accuracy": 0.5}
 
 
@@ -147,8 +147,9 @@ CURVE = {"rows": 1, "points": POINTS, "cheapest": POINTS[0], "student_accuracy":
         {"cascade": {}},
         {"cascade": {**CURVE, "points": []}},
         {"cascade": {**CURVE, "points": POINTS * 2_000}},
-        {"cascade": {**CURVE, "points": [{**POINTS[0], "threshold": 0.9}, *POINTS]}},
-        {"cascade": {**CURVE, "cheapest": {**POINTS[0], "threshold": float("inf")}}},
+        {"cascade": {**CURVE, "points": [[0.9, 0.0, 0.5], *POINTS]}},
+        {"cascade": {**CURVE, "cheapest": [float("inf"), 0.0, 0.5]}},
+        {"cascade": {**CURVE, "cheapest": [0.5]}},
         {"cascade": {**CURVE, "rows": 0}},
         {"cascade": {**CURVE, "call": "os:system"}},
         {"examples": [["a", "b"]]},

@@ -12,6 +12,7 @@ from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.model_profile import ModelProfile, read_profile
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_labels import TeacherLabels, save_teacher_labels
+from limbeck.distillation.size_limit import PROFILE
 from limbeck.export.blend import export_blend
 from limbeck.export.profile import Origin, answers_fingerprint, origin_of, profile_rows, write_profile
 from limbeck.progress import SilentReporter
@@ -50,7 +51,7 @@ def test_its_numbers_are_those_of_the_file_at_its_temperature(make_model: MakeMo
     sure = confidence(load(model.folder).predict_proba(ROWS.texts), multi_label=False)
     right = load(model.folder).logits(ROWS.texts).argmax(axis=1) == ROWS.labels
     assert found.rows == 48
-    np.testing.assert_allclose(found.confidence_quantiles, np.quantile(sure, np.linspace(0, 1, 201)), rtol=1e-6)
+    np.testing.assert_allclose(found.confidence_quantiles, np.quantile(sure, np.linspace(0, 1, 101)), rtol=1e-6)
     np.testing.assert_allclose(found.confidence_histogram, np.histogram(sure, 10, (0, 1))[0] / 48, rtol=1e-6)
     assert found.label_shares == (0.66666667, 0.33333333)
     assert found.unknown_words is not None
@@ -96,7 +97,7 @@ def test_several_labels_per_row_have_one_confidence(make_model: MakeModel, tmp_p
     found = profiled(model, rows, origin_of(rows, classes=2, teacher=teacher))
 
     sure = confidence(load(model.folder).predict_proba(rows.texts), multi_label=True)
-    assert found.confidence_quantiles[100] == pytest.approx(np.median(sure))
+    assert found.confidence_quantiles[50] == pytest.approx(np.median(sure))
     assert found.cascade is not None
     assert found.cascade.teacher_accuracy == 1.0
 
@@ -109,6 +110,23 @@ def test_examples_are_short_ones_of_every_label_and_none_unless_asked_for(make_m
     assert set(found.examples) == {"two", "three", "four"}
     assert found.examples[:2] in (("four", "three"), ("four", "two"))
     assert profiled(make_model("two"), long, Origin()).examples == ()
+
+
+def test_the_largest_profile_is_as_small_as_a_limited_model_plans_for(make_model: MakeModel, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    rows = Rows.of(ids=[str(n) for n in range(3_000)], texts=["a"] * 3_000, labels=random.integers(0, 2, 3_000))
+    teacher = teacher_of(tmp_path / "labels", rows.ids, random.normal(size=(3_000, 2)).tolist())
+    model = make_model("one")
+
+    write_profile(
+        model.folder,
+        model.facts(),
+        rows=rows,
+        logits_of=lambda asked: random.normal(size=(len(asked), 2)).astype(np.float32),
+        origin=origin_of(rows, classes=2, teacher=teacher),
+    )
+
+    assert 2_000 < (model.folder / "profile.json").stat().st_size <= PROFILE
 
 
 def test_at_most_two_thousand_labelled_rows_are_read() -> None:
@@ -142,5 +160,5 @@ def test_a_blend_has_the_profile_of_the_blend(make_model: MakeModel, tmp_path: P
     assert profile is not None
     assert isinstance(facts, ModelFacts)
     sure = confidence(load(blend.folder).predict_proba(rows.texts), multi_label=False)
-    np.testing.assert_allclose(profile.confidence_quantiles[::20], np.quantile(sure, np.linspace(0, 1, 11)), rtol=1e-5)
+    np.testing.assert_allclose(profile.confidence_quantiles[::10], np.quantile(sure, np.linspace(0, 1, 11)), rtol=1e-5)
     assert not list(blend.folder.glob("*/profile.json"))

@@ -141,7 +141,7 @@ def test_the_command_refuses_a_folder_that_is_no_model(tmp_path: Path) -> None:
 def test_without_the_extra_the_command_says_how_to_get_it(
     model_folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith("limbeck.serving")]:
+    for name in [name for name in sys.modules if name.startswith(("limbeck.serving", f"{package}."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
 

@@ -47,7 +47,7 @@ class QuantileTally:
     def gap(self) -> float:
         """The least that the largest difference between both distribution functions can be (Kolmogorov–Smirnov).
 
-        Between two kept quantiles, half a percent apart, dev is not known; whatever fits to both is no difference.
+        Between two kept quantiles, a percent apart, dev is not known; whatever fits to both is no difference.
         """
         shares = np.cumsum(self._counts, axis=1)[:, :-1] / max(self.rows, 1)  # up to each point, and below it
         low, high = self._bounds

@@ -1,4 +1,4 @@
-"""The formats in which servers of classifiers are asked: Limbeck's own, TEI, Hugging Face Inference, vLLM, KServe."""
+"""The formats in which servers of classifiers are asked: Limbeck's own, TEI, Hugging Face Inference, vLLM."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -135,47 +135,3 @@ class VllmFormat:
         if label is not None and not self.wanted.multi_label and label not in here:
             shown = str(label)[:LONGEST_SHOWN]
             raise self.wanted.failed(f"its labels are in another order: it calls '{shown}' what is '{here[0]}' here")
-
-
-@dataclass(frozen=True)
-class KserveFormat:
-    """`POST /v2/models/NAME/infer`, KServe's and Triton's. It names no labels: they must be in the student's order."""
-
-    server: Server
-    wanted: WantedAnswer
-    model: str
-    rows_at_once: int = 32
-
-    def ask(self, rows: Sequence[Row]) -> Floats:
-        """(rows, classes): texts go into the inputs of bytes, in their order; probabilities are an output of floats."""
-        wanted, path = self.wanted, f"/v2/models/{self.model}"
-        columns = [list(rows)] if not wanted.pair else [list(column) for column in zip(*rows, strict=True)]
-        about = wanted.list_of(wanted.entry(self.server.get(path), "inputs"), what="inputs")
-        names = [one for one in about if isinstance(one, dict) and one.get("datatype") == "BYTES"]
-        if len(names) < len(columns):
-            raise wanted.failed(f"the model '{self.model}' has {len(names)} inputs of text, not {len(columns)}")
-        inputs = [
-            {
-                "name": one.get("name"),
-                "datatype": "BYTES",
-                "shape": [len(rows), 1] if len(one.get("shape") or []) == 2 else [len(rows)],
-                "data": column,
-            }
-            for one, column in zip(names, columns, strict=False)
-        ]
-        answer = self.server.post(f"{path}/infer", {"inputs": inputs})
-        return self._probabilities(wanted.list_of(wanted.entry(answer, "outputs"), what="outputs"), count=len(rows))
-
-    def _probabilities(self, outputs: list[Any], *, count: int) -> Floats:
-        classes = len(self.wanted.labels)
-        floats = [one for one in outputs if isinstance(one, dict) and one.get("datatype") in ("FP32", "FP64")]
-        fitting = [one for one in floats if one.get("shape") == [count, classes]]
-        named = [one for one in fitting if "prob" in str(one.get("name"))] or fitting
-        if not named:
-            raise self.wanted.failed(f"it has no output of floats of the shape [{count}, {classes}]")
-        data = self.wanted.list_of(self.wanted.entry(named[0], "data"), what="probabilities")
-        if len(data) == count and all(isinstance(row, list) for row in data):  # nested, as the standard allows too
-            return self.wanted.by_numbers(data)
-        if len(data) != count * classes:
-            raise self.wanted.failed(f"it gave {len(data):,} probabilities for {count:,} rows")
-        return self.wanted.by_numbers([data[at : at + classes] for at in range(0, len(data), classes)])

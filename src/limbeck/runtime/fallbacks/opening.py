@@ -20,11 +20,11 @@ from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed, Fallbac
 from limbeck.runtime.fallbacks.formats import (
     AnswerFormat,
     HuggingFaceFormat,
-    KserveFormat,
     LimbeckFormat,
     TeiFormat,
     VllmFormat,
 )
+from limbeck.runtime.fallbacks.kserve import KserveFormat
 from limbeck.runtime.fallbacks.openai_chat import INSTRUCTION, OpenAiFormat
 from limbeck.runtime.probabilities import Floats
 from limbeck.runtime.row import Row

@@ -104,7 +104,7 @@ def asked_name(found: Mapping[str, Any], name: str | None) -> str | None:
     if asked is not None and not isinstance(asked, str):
         raise Refused(422, f"model: {NO_TEXT}")
     if name is not None and asked not in (None, name):
-        raise Refused(422, "model: the address names another model")
+        raise Refused(404, "model: the address names another model")
     return asked if name is None else name
 
 

@@ -20,6 +20,7 @@ QUESTIONS = {
     "/classify": ("ClassifyQuestion",),
     "/v2/models/{name}/infer": ("InferQuestion",),
 }
+PAIR = ["a question", "another question"]
 WHY = {
     400: "The body is not JSON",
     404: "There is no model of this name",
@@ -29,17 +30,20 @@ WHY = {
 }
 
 
-def components(limits: Limits) -> dict[str, Schema]:
-    """Every schema that `operation` refers to, for `components.schemas`."""
+def components(limits: Limits, *, pair: bool | None = None) -> dict[str, Schema]:
+    """Every schema that `operation` refers to, for `components.schemas`.
+
+    `pair`: whether all models read two texts a row; None: some do, and some do not.
+    """
     answers = [*ANSWERS, *REFUSALS.values()]
     _, schema = models_json_schema([(model, "validation") for model in answers], ref_template=REFERENCE)
     definitions: dict[str, Schema] = schema["$defs"]
     return definitions | {
-        "Question": _question(limits),
-        "TeiQuestion": _tei(limits),
-        "HuggingFaceQuestion": _hugging_face(limits),
-        "ClassifyQuestion": _classify(limits),
-        "InferQuestion": _infer(limits),
+        "Question": _question(limits, pair=pair),
+        "TeiQuestion": _tei(limits, pair=pair),
+        "HuggingFaceQuestion": _hugging_face(limits, pair=pair),
+        "ClassifyQuestion": _classify(limits, pair=pair),
+        "InferQuestion": _infer(limits, pair=pair),
     }
 
 
@@ -86,35 +90,38 @@ def _object(properties: Schema, required: list[str], *, closed: bool = False) ->
     return known | ({"additionalProperties": False} if closed else {})
 
 
-def _question(limits: Limits) -> Schema:
-    """Either texts or rows: that the other one is missing or null is part of the schema."""
+def _question(limits: Limits, *, pair: bool | None) -> Schema:
+    """Either texts or rows: that the other one is missing or null is part of the schema. Models of pairs take rows."""
     text = _text(limits)
-    row = _object({"text": text, "pair": _or_null(text)}, ["text"], closed=True)
+    second = {None: _or_null(text), True: text, False: {"type": "null"}}[pair]
+    row = _object({"text": text, "pair": second}, ["text", "pair"] if pair else ["text"], closed=True)
     lists = {"texts": text, "rows": row}
     properties: dict[str, Schema] = {
         key: {"type": ["array", "null"], "items": item, "maxItems": limits.rows} for key, item in lists.items()
     }
     properties["model"] = {"type": ["string", "null"], "description": "Name of the model; the default one without."}
     properties["explain"] = {"type": "boolean", "default": False, "description": "Which pieces moved the answer."}
+    choices = [("rows", "texts")] if pair else [("texts", "rows"), ("rows", "texts")]
     either = [
-        {"properties": {key: {"type": "array"}, other: {"type": "null"}}, "required": [key]}
-        for key, other in (("texts", "rows"), ("rows", "texts"))
+        {"properties": {key: {"type": "array"}, other: {"type": "null"}}, "required": [key]} for key, other in choices
     ]
-    examples = [{"texts": ["a gorgeous, witty film"]}]
-    return _object(properties, [], closed=True) | {"oneOf": either, "title": "Question", "examples": examples}
+    a_pair = {"rows": [{"text": "a question", "pair": "another question"}]}
+    example = a_pair if pair else {"texts": ["a gorgeous, witty film"]}
+    return _object(properties, [], closed=True) | {"oneOf": either, "title": "Question", "examples": [example]}
 
 
-def _inputs(limits: Limits) -> Schema:
+def _inputs(limits: Limits, *, pair: bool | None) -> Schema:
     """One row by itself or a list of rows; a row is a text, a list of one or two texts, or an object."""
     text = _text(limits)
-    row = [
-        text,
-        {"type": "array", "items": text, "minItems": 1, "maxItems": 2},
-        _object({"text": text, "text_pair": _or_null(text)}, ["text"]),
-    ]
+    lengths = (1 if pair is not True else 2, 2 if pair is not False else 1)
+    listed = {"type": "array", "items": text, "minItems": lengths[0], "maxItems": lengths[1]}
+    second = {None: _or_null(text), True: text, False: {"type": "null"}}[pair]
+    named = _object({"text": text, "text_pair": second}, ["text", "text_pair"] if pair else ["text"])
+    row = [listed, named] if pair else [text, listed, named]
     rows = {"type": "array", "items": {"anyOf": row}, "maxItems": limits.rows}
+    alone = [listed, named] if pair else [text, named]
     return {
-        "anyOf": [row[0], row[2], rows],
+        "anyOf": [*alone, rows],
         "description": "Rows. Two texts in a list are two rows; for a model of pairs they are one pair.",
     }
 
@@ -123,21 +130,21 @@ def _name() -> Schema:
     return {"type": ["string", "null"], "description": "Name of the model; the default one without."}
 
 
-def _tei(limits: Limits) -> Schema:
+def _tei(limits: Limits, *, pair: bool | None) -> Schema:
     flag: Schema = {"type": ["boolean", "null"], "default": False}
     properties: dict[str, Schema] = {
-        "inputs": _inputs(limits),
+        "inputs": _inputs(limits, pair=pair),
         "raw_scores": flag | {"description": "Logits instead of probabilities."},
         "truncate": flag | {"description": "Changes nothing: a long text is always cut at its end."},
         "truncation_direction": {"enum": ["Right", "right", None], "default": "Right"},
         "model": _name(),
     }
     own = {"anyOf": [{"required": ["texts"]}, {"required": ["rows"]}]}
-    example = {"inputs": "a witty film"}
+    example = {"inputs": PAIR if pair else "a witty film"}
     return _object(properties, ["inputs"]) | {"not": own, "title": "TeiQuestion", "examples": [example]}
 
 
-def _hugging_face(limits: Limits) -> Schema:
+def _hugging_face(limits: Limits, *, pair: bool | None) -> Schema:
     parameters = _object(
         {
             "top_k": {"type": ["integer", "null"], "minimum": 1},
@@ -145,22 +152,22 @@ def _hugging_face(limits: Limits) -> Schema:
         },
         [],
     )
-    properties = {"inputs": _inputs(limits), "parameters": _or_null(parameters), "model": _name()}
-    example = {"inputs": "a witty film", "parameters": {"top_k": 1}}
+    properties = {"inputs": _inputs(limits, pair=pair), "parameters": _or_null(parameters), "model": _name()}
+    example = {"inputs": PAIR if pair else "a witty film", "parameters": {"top_k": 1}}
     return _object(properties, ["inputs"]) | {"title": "HuggingFaceQuestion", "examples": [example]}
 
 
-def _classify(limits: Limits) -> Schema:
+def _classify(limits: Limits, *, pair: bool | None) -> Schema:
     properties = {
-        "input": _inputs(limits),
+        "input": _inputs(limits, pair=pair),
         "model": _name(),
         "use_activation": {"type": ["boolean", "null"], "description": "false: logits instead of probabilities."},
     }
-    example = {"input": ["a witty film"]}
+    example = {"input": [PAIR] if pair else ["a witty film"]}
     return _object(properties, ["input"]) | {"title": "ClassifyQuestion", "examples": [example]}
 
 
-def _infer(limits: Limits) -> Schema:
+def _infer(limits: Limits, *, pair: bool | None) -> Schema:
     size: Schema = {"type": "integer", "minimum": 0}
     text = _text(limits)
     texts = {"type": "array", "items": text}
@@ -185,5 +192,6 @@ def _infer(limits: Limits) -> Schema:
         "inputs": {"type": "array", "items": tensor, "minItems": 1, "maxItems": 2},
         "outputs": _or_null({"type": "array", "items": output, "uniqueItems": True}),
     }
-    example = {"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a witty film"]}]}
+    names = ["text", "pair"] if pair else ["text"]
+    example = {"inputs": [{"name": name, "shape": [1], "datatype": "BYTES", "data": ["a film"]} for name in names]}
     return _object(properties, ["inputs"]) | {"title": "InferQuestion", "examples": [example]}

@@ -22,7 +22,7 @@ def test_the_gap_is_that_of_kolmogorov_and_smirnov_or_a_little_less(shift: float
 
     exact = float(stats.ks_2samp(there, here).statistic)
 
-    assert exact - 0.011 <= gap_of(there, here) <= exact + 1e-9
+    assert exact - 0.021 <= gap_of(there, here) <= exact + 1e-9
 
 
 @pytest.mark.parametrize("here", [[0.0] * 80 + [1.0] * 20, [1.0] * 50, [0.0] * 50, [0.0, 0.5, 1.0] * 20])
@@ -31,7 +31,7 @@ def test_numbers_that_many_texts_share_make_no_gap_that_is_not_there(here: list[
 
     exact = float(stats.ks_2samp(there, np.array(here)).statistic)
 
-    assert exact - 0.011 <= gap_of(there, np.array(here)) <= exact + 1e-9
+    assert exact - 0.021 <= gap_of(there, np.array(here)) <= exact + 1e-9
 
 
 def test_chunks_do_not_matter() -> None:

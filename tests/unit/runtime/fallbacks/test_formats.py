@@ -12,11 +12,11 @@ from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackUnusable
 from limbeck.runtime.fallbacks.formats import (
     AnswerFormat,
     HuggingFaceFormat,
-    KserveFormat,
     LimbeckFormat,
     TeiFormat,
     VllmFormat,
 )
+from limbeck.runtime.fallbacks.kserve import KserveFormat
 from limbeck.runtime.fallbacks.openai_chat import OpenAiFormat
 from tests.unit.runtime.fallbacks.conftest import ScriptedServer, always
 
@@ -189,6 +189,22 @@ def test_a_model_of_kserve_with_inputs_in_columns_gets_columns(server: ScriptedS
             {"name": "second", "datatype": "BYTES", "shape": [2, 1], "data": ["a road", "two"]},
         ]
     }
+
+
+def test_labels_in_the_metadata_of_a_model_give_the_order(server: ScriptedServer) -> None:
+    output = {
+        "name": "probabilities",
+        "datatype": "FP32",
+        "shape": [-1, 3],
+        "parameters": {"labels": list(LABELS[::-1])},
+    }
+    about = {**METADATA, "outputs": [{"name": "label", "datatype": "BYTES", "shape": [-1]}, output]}
+    answer = {"outputs": [{**FLOATS, "data": [*EXPECTED[0][::-1], *EXPECTED[1][::-1]]}]}
+    server.answer = lambda _, body: about if body is None else answer
+
+    found = KserveFormat(Server(server.url, timeout=5), wanted(), "m").ask(ROWS)
+
+    np.testing.assert_allclose(found, EXPECTED, rtol=1e-6)
 
 
 def chat(content: str, tokens: dict[str, float] | None = None) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def test_a_model_is_chosen_by_the_body_or_by_the_address(ask: Ask, refusal: Refu
     assert by_body.model == by_address.model == by_both.model
     assert by_body.model.name == "several"
     assert refusal(read_predict, {"texts": [], "model": "other"}) == (404, "there is no model 'other'")
-    assert refusal(read_predict, {"texts": [], "model": "pair"}, name="several")[0] == 422
+    assert refusal(read_predict, {"texts": [], "model": "pair"}, name="several")[0] == 404
     assert refusal(read_predict, {"texts": [], "model": 1})[0] == 422
 
 

@@ -59,7 +59,7 @@ EXTRA_KEYS = ["texts", "rows", "inputs", "input", "model", "explain", "parameter
 
 def validator(schema: dict[str, Any], limits: Limits = FEW) -> Any:
     """Tells whether a value fits a schema of an operation."""
-    document = {**schema, "components": {"schemas": components(limits)}}
+    document = {**schema, "components": {"schemas": components(limits, pair=False)}}
     return jsonschema_rs.Draft202012Validator(document)
 
 

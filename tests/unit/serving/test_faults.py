@@ -1,0 +1,138 @@
+"""Requests that once froze, filled or broke the server: none of them may trouble anybody else."""
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
+
+AT_ONCE = 1.0  # seconds; an idle server takes a millisecond, and the machine of a test is busy
+ONES = b'{"texts":[' + b"1," * 3_900_000 + b"1]}"
+BACKTICKS = json.dumps({"texts": ["`" * 25_600] * 310}).encode()
+
+
+@dataclass
+class Watch:
+    """Asks for /livez and for one text over and over, and notes the longest wait."""
+
+    longest: dict[str, float] = field(default_factory=dict)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def watching(server: Running) -> Iterator[Watch]:
+    watch = Watch()
+
+    def ask(path: str, question: object) -> None:
+        while not watch.ended.is_set():
+            began = time.monotonic()
+            assert server.ask(path, question)[0] in (200, 429)
+            watch.longest[path] = max(watch.longest.get(path, 0), time.monotonic() - began)
+            watch.ended.wait(0.02)
+
+    threads = [
+        threading.Thread(target=ask, args=(path, question)) for path, question in (("/livez", None), ("/predict", TEXT))
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield watch
+    finally:
+        watch.ended.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+
+
+def post(server: Running, body: bytes) -> tuple[int, str]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    connection.request("POST", "/predict", body, headers=server.headers)
+    response = connection.getresponse()
+    status, text = response.status, response.read().decode()
+    connection.close()
+    return status, text
+
+
+def peak_megabytes(server: Running) -> float:
+    status = Path(f"/proc/{server.process.pid}/status").read_text(encoding="ascii")
+    return next(int(line.split()[1]) / 1e3 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+def test_millions_of_bad_items_cost_neither_time_nor_memory(model_folder: Path) -> None:
+    with running(model_folder) as server:
+        before = peak_megabytes(server)
+        with watching(server) as watch:
+            answers = [post(server, ONES) for _ in range(3)]
+        grown = peak_megabytes(server) - before
+
+    assert {status for status, _ in answers} == {413}
+    assert all(len(text) < 500 for _, text in answers)
+    assert watch.longest["/livez"] < AT_ONCE
+    assert watch.longest["/predict"] < AT_ONCE
+    assert grown < 100
+
+
+def test_texts_that_take_long_to_read_hold_nobody_up(model_folder: Path) -> None:
+    with running(model_folder) as server, watching(server) as watch:
+        status, _ = post(server, BACKTICKS)
+
+    assert status in (200, 429)
+    assert watch.longest["/livez"] < AT_ONCE
+    assert watch.longest["/predict"] < 2 * AT_ONCE
+
+
+def test_work_of_clients_that_have_left_is_dropped(model_folder: Path) -> None:
+    with running(model_folder, "--max-wait", "600") as server:
+        headers = {"host": "localhost", "content-type": "application/json", "content-length": len(BACKTICKS)}
+        head = "".join(["POST /predict HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in headers.items())])
+        gone = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(5)]
+        for connection in gone:
+            connection.sendall(head.encode() + b"\r\n" + BACKTICKS)
+        until(lambda: server.ask("/readyz")[0] == 200)
+        for connection in gone:
+            connection.close()
+        began = time.monotonic()
+        status, _ = server.ask("/predict", TEXT)
+        waited = time.monotonic() - began
+        until(lambda: server.numbers().get('limbeck_errors_total{path="/predict",status="499"}', 0) == 5)
+
+    assert status == 200
+    assert waited < 2 * AT_ONCE
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_stop_with_heavy_requests_in_flight_gives_each_an_answer_in_json(model_folder: Path, workers: str) -> None:
+    answers: list[tuple[int, str]] = []
+    with running(model_folder, "--workers", workers, "--grace", "1", "--max-wait", "600") as server:
+        until(lambda: server.ask("/readyz")[0] == 200)
+        threads = [threading.Thread(target=lambda: answers.append(post(server, BACKTICKS))) for _ in range(12)]
+        for thread in threads:
+            thread.start()
+        until(lambda: server.numbers().get("limbeck_connections", 0) >= 3)
+        status, rest, errors = server.stop()
+        for thread in threads:
+            thread.join(PATIENCE)
+
+    assert (status, rest, errors) == (0, "Stopped.\n", "")
+    assert len(answers) == 12
+    assert {code for code, _ in answers} <= {200, 503}
+    assert all(json.loads(text).keys() & {"predictions", "detail"} for _, text in answers)
+
+
+def test_head_is_answered_as_get_is_without_a_body(model_folder: Path) -> None:
+    with running(model_folder) as server:
+        connection = server.connection()
+        connection.request("HEAD", "/")
+        response = connection.getresponse()
+        size, body = int(response.headers["content-length"]), response.read()
+        connection.close()
+
+    assert (response.status, body) == (200, b"")
+    assert size > 1_000

@@ -1,0 +1,236 @@
+"""`limbeck serve` as people run it: workers, reloads, keys, HTTPS, a log, and stops that lose nothing."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.runtime.classifier import load
+from limbeck.serving.workers import Supervisor, WorkersDie
+from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
+
+
+def label_of(text: str) -> Any:
+    return json.loads(text)["predictions"][0]["label"]
+
+
+@dataclass
+class Clients:
+    """Ask over and over on connections that stay open; a request is lost if its connection ends without an answer."""
+
+    server: Running
+    answered: int = 0
+    refused: int = 0
+    lost: list[str] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def start(self, count: int) -> list[threading.Thread]:
+        threads = [threading.Thread(target=self._ask_on) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _ask_on(self) -> None:
+        connection = self.server.connection()
+        try:
+            self._ask_on_this(connection)
+        finally:
+            connection.close()
+
+    def _ask_on_this(self, connection: http.client.HTTPConnection) -> None:
+        while not self.ended.is_set():
+            try:
+                connection.request("POST", "/predict", json.dumps(TEXT), headers=self.server.headers)
+                response = connection.getresponse()
+                response.read()
+            except ConnectionRefusedError:
+                return  # it has ended
+            except (OSError, http.client.HTTPException) as error:
+                self.lost.append(repr(error))
+                return
+            if response.status == 200:
+                self.answered += 1
+            else:
+                self.refused += 1
+
+
+def test_workers_share_the_port_and_add_their_counts_up(model_folder: Path) -> None:
+    with running(model_folder, "--workers", "2") as server:
+        until(lambda: len(server.children()) == 2)
+        for _ in range(40):
+            assert server.ask("/predict", TEXT)[0] == 200
+        found = server.numbers()
+        status, rest, errors = server.stop()
+
+    assert found['limbeck_rows_total{model="bilstm"}'] == 40
+    assert found['limbeck_requests_total{path="/predict"}'] == 40
+    assert found["process_resident_memory_bytes"] > 1e7
+    assert (status, rest, errors) == (0, "Stopped.\n", "")
+
+
+def test_workers_compute_with_onnxruntime_too(model_folder: Path) -> None:
+    with running(model_folder, "--workers", "2", "--engine", "onnx") as server:
+        labels = [label_of(server.ask("/predict", TEXT)[1]) for _ in range(10)]
+
+    assert labels == load(model_folder).predict(TEXT["texts"]) * 10
+
+
+def test_a_worker_that_dies_is_replaced(model_folder: Path) -> None:
+    with running(model_folder, "--workers", "2") as server:
+        until(lambda: len(server.children()) == 2)
+        before = server.children()
+        os.kill(before[0], signal.SIGKILL)
+        until(lambda: len(set(server.children()) - {before[0]}) == 2)
+        answers = [server.ask("/predict", TEXT)[0] for _ in range(10)]
+
+    assert answers == [200] * 10
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_another_model_takes_over_while_clients_ask_and_none_is_lost(
+    model_folder: Path, multi_label_folder: Path, tmp_path: Path, workers: str
+) -> None:
+    link = tmp_path / "model"
+    link.symlink_to(model_folder)
+    with running(link, "--workers", workers) as server:
+        until(lambda: server.ask("/readyz")[0] == 200)
+        clients = Clients(server)
+        threads = clients.start(3)
+        new = tmp_path / "new"
+        new.symlink_to(multi_label_folder)
+        new.rename(link)
+        server.process.send_signal(signal.SIGHUP)
+        until(lambda: "labels" in json.loads(server.ask("/predict", TEXT)[1])["predictions"][0])
+        until(lambda: clients.answered > 30)
+        clients.ended.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+        _, rest, errors = server.stop()
+
+    assert clients.lost == []
+    assert clients.refused == 0
+    assert "Loaded again: bilstm." in rest
+    assert errors == ""
+
+
+def test_a_folder_that_changes_is_watched(model_folder: Path, multi_label_folder: Path, tmp_path: Path) -> None:
+    link = tmp_path / "model"
+    link.symlink_to(model_folder)
+    with running(link, "--watch") as server:
+        assert "label" in json.loads(server.ask("/predict", TEXT)[1])["predictions"][0]
+        (tmp_path / "new").symlink_to(multi_label_folder)
+        (tmp_path / "new").rename(link)
+
+        until(lambda: "labels" in json.loads(server.ask("/predict", TEXT)[1])["predictions"][0])
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_stop_under_load_loses_no_request(model_folder: Path, workers: str) -> None:
+    with running(model_folder, "--workers", workers) as server:
+        until(lambda: server.ask("/readyz")[0] == 200)
+        clients = Clients(server)
+        threads = clients.start(4)
+        until(lambda: clients.answered > 50)
+        status, rest, errors = server.stop()
+        clients.ended.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+
+    assert clients.lost == []
+    assert (status, rest, errors) == (0, "Stopped.\n", "")
+
+
+def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
+    def fail(_: Callable[[], None]) -> None:
+        os._exit(3)
+
+    supervisor = Supervisor(count=1, answer=fail, reload=lambda _: False, grace_seconds=0.1, folder=tmp_path)
+
+    with pytest.raises(WorkersDie, match="5 workers in a row ended right after their start"):
+        supervisor.run()
+
+
+def test_one_server_has_several_models(model_folder: Path, multi_label_folder: Path) -> None:
+    with running(f"mood={model_folder}", f"topic={multi_label_folder}") as server:
+        status, text = server.ask("/models/topic/predict", TEXT)
+
+    assert "Serving mood (default) (fp32" in server.printed
+    assert "Serving topic (fp32" in server.printed
+    assert status == 200
+    assert "labels" in json.loads(text)["predictions"][0]
+
+
+def test_a_server_with_a_fallback_says_so_and_uses_it(model_folder: Path) -> None:
+    with running(model_folder, "--fallback", model_folder, "--threshold", "0.99") as server:
+        _, text = server.ask("/predict", TEXT)
+
+    assert "up to a confidence of 0.990 it asks " in server.printed
+    assert json.loads(text)["predictions"][0]["answered_by"] == "fallback"
+    assert label_of(text) == load(model_folder).predict(TEXT["texts"])[0]
+
+
+def test_only_who_has_a_key_is_answered(model_folder: Path, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.write_text("# of the shop\n0123456789abcdef0123\nfedcba9876543210fedc\n", encoding="utf-8")
+    keys.chmod(0o600)
+    with running(model_folder, "--api-key-file", keys) as server:
+        without, text = server.ask("/predict", TEXT)
+        wrong, _ = server.ask("/predict", TEXT, headers={"authorization": "Bearer 0123456789abcdef"})
+        right, _ = server.ask("/predict", TEXT, headers={"authorization": "Bearer fedcba9876543210fedc"})
+        page, _ = server.ask("/")
+        health, _ = server.ask("/livez")
+
+    assert (without, wrong, right, page, health) == (401, 401, 200, 200, 200)
+    assert "API key" in json.loads(text)["detail"]
+
+
+def test_other_host_names_are_refused_on_this_machine_alone(model_folder: Path) -> None:
+    with running(model_folder) as server:
+        foreign, _ = server.ask("/predict", TEXT, headers={"host": "evil.example:8000"})
+        ours, _ = server.ask("/predict", TEXT, headers={"host": "localhost:1234"})
+
+    assert (foreign, ours) == (421, 200)
+
+
+def test_options_may_come_from_the_environment(model_folder: Path) -> None:
+    with running(model_folder, environment={"LIMBECK_SERVE_MAX_ROWS": "1"}) as server:
+        status, text = server.ask("/predict", {"texts": ["one", "two"]})
+
+    assert status == 413
+    assert "at most 1" in json.loads(text)["detail"]
+
+
+def test_the_access_log_has_no_texts(model_folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    with running(model_folder, "--access-log", log) as server:
+        server.ask("/predict", TEXT)
+        server.stop()
+
+    (line,) = log.read_text(encoding="utf-8").splitlines()
+    entry = json.loads(line)
+    assert (entry["path"], entry["status"], entry["model"], entry["rows"]) == ("/predict", 200, "bilstm", 1)
+    assert "gorgeous" not in line
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_it_speaks_https(model_folder: Path, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run([*make, *names], check=True, capture_output=True)
+    with running(model_folder, "--ssl-certfile", certificate, "--ssl-keyfile", key) as server:
+        server.context = ssl.create_default_context(cafile=str(certificate))
+        status, _ = server.ask("/predict", TEXT)
+
+    assert "https://127.0.0.1" in server.printed
+    assert status == 200

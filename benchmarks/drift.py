@@ -99,6 +99,7 @@ def others(data: Path, pool: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
         "German tweets": arena(data, "germeval2018"),
         "Chinese headlines (TNEWS)": chinese,
         "SST-2 with 70 % negative instead of 44 %": mixed,
+        "SST-2 without spaces before punctuation": [text.replace(" ,", ",").replace(" .", ".") for text, _ in pool],
         "SST-2 with a typo in every fifth word": [mistyped(text) for text, _ in pool],
     }
 

@@ -78,7 +78,8 @@ BASE_INSTALL_FILES = {
     *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/model_json.py", "artifacts/model_profile.py"),
     "artifacts/atomic_folder.py",
     *("judging/calibration.py", "judging/evaluate.py", "judging/labelled_file.py", "judging/metrics.py"),
-    "judging/significance.py",
+    *("judging/significance.py", "judging/slices.py"),
+    *("artifacts/dev_sketch.py", "artifacts/model_profile.py"),
 }
 
 

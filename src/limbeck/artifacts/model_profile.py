@@ -7,15 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from limbeck.artifacts.dev_sketch import QUANTILES as QUANTILES
+from limbeck.artifacts.dev_sketch import DevSketch, is_sketch, read_sketch
 from limbeck.artifacts.manifest import MOST_BYTES_OF_JSON, read_small_json
 
 PROFILE = "profile.json"
 BINS = 10  # of the histogram of confidence, each as wide
-QUANTILES = 101  # of confidence: at every percent of the rows
 MOST_POINTS, MOST_EXAMPLES, MOST_ROWS = 1_000, 1_000, 1 << 40
 LONGEST_TEXT = 1_000  # characters of a text of an example
 FROM_ROUNDING = 0.01  # how far a histogram may be from one, in sum
 KEYS_OF_CURVE = {"rows", "points", "cheapest", "student_accuracy", "teacher_accuracy"}
+OPTIONAL = {"sketch"}  # keys that need not be there
 
 Texts: TypeAlias = str | tuple[str, str]  # of a row
 
@@ -51,15 +53,16 @@ class ModelProfile:
     unknown_words: float | None  # share of the words in dev that the model does not know; None: it knows no words
     cascade: CascadeOnDev | None  # None: the teacher did not answer dev
     examples: tuple[Texts, ...] = ()  # rows of dev to try the model with, if the recipe keeps any
+    sketch: DevSketch | None = None  # to notice drift; None in a profile of an earlier version
 
 
 def save_profile(folder: Path, profile: ModelProfile) -> None:
     """Write profile.json into a scratch folder."""
-    content = asdict(profile)
+    content = {name: value for name, value in asdict(profile).items() if name not in OPTIONAL or value is not None}
     if profile.cascade is not None:  # points are lists: the names of their numbers would be most of the file
         points = [astuple(point) for point in profile.cascade.points]
         content["cascade"] |= {"points": points, "cheapest": astuple(profile.cascade.cheapest)}
-    (folder / PROFILE).write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    (folder / PROFILE).write_text(json.dumps(content, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
 def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfile:
@@ -76,6 +79,7 @@ def read_profile(path: Path, *, labels: Sequence[str], pair: bool) -> ModelProfi
         unknown_words=found["unknown_words"],
         cascade=None if curve is None else _curve(curve),
         examples=tuple(row if isinstance(row, str) else (row[0], row[1]) for row in found["examples"]),
+        sketch=read_sketch(found["sketch"]) if "sketch" in found else None,
     )
 
 
@@ -87,7 +91,7 @@ def _curve(found: dict[str, Any]) -> CascadeOnDev:
 def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
     """What is wrong with the content of profile.json: anybody may have written it."""
     known = {field.name for field in fields(ModelProfile)}
-    if not isinstance(found, dict) or set(found) != known:
+    if not isinstance(found, dict) or set(found) | OPTIONAL != known:
         return [f"it is no table of the keys {', '.join(sorted(known))}"]
     is_right: dict[str, Callable[[Any], bool]] = {
         "rows": lambda rows: _is_whole(rows, most=MOST_ROWS),
@@ -97,8 +101,12 @@ def _faults(found: Any, *, labels: int, pair: bool) -> list[str]:
         "unknown_words": lambda share: share is None or _is_share(share),
         "cascade": lambda curve: curve is None or _is_curve(curve),
         "examples": lambda rows: _are_examples(rows, pair=pair),
+        "sketch": is_sketch,
     }
-    return [f"{name} is not what a model has there" for name, check in is_right.items() if not check(found[name])]
+    faulty = [name for name, check in is_right.items() if name in found and not check(found[name])]
+    if not faulty and "sketch" in found and len(found["sketch"]["predicted"]) != labels:
+        return [f"sketch is about {len(found['sketch']['predicted']):,} labels, not about the model's {labels:,}"]
+    return [f"{name} is not what a model has there" for name in faulty]
 
 
 def _is_whole(value: Any, *, most: int) -> bool:

@@ -16,6 +16,7 @@ from limbeck.cli import augment
 from limbeck.cli import recipes
 from limbeck.cli import predict
 from limbeck.cli import evaluate
+from limbeck.cli import drift
 from limbeck.cli import serve
 from limbeck.cli import pretrain
 from limbeck.cli import import_tf
@@ -33,6 +34,7 @@ __all__ = [
     "compare",
     "demo",
     "doctor",
+    "drift",
     "evaluate",
     "import_tf",
     "init",

@@ -1,4 +1,4 @@
-"""The profile of an exported file: its confidence on dev, and what a cascade with the teacher is worth there."""
+"""The profile of an exported file: confidence and texts of dev, and what a cascade with the teacher is worth there."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +20,10 @@ from limbeck.artifacts.model_profile import (
 )
 from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.runtime.drift.sketch import dev_sketch, marked
 from limbeck.runtime.probabilities import confidence, probabilities_of
 from limbeck.runtime.row import Row, characters
-from limbeck.runtime.unknown_words import word_counter
+from limbeck.runtime.unknown_words import WordCounter, word_counter
 from limbeck.training.skill import predicted
 from limbeck.training.threshold_curve import Curve, curve_of
 
@@ -31,6 +32,7 @@ Logits = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int64]
 MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to a percent
 MOST_POINTS = 51
+FORM = "2"  # raised when a profile keeps more than before: then models are exported again
 DIGITS = 8  # of a confidence, of which many are near one
 EXAMPLE_CHARACTERS = 60  # examples are near this length, and have at most five times as many
 
@@ -91,7 +93,8 @@ def write_profile(
     if not len(dev):
         return
     asked = runtime_rows(dev)
-    logits = logits_of(asked)
+    logits, counter = logits_of(asked), word_counter(ModelFolder(folder), facts)
+    given = marked(predicted(logits, multi_label=facts.multi_label), classes=len(facts.labels))
     scaled = logits / np.float32(facts.temperature)
     sure = confidence(probabilities_of(scaled, multi_label=facts.multi_label), multi_label=facts.multi_label)
     save_profile(
@@ -101,9 +104,10 @@ def write_profile(
             confidence_quantiles=tuple(_rounded(np.quantile(sure, np.linspace(0, 1, QUANTILES)))),
             confidence_histogram=tuple(_rounded(np.histogram(sure, bins=BINS, range=(0, 1))[0] / len(sure))),
             label_shares=origin.label_shares,
-            unknown_words=_unknown_words(ModelFolder(folder), facts, asked),
+            unknown_words=_unknown_words(counter, asked),
             cascade=_cascade(dev, logits, sure, origin.teacher) if origin.teacher else None,
             examples=tuple(_examples(dev, asked, most=examples)),
+            sketch=dev_sketch(asked, counter, given=given),
         ),
     )
 
@@ -113,8 +117,7 @@ def _rounded(values: npt.NDArray[np.floating]) -> list[float]:
     return [min(1.0, float(f"{value:.{DIGITS}g}")) for value in values.tolist()]
 
 
-def _unknown_words(model: ModelFolder, facts: ModelFacts, rows: Sequence[Row]) -> float | None:
-    counter = word_counter(model, facts)
+def _unknown_words(counter: WordCounter | None, rows: Sequence[Row]) -> float | None:
     if counter is None:
         return None
     unknown, words = counter.counts(rows)

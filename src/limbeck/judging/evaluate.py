@@ -17,6 +17,7 @@ from limbeck.judging import calibration, metrics
 from limbeck.judging.labelled_file import FileForm, LabelledChunk, LabelledFile, opened_labelled
 from limbeck.judging.metrics import Bools, Floats, Ints
 from limbeck.judging.significance import SAMPLES, mcnemar, paired_interval
+from limbeck.judging.slices import SliceTally
 from limbeck.runtime.classifier import load
 from limbeck.runtime.probabilities import THRESHOLD, confidence, probabilities_of
 from limbeck.runtime.row import Row
@@ -70,6 +71,7 @@ class EvaluationResult:
     weighted: dict[str, float]
     confusion: list[list[int]] | None  # true classes in rows; None with several labels per row
     worst_errors: list[dict[str, Any]]  # the most confident wrong answers
+    slices: dict[str, Any] | None = None  # of the rows; None if no part of them is large enough
     against: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -269,10 +271,12 @@ def judged(
     """The first classifier on the rows of an opened file, compared with the second, if there is one."""
     tally, *others = [_Tally(classifier) for classifier in classifiers]
     facts, counts = tally.facts, Counter[LabelSet]()
-    wrong = _Errors(facts, errors)
+    wrong, slices = _Errors(facts, errors), SliceTally(language=facts.language)
     for chunk in file.chunks(CHUNK_ROWS):
         counts.update(chunk.labels)
-        wrong.add(chunk, tally.add(chunk))
+        answers = tally.add(chunk)
+        wrong.add(chunk, answers)
+        slices.add(chunk.rows, answers[0])
         for other in others:
             other.add(chunk)
         watch(len(chunk.rows))
@@ -294,6 +298,7 @@ def judged(
         },
         unknown_labels=_unknown(counts, facts),
         worst_errors=wrong.worst(),
+        slices=slices.result(),
         against=_compared(tally, others[0], name=names[1]) if others else None,
         **numbers,
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from limbeck.artifacts.candidate import Candidate, main_place
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows
+from limbeck.artifacts.rows import FIRST_UNKNOWN, Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import Logits, ModelAnswers, TeacherAnswers, answers_of, judged_rows, labelled_rows
 from limbeck.judging.cascade import PairedAnswers
@@ -16,6 +16,8 @@ from limbeck.judging.choice import Contender, choose
 from limbeck.judging.metrics import Bools, Floats, Ints, macro_f1, rows_equal
 from limbeck.judging.quality import gain, length_groups, mcnemar_tests, quality
 from limbeck.judging.rival import RivalFolder
+from limbeck.judging.slices import MOST_ROWS as MOST_SLICED
+from limbeck.judging.slices import slices_of
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.evaluation import Evaluation
 from limbeck.training.dev_targets import (
@@ -87,6 +89,7 @@ class Judgement:
     paired: PairedAnswers | None  # its shipped copy and the teacher, on the judged rows
     dev_paired: PairedAnswers | None  # the same on dev, if that is not the judged split
     worst_errors: list[dict[str, Any]]
+    slices: dict[str, Any] | None  # of the shipped copy of the main candidate; None without one, or with few rows
     right: list[Bools | None]  # (rows) for each line, by its shipped copy; None without one, or without all answers
 
 
@@ -153,6 +156,7 @@ def judge(
         paired=PairedAnswers.between(shipped, known) if shipped else None,
         dev_paired=PairedAnswers.between(paired_on_dev, TeacherAnswers.of(teacher, dev)) if paired_on_dev else None,
         worst_errors=_worst_errors(rows, shipped, known, corpus) if shipped else [],
+        slices=_slices(rows, shipped, language=corpus.language) if shipped else None,
         right=[
             _right(known.answers, rows),
             *(_right(found, rows) for found, _ in rivals),
@@ -163,6 +167,11 @@ def judge(
 
 def _right(answers: ModelAnswers | None, rows: Rows) -> Bools | None:
     return answers.correct[0] if answers and len(answers.labels) == len(rows) else None
+
+
+def _slices(rows: Rows, shipped: ModelAnswers, *, language: str) -> dict[str, Any] | None:
+    first = rows.select(np.arange(min(len(rows), MOST_SLICED)))
+    return slices_of(runtime_rows(first), shipped.correct[0], language=language)
 
 
 def _shipped_answers(candidate: Candidate, rows: Rows, *, bar: Bar) -> ModelAnswers:

@@ -115,6 +115,7 @@ def evaluate(
             "augmentation": augmentation,
             "cascade": _cascade(judged, models[0], models[-len(ordered) :], split=corpus.judged_split),
             "worst_errors": judged.worst_errors,
+            "slices": _slices(judged, models[-len(ordered) :]),
             "curves": training_curves(ordered),
         }
         right = {
@@ -166,6 +167,13 @@ def _cascade(
         "chosen_on": "dev" if judged.dev_paired else split,
         **cascade(judged.paired, dev=judged.dev_paired, **times),
     }
+
+
+def _slices(judged: Judgement, others: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The slices of the main candidate, with its name."""
+    if judged.main is None or judged.slices is None:
+        return None
+    return {"model": others[judged.main]["name"], **judged.slices}
 
 
 def _p50(entry: Mapping[str, Any]) -> float | None:

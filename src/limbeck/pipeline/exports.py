@@ -14,7 +14,7 @@ from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
-from limbeck.export.profile import Origin, answers_fingerprint, origin_of
+from limbeck.export.profile import FORM, Origin, answers_fingerprint, origin_of
 from limbeck.export.run import export_student
 from limbeck.pipeline.kept_teacher import names_to_keep
 from limbeck.pipeline.keys import settings_of
@@ -120,6 +120,7 @@ def _export(
                 "student": student.fingerprint,
                 "corpus": corpus.training_fingerprint,
                 "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
+                "form of its profile": FORM,
             },
         ),
         load=ModelFolder,

@@ -12,7 +12,7 @@ from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
-from limbeck.export.profile import answers_fingerprint, profile_rows
+from limbeck.export.profile import FORM, answers_fingerprint, profile_rows
 from limbeck.export.teacher import export_teacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.timing.costs import int8_agreement
@@ -40,6 +40,7 @@ def kept_teacher_of(
         "teacher": teacher.fingerprint,
         "corpus": corpus.training_fingerprint,
         "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
+        "form of its profile": FORM,
     }
 
     def make(out: Path, key: Key) -> None:

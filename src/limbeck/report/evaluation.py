@@ -11,6 +11,7 @@ from limbeck.report import wording
 from limbeck.report.tables.classes import MEANS, OF_A_CLASS, hardest
 from limbeck.report.tables.grid import Entry, Field, Grid, grid_of
 from limbeck.report.tables.report import FEW_CLASSES
+from limbeck.report.tables.slices import slices_grid, worst
 from limbeck.report.tables.terminal import print_grid
 
 Result = Mapping[str, Any]
@@ -27,6 +28,11 @@ def print_evaluation(result: Result, console: Console) -> None:
     if confused := confusions(result):
         console.print(Text(f"Most often confused: {'; '.join(confused)}."))
     console.print()
+    if result.get("slices"):
+        print_grid(
+            worst(slices_grid(result["slices"], measure=_measure(result)), rest="; all of them: --json"), console
+        )
+        console.print()
     if result["worst_errors"]:
         print_grid(errors_grid(result), console)
     else:

@@ -10,6 +10,8 @@ from limbeck.report.tables.cost import cost_grid, throughput_grid
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.relative import relative_grid
+from limbeck.report.tables.report import slices_of_report
+from limbeck.report.tables.slices import worst
 from limbeck.report.templates import pictures, rendered
 
 TEMPLATE = "report.html.jinja"
@@ -39,6 +41,8 @@ def page(report: Mapping[str, Any]) -> str:
         throughput=throughput_grid(report),
         classes=classes_grid(report),
         hardest=hardest(classes_grid(report), most=FEW_CLASSES, rest=""),
+        slices=slices_of_report(report),
+        worst_slices=worst(slices_of_report(report), rest=""),
         labels=some(report["corpus"]["labels"], most=FEW_CLASSES),
         confused=_confused(report, model),
         calibration=sentences.calibration(report),

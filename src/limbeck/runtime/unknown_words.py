@@ -20,12 +20,17 @@ class WordCounter:
 
     def counts(self, rows: Sequence[Row]) -> tuple[int, int]:
         """How many words the rows have that the model does not know, and how many in all; as far as it reads them."""
+        read = self.read(rows)
+        unknown = sum(ids.count(self.unknown_id) for of_row in read for ids in of_row)
+        return unknown, sum(len(ids) - self.around for of_row in read for ids in of_row)
+
+    def read(self, rows: Sequence[Row]) -> list[list[list[int]]]:
+        """The tokens of each row, those of a second text by themselves; with the special ones around a text."""
         if not rows:
-            return 0, 0
-        texts = [text for column in columns_of(rows) for text in column]
-        read = self.tokenizer.encode(texts, max_length=self.max_length)
-        unknown = sum(ids.count(self.unknown_id) for ids in read)
-        return unknown, sum(map(len, read)) - len(read) * self.around
+            return []
+        columns = columns_of(rows)
+        read = self.tokenizer.encode([text for column in columns for text in column], max_length=self.max_length)
+        return [read[at :: len(rows)] for at in range(len(rows))]
 
 
 def word_counter(model: ModelFolder, facts: ModelFacts) -> WordCounter | None:

@@ -80,6 +80,15 @@ def test_evaluate_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
     assert "macro F1" in done.stdout
 
 
+def test_drift_needs_nothing_heavy(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("gorgeous\n", encoding="utf-8")
+
+    done = without(HEAVY, "drift", str(model), str(tmp_path / "rows.txt"))
+
+    assert done.returncode == 0, done.stderr
+    assert "against 20 rows of dev" in done.stdout
+
+
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tab", "rows.jsonl", "rows.json"])
 def test_predict_reads_every_kind_of_text_without_pyarrow(model: Path, tmp_path: Path, name: str) -> None:
     content = {".csv": "id,text\n7,a film\n", ".tab": "id\ttext\n7\ta film\n", ".json": '[{"id": 7, "text": "a film"}]'}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from limbeck.artifacts.dev_sketch import DevSketch, QuantileSketch
 from limbeck.artifacts.manifest import MANIFEST, Key, read_manifest, write_manifest
 from limbeck.artifacts.model_folder import ModelFolder, copy_model, open_model
 from limbeck.artifacts.model_profile import (
@@ -38,6 +39,11 @@ PROFILE_OF_TWO = ModelProfile(
     cascade=CURVE_OF_TWO,
     examples=("a gorgeous film", "a dreadful road"),
 )
+LENGTHS = QuantileSketch(mean=55.5, quantiles=tuple(float(number) for number in range(QUANTILES)))
+SHARES = QuantileSketch(mean=0.1, quantiles=(0.0,) * 75 + (0.5,) * (QUANTILES - 75))
+SKETCH_OF_TWO = DevSketch(
+    characters=LENGTHS, unknown=SHARES, predicted=(0.4, 0.6), tokens=((7, 0.5), (8, 0.25)), token_rows=20
+)
 LABELS = ["negative", "positive"]
 
 
@@ -64,6 +70,54 @@ def test_examples_of_pairs_are_pairs(tmp_path: Path) -> None:
 
     assert read_profile(tmp_path / PROFILE, labels=LABELS, pair=True) == pairs
     with pytest.raises(ValueError, match="examples"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("sketch", [SKETCH_OF_TWO, replace(SKETCH_OF_TWO, unknown=None, tokens=())])
+def test_a_sketch_of_dev_is_read_again(tmp_path: Path, sketch: DevSketch) -> None:
+    whole = replace(PROFILE_OF_TWO, sketch=sketch)
+    save_profile(tmp_path, whole)
+
+    assert read(tmp_path) == whole
+
+
+def test_a_profile_without_a_sketch_is_one_of_an_earlier_version(tmp_path: Path) -> None:
+    save_profile(tmp_path, PROFILE_OF_TWO)
+
+    assert "sketch" not in json.loads((tmp_path / PROFILE).read_text(encoding="utf-8"))
+    assert read(tmp_path).sketch is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"characters": None},
+        {"characters": {"mean": -1, "quantiles": [0] * QUANTILES}},
+        {"characters": {"mean": 1, "quantiles": [0] * 3}},
+        {"characters": {"mean": 1, "quantiles": [2, *[1] * (QUANTILES - 1)]}},
+        {"unknown": {"mean": 0.5, "quantiles": [2] * QUANTILES}},
+        {"unknown": {"mean": float("nan"), "quantiles": [0] * QUANTILES}},
+        {"predicted": [1.0]},
+        {"predicted": [1.5, 0]},
+        {"tokens": [[1, 0.5]] * 1_000},
+        {"tokens": [[-1, 0.5]]},
+        {"tokens": [[1, 2.0]]},
+        {"tokens": [1]},
+        {"token_rows": -1},
+        {"token_rows": 1.5},
+        {"call": "os:system"},
+    ],
+    ids=lambda change: str(change)[:60],
+)
+def test_a_sketch_that_no_model_has_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    save_profile(tmp_path, replace(PROFILE_OF_TWO, sketch=SKETCH_OF_TWO))
+    content = json.loads((tmp_path / PROFILE).read_text(encoding="utf-8"))
+    content["sketch"] |= change
+    (tmp_path / PROFILE).write_text(json.dumps(content), encoding="utf-8")
+
+    with pytest.raises(
+        ValueError, match=r"sketch is (not what a model has there|about 1 labels, not about the model's 2)"
+    ):
         read(tmp_path)
 
 

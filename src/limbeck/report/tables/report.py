@@ -15,6 +15,7 @@ from limbeck.report.tables.formats import Format, written
 from limbeck.report.tables.grid import Grid
 from limbeck.report.tables.quality import quality_grid
 from limbeck.report.tables.relative import relative_grid
+from limbeck.report.tables.slices import slices_grid, worst
 from limbeck.report.tables.terminal import print_grid
 
 FEW_CLASSES = 12  # at most this many when all tables are printed
@@ -27,6 +28,7 @@ class Which(StrEnum):
     RELATIVE = "relative"
     COST = "cost"
     CLASSES = "classes"
+    SLICES = "slices"
     ALL = "all"
 
 
@@ -37,6 +39,7 @@ def report_grids(report: Mapping[str, Any], which: Which = Which.ALL) -> list[Gr
         Which.RELATIVE: relative_grid,
         Which.COST: cost_grid,
         Which.CLASSES: classes_grid,
+        Which.SLICES: slices_of_report,
     }
     grids = [make(report) for name, make in made.items() if which in (name, Which.ALL)]
     return [grid for grid in grids if grid.lines]
@@ -49,15 +52,26 @@ def written_report(report: Mapping[str, Any], which: Which, form: Format) -> str
     if form in (Format.CSV, Format.JSON):
         grids = [class_records(report) if grid.name == "classes" else grid for grid in grids]
     elif which == Which.ALL:
-        grids = [hardest(grid, most=FEW_CLASSES) if grid.name == "classes" else grid for grid in grids]
+        grids = [_short(grid) for grid in grids]
     return written(grids, form)
+
+
+def slices_of_report(report: Mapping[str, Any]) -> Grid:
+    """Accuracy on parts of the judged rows; old reports have none."""
+    return slices_grid(report.get("slices"), measure=wording.measure(report))
+
+
+def _short(grid: Grid) -> Grid:
+    """As it is among all tables."""
+    if grid.name == "slices":
+        return worst(grid)
+    return hardest(grid, most=FEW_CLASSES) if grid.name == "classes" else grid
 
 
 def print_report(report: Mapping[str, Any], console: Console, which: Which = Which.ALL) -> None:
     """Print the tables, warnings, and the verdict. On narrow consoles columns are dropped, not broken."""
     for grid in report_grids(report, which):
-        shown = hardest(grid, most=FEW_CLASSES) if which == Which.ALL and grid.name == "classes" else grid
-        print_grid(shown, console, numbered=grid.name == "relative")
+        print_grid(_short(grid) if which == Which.ALL else grid, console, numbered=grid.name == "relative")
         console.print()
     for warning in findings.warnings(report):
         console.print(Text("warning: ", style="yellow") + Text(warning, style="default"))

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import signal
 import socket
 import threading
 import time
@@ -17,6 +18,10 @@ from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
 AT_ONCE = 1.0  # seconds; an idle server takes a millisecond, and the machine of a test is busy
 ONES = b'{"texts":[' + b"1," * 3_900_000 + b"1]}"
 BACKTICKS = json.dumps({"texts": ["`" * 25_600] * 310}).encode()
+
+HEADERS = {"host": "localhost", "content-type": "application/json", "content-length": len(BACKTICKS)}
+HEAD = "".join(["POST /predict HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in HEADERS.items()), "\r\n"])
+WHOLE = HEAD.encode() + BACKTICKS
 
 
 @dataclass
@@ -51,9 +56,9 @@ def watching(server: Running) -> Iterator[Watch]:
             thread.join(PATIENCE)
 
 
-def post(server: Running, body: bytes) -> tuple[int, str]:
+def post(server: Running, body: bytes, *, path: str = "/predict") -> tuple[int, str]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
-    connection.request("POST", "/predict", body, headers=server.headers)
+    connection.request("POST", path, body, headers=server.headers)
     response = connection.getresponse()
     status, text = response.status, response.read().decode()
     connection.close()
@@ -79,9 +84,11 @@ def test_millions_of_bad_items_cost_neither_time_nor_memory(model_folder: Path) 
     assert grown < 100
 
 
-def test_texts_that_take_long_to_read_hold_nobody_up(model_folder: Path) -> None:
+@pytest.mark.parametrize(("path", "key"), [("/predict", "texts"), ("/v1/classify", "input"), ("/", "inputs")])
+def test_texts_that_take_long_to_read_hold_nobody_up(model_folder: Path, path: str, key: str) -> None:
+    body = json.dumps({key: ["`" * 25_600] * 310}).encode()
     with running(model_folder) as server, watching(server) as watch:
-        status, _ = post(server, BACKTICKS)
+        status, _ = post(server, body, path=path)
 
     assert status in (200, 429)
     assert watch.longest["/livez"] < AT_ONCE
@@ -90,11 +97,9 @@ def test_texts_that_take_long_to_read_hold_nobody_up(model_folder: Path) -> None
 
 def test_work_of_clients_that_have_left_is_dropped(model_folder: Path) -> None:
     with running(model_folder, "--max-wait", "600") as server:
-        headers = {"host": "localhost", "content-type": "application/json", "content-length": len(BACKTICKS)}
-        head = "".join(["POST /predict HTTP/1.1\r\n", *(f"{name}: {value}\r\n" for name, value in headers.items())])
         gone = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(5)]
         for connection in gone:
-            connection.sendall(head.encode() + b"\r\n" + BACKTICKS)
+            connection.sendall(WHOLE)
         until(lambda: server.ask("/readyz")[0] == 200)
         for connection in gone:
             connection.close()
@@ -136,3 +141,52 @@ def test_head_is_answered_as_get_is_without_a_body(model_folder: Path) -> None:
 
     assert (response.status, body) == (200, b"")
     assert size > 1_000
+
+
+def test_a_busy_fallback_in_a_folder_holds_nobody_up_and_work_of_who_left_is_dropped(model_folder: Path) -> None:
+    options = ("--fallback", model_folder, "--threshold", "1", "--max-wait", "600")
+    with running(model_folder, *options) as server:
+        gone = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(4)]
+        for connection in gone:
+            connection.sendall(WHOLE)
+        until(lambda: server.numbers().get("limbeck_waiting_requests", 0) >= 3)
+        began = time.monotonic()
+        status, _ = server.ask("/predict", TEXT)
+        waited = time.monotonic() - began
+        for connection in gone:
+            connection.close()
+        until(lambda: server.numbers()["limbeck_waiting_requests"] == 0)
+
+    assert status == 200
+    assert waited < 2 * AT_ONCE
+
+
+def test_a_fallback_that_hangs_does_not_delay_the_end(model_folder: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        options = ("--fallback", address, "--fallback-format", "tei", "--fallback-timeout", "50", "--threshold", "1")
+        with running(model_folder, *options, "--grace", "1") as server:
+            answers: list[tuple[int, str]] = []
+            waiting = threading.Thread(target=lambda: answers.append(server.ask("/predict", TEXT)))
+            waiting.start()
+            silent.accept()[0].recv(1)
+            began = time.monotonic()
+            status, _, errors = server.stop()
+            took = time.monotonic() - began
+            waiting.join(PATIENCE)
+
+    assert (status, errors) == (0, "")
+    assert took < 10
+    assert answers[0][0] == 503
+
+
+def test_the_server_goes_on_when_nobody_reads_what_it_says(model_folder: Path) -> None:
+    with running(model_folder) as server:
+        assert server.process.stdout is not None
+        server.process.stdout.close()
+        server.process.send_signal(signal.SIGHUP)
+        for _ in range(20):
+            assert server.ask("/predict", TEXT)[0] == 200
+            time.sleep(0.05)
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0

@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -275,3 +276,57 @@ def test_a_large_question_is_answered_as_a_small_one_is(client: TestClient, mode
 
     found = [list(prediction["probabilities"].values()) for prediction in response.json()["predictions"]]
     np.testing.assert_allclose(found, load(model_folder).predict_proba(texts), atol=2e-6)
+
+
+def test_a_question_is_answered_by_the_model_that_it_was_read_for(model_folder: Path) -> None:
+    """Another one takes its name between reading and answering, with its labels the other way round."""
+    model = ServedModels.open([ModelSource(model_folder)])
+    other = load(model_folder)
+    other.facts = replace(other.facts, labels=other.facts.labels[::-1])
+    expected = load(model_folder).predict(TEXTS)
+    with TestClient(create_app(model)) as client:
+        by_name = model.by_name
+
+        def swapping(name: str | None) -> ServedModel:
+            found = by_name(name)
+            model._models = {found.name: ServedModel(found.name, other, size_mb=1)}
+            return found
+
+        model.by_name = swapping  # type: ignore[method-assign]
+        answer = client.post("/predict", json={"texts": TEXTS}).json()
+
+    assert [prediction["label"] for prediction in answer["predictions"]] == expected
+
+
+def test_the_description_follows_the_models(model_folder: Path, multi_label_folder: Path) -> None:
+    models = ServedModels.open([ModelSource(model_folder, "one")])
+    with TestClient(create_app(models)) as client:
+        before = client.get("/openapi.json").json()
+        models._models = dict(ServedModels.open([ModelSource(multi_label_folder, "two")])._models)
+        after = client.get("/openapi.json").json()
+        models._models |= ServedModels.open([ModelSource(model_folder, "one")])._models
+        both = client.get("/openapi.json").json()
+
+    def answers(description: Any) -> set[str]:
+        schema = description["paths"]["/predict"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+        return {one["$ref"].rpartition("/")[2] for one in schema["oneOf"]} - {"TeiAnswer"}
+
+    assert (before["info"]["title"], after["info"]["title"]) == ("Limbeck: one", "Limbeck: two")
+    assert answers(before) == {"PredictAnswer"}
+    assert answers(after) == {"MultiLabelPredictAnswer"}
+    assert answers(both) == {"PredictAnswer", "MultiLabelPredictAnswer"}
+
+
+def test_gauges_of_a_model_that_is_gone_are_gone(model_folder: Path) -> None:
+    models = ServedModels.open([ModelSource(model_folder, "old")])
+    with TestClient(create_app(models)) as client:
+        parts = client.app.state.server  # type: ignore[attr-defined]
+        client.post("/predict", json={"texts": TEXTS})
+        parts.drift.update(parts.drift.totals())
+        assert any("label_share" in name and "old" in name for name in numbers(client))
+        models._models = dict(ServedModels.open([ModelSource(model_folder, "new")])._models)
+        parts.metrics.describe(models)
+        found = numbers(client)
+
+    assert not any("label_share" in name and "old" in name for name in found)
+    assert any(name.startswith("limbeck_model_info{") and "new" in name for name in found)

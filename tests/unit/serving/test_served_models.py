@@ -1,4 +1,5 @@
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_another_model_in_the_folder_is_noticed_and_taken(
     (tmp_path / "new").rename(folder)
 
     assert models.have_changed()
-    assert reloaded(models) == "Loaded again: bilstm."
+    assert reloaded(models).startswith("Loaded again: bilstm.")
     assert models.default.facts.multi_label
     assert not models.have_changed()
 
@@ -85,12 +86,29 @@ def test_a_damaged_folder_is_not_taken_and_is_reported_once(folder: Path) -> Non
     before = models.default
 
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
-    (folder / "manifest.json").touch()
 
     assert models.have_changed()
     assert reloaded(models).startswith("The models stay as they were, for one cannot be loaded: ")
     assert models.default is before
+    assert not models.have_changed()  # not at once
+    assert reloaded(models) == ""  # it was reported
+
+
+def test_a_folder_that_was_only_half_there_is_read_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, multi_label_folder: Path
+) -> None:
+    models = ServedModels.open([ModelSource(folder)])
+    shutil.copyfile(multi_label_folder / "manifest.json", folder / "manifest.json")
+    assert reloaded(models).startswith("The models stay as they were")
     assert not models.have_changed()
+
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+    assert models.have_changed()
+    shutil.copytree(multi_label_folder, folder, dirs_exist_ok=True)
+
+    assert reloaded(models).startswith("Loaded again")
+    assert models.default.facts.multi_label
 
 
 def test_a_folder_that_is_none_is_the_user_s_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,9 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.multiprocess import MultiProcessCollector
+from typer.testing import CliRunner
 
+from limbeck.cli import app
 from limbeck.runtime.classifier import load
-from limbeck.serving.workers import Supervisor, WorkersDie
+from limbeck.serving.workers import SHARED_FOLDER, Supervisor, WorkersDie, keep_counts
 from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
 
 
@@ -69,12 +74,16 @@ def test_workers_share_the_port_and_add_their_counts_up(model_folder: Path) -> N
         until(lambda: len(server.children()) == 2)
         for _ in range(40):
             assert server.ask("/predict", TEXT)[0] == 200
+        until(lambda: any("label_share" in name for name in server.numbers()))
         found = server.numbers()
         status, rest, errors = server.stop()
 
     assert found['limbeck_rows_total{model="bilstm"}'] == 40
     assert found['limbeck_requests_total{path="/predict"}'] == 40
     assert found["process_resident_memory_bytes"] > 1e7
+    assert found['limbeck_label_share{label="positive",model="bilstm"}'] + found[
+        'limbeck_label_share{label="negative",model="bilstm"}'
+    ] + found['limbeck_label_share{label="neutral",model="bilstm"}'] == pytest.approx(1)
     assert (status, rest, errors) == (0, "Stopped.\n", "")
 
 
@@ -234,3 +243,38 @@ def test_it_speaks_https(model_folder: Path, tmp_path: Path) -> None:
 
     assert "https://127.0.0.1" in server.printed
     assert status == 200
+
+
+@pytest.mark.parametrize(
+    "files",
+    [["--ssl-keyfile", "key"], ["--ssl-certfile", "nowhere"], ["--ssl-certfile", "key", "--ssl-keyfile", "key"]],
+)
+def test_files_for_https_that_cannot_be_used_are_an_error_before_anything_else(
+    model_folder: Path, tmp_path: Path, files: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key").write_text("no key", encoding="utf-8")
+
+    done = CliRunner().invoke(app, ["serve", str(model_folder), "--port", "0", *files])
+
+    assert done.exit_code == 2
+    assert "HTTPS cannot be served with these files" in done.output
+    assert "Serving" not in done.output
+
+
+def test_counts_of_workers_that_have_ended_are_kept_in_one_file(tmp_path: Path) -> None:
+    count = (
+        "import os, sys; from prometheus_client import Counter; Counter('seen', 'x').inc(2); "
+        "os.rename(f'{sys.argv[1]}/counter_{os.getpid()}.db', f'{sys.argv[1]}/counter_{sys.argv[2]}.db')"
+    )
+    for pid in (11, 12):
+        environment = {**os.environ, SHARED_FOLDER: str(tmp_path)}
+        subprocess.run([sys.executable, "-c", count, str(tmp_path), str(pid)], check=True, env=environment)
+
+    keep_counts(11, tmp_path)
+    keep_counts(12, tmp_path)
+
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(tmp_path))  # type: ignore[no-untyped-call]
+    assert [path.name for path in tmp_path.iterdir()] == ["counter_0.db"]
+    assert registry.get_sample_value("seen_total") == 4

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class FallbackCalls:
         failures: list[FallbackFailed] = []
         missing = np.full(len(model.facts.labels), np.nan, dtype=np.float32)
 
-        def compute(some: list[Row]) -> Floats:
+        def compute(some: list[Row]) -> Any:
             found, failure = (None, None) if failures else cascade.asked(some)
             if failure is not None:
                 failures.append(failure)

@@ -37,6 +37,9 @@ class Certain:
         self.labels, self.fails = labels, False
         self.asked: list[list[Row]] = []
 
+    def close(self) -> None:
+        """Nothing is open."""
+
     def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]:
         self.asked.append(rows)
         if self.fails:

@@ -29,6 +29,21 @@ class Candidate:
         return next((place for place, export in enumerate(self.exports.values()) if _digests(export) == shipped), None)
 
 
+@dataclass(frozen=True)
+class RefusedCandidate:
+    """A candidate that is left out because a file of it does not predict what its student predicts."""
+
+    name: str
+    precision: str
+    reason: str  # what was measured, and what is allowed
+    advice: str
+    key: str  # digest of what its files would have been made from
+
+    def as_json(self) -> dict[str, str]:
+        """As in the report."""
+        return {"name": self.name, "precision": self.precision, "reason": self.reason, "advice": self.advice}
+
+
 def _digests(model: ModelFolder) -> list[str]:
     return [file_digest(graph) for graph in model.graphs]
 

@@ -15,8 +15,12 @@ HOT = 8.0  # above this temperature, classes hardly differ
 
 
 def model_of(report: Mapping[str, Any], role: str) -> dict[str, Any]:
-    """The first model of this role; an empty dict if the report has none."""
-    return next((model for model in report["models"] if model["role"] == role), {})
+    """The first model of this role, but as baseline that of the first student; an empty dict if the report has none."""
+    found = [model for model in report["models"] if model["role"] == role]
+    if role == "baseline":  # the report may lack the first student, or its baseline: a refused export is left out
+        own = f"{model_of(report, 'student').get('name')}-alone"
+        found.sort(key=lambda model: str(model.get("name")).removesuffix("-int8") != own)
+    return next(iter(found), {})
 
 
 def likely_reasons(known: Known) -> list[str]:

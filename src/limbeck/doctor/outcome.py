@@ -1,4 +1,4 @@
-"""Checks of the result: models that others beat, and why; a gain that may be noise; what int8 costs."""
+"""Checks of the result: models left out, or that others beat, and why; a gain that may be noise; what int8 costs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +22,20 @@ MIN_ROWS = 2  # a loss must be more than this many rows
 MIN_GROWTH = 1.2  # if there are too few rows, at least this many times as many are needed
 COMPARED_ROWS = 1_000
 SIGNIFICANT = 0.05  # p below this is a difference beyond noise
+
+
+def refused(known: Known) -> list[Finding]:
+    """Models that the run leaves out, because a file of them does not predict what was trained."""
+    return [
+        Finding(
+            "refused",
+            "warning",
+            f"{one['name']} is left out because its export was refused",
+            one["reason"],
+            one["advice"],
+        )
+        for one in known.report.get("refused") or []
+    ]
 
 
 def gain(known: Known) -> list[Finding]:
@@ -137,9 +151,12 @@ def _points(share: float) -> str:
 def int8(known: Known) -> list[Finding]:
     """An int8 file that is less accurate than the fp32 one, or gives other labels."""
     report = known.report
-    small, large = model_of(report, "export"), model_of(report, "student")
-    if not small or not large:
-        raise NotThere("the run does not have both an fp32 and an int8 file")
+    students = {model["name"]: model for model in report["models"] if model["role"] == "student"}
+    files = (model for model in report["models"] if model["role"] == "export")
+    small = next((model for model in files if model["name"].removesuffix("-int8") in students), None)
+    if small is None:
+        raise NotThere("the run does not have both an fp32 and an int8 file of a student")
+    large = students[small["name"].removesuffix("-int8")]
     lost = large["accuracy"] - small["accuracy"]
     is_lost = lost > INT8_LOSS and round(lost * report["judged_rows"]) > MIN_ROWS
     agreement, rows = _agreement(known, small["name"], large["name"])

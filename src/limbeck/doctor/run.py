@@ -36,6 +36,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "student-chance": training.guessing,
     "epochs": training.epochs,
     "overfitting": training.overfitting,
+    "refused": outcome.refused,
     "rival": outcome.rival,
     "teacher-below": outcome.teacher_below,
     "gain": outcome.gain,

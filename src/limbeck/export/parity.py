@@ -35,12 +35,26 @@ class ExportRefused(LimbeckError):
 
 
 @dataclass(frozen=True)
+class Difference:
+    """How much a logit of a row differs, and how large the logits are that it is compared with."""
+
+    of_logit: float
+    scale: float
+
+    @property
+    def relative(self) -> float:
+        """What a tolerance is compared with."""
+        return self.of_logit / self.scale
+
+
+@dataclass(frozen=True)
 class Parity:
     """How much the exported file differs from the trained student: in batches, row by row, and on every engine."""
 
     rows: int
     largest_difference: float  # of a logit
     agreement: float  # share of rows with the same label, or the same set of labels: the lowest over all comparisons
+    worst: Difference  # the largest for its scale
 
 
 class Exported:
@@ -91,15 +105,31 @@ def measure_parity(trained: Logits, exported: Sequence[Exported], rows: Rows) ->
         # Not the builtin `max`, which ignores a NaN that comes second.
         largest_difference=float(np.max(np.abs([trained - other for other in outputs]))),
         agreement=min(_same_label(trained, other, multi_label=exported[0].facts.multi_label) for other in outputs),
+        worst=worst_difference(trained, outputs),
     )
+
+
+def worst_difference(trained: Logits, outputs: Sequence[Logits]) -> Difference:
+    """The difference that is the largest for its scale; NaN, if there is one.
+
+    The scale of a row is its largest logit, or that of the median row, if that is larger: a logit near 0 may be the sum
+    of numbers as large as the logits of the other rows, and float32 keeps seven digits of these. It is at least 1.
+    """
+    of_row = np.abs(trained).max(axis=1)
+    scales = np.maximum(1, np.maximum(of_row, np.median(of_row)))  # (rows); NaN stays NaN
+    with np.errstate(invalid="ignore"):  # infinity less infinity is NaN
+        differences = np.abs([trained - other for other in outputs]).max(axis=2)  # (outputs, rows)
+        output, row = np.unravel_index((differences / scales).argmax(), differences.shape)  # the first NaN, if any
+    return Difference(float(differences[output, row]), scale=float(scales[row]))
 
 
 def refuse_different(section: Export, parity: Parity, *, precision: Precision, student: Path) -> None:
     """Raise ExportRefused if the difference exceeds the recipe's limit; NaN always does."""
     if precision == "fp32":
-        is_equal = parity.largest_difference <= section.fp32_tolerance
-        measure, found = "largest difference of a logit", f"{parity.largest_difference:.2g}"
-        allowed = f"{section.fp32_tolerance:g}"
+        worst, tolerance = parity.worst, section.fp32_tolerance
+        is_equal, measure = worst.relative <= tolerance, "largest difference of a logit for its scale"
+        found = f"{worst.of_logit:.2g} at a scale of {worst.scale:.3g}"
+        allowed = f"{tolerance * worst.scale:.2g}, which is {tolerance:g} of the scale"
     elif not np.isfinite(parity.largest_difference):
         is_equal, measure, found, allowed = False, "largest difference of a logit", "not a number", "any number"
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from limbeck.artifacts.atomic_folder import written_atomically
-from limbeck.artifacts.candidate import Candidate
+from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus, rarest_and_most_frequent
 from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import README, ModelFolder
@@ -59,13 +59,15 @@ def evaluate(
     rival: RivalFolder | None = None,
     max_size_mb: float | None = None,
     corrections: Mapping[str, Any] | None = None,
+    refused: Sequence[RefusedCandidate] = (),
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
 
     `members` are the teachers that give the answers: the members of an ensemble, or the teacher itself. The report has
     the teacher's size and speed only if every member can be run; a label file cannot. `teacher_int8` is the teacher as
-    an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`.
-    `corrections` is what a review of an earlier run has changed in the corpus.
+    an int8 ONNX file. The best candidate is chosen among those that are not larger than `max_size_mb`. Of the
+    `refused` ones, which are left out, the report says why. `corrections` is what a review of an earlier run has
+    changed in the corpus.
     """
     ordered = sorted(candidates, key=lambda candidate: ROLES.index(candidate.role))
     rows, runnable_members = judged_rows(corpus), runnable(members)
@@ -108,6 +110,7 @@ def evaluate(
             "models": models,
             "best": judged.best,
             "choice": judged.choice,
+            "refused": [one.as_json() for one in refused],
             "chance": chance(corpus, rows),
             "example": example_row(rows),
             "teacher_int8": costs.teacher_int8,

@@ -1,19 +1,22 @@
 """The exported models of a run: every student in every precision, their blend, and the best of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from limbeck.artifacts.atomic_folder import written_atomically
-from limbeck.artifacts.candidate import Candidate
+from limbeck.artifacts.candidate import Candidate, RefusedCandidate
 from limbeck.artifacts.corpus import Corpus
-from limbeck.artifacts.manifest import Key, read_manifest
+from limbeck.artifacts.manifest import Key, fingerprint_of, read_manifest
 from limbeck.artifacts.model_folder import ModelFolder, copy_model
 from limbeck.artifacts.report import Report
 from limbeck.artifacts.run_folder import SEARCHED, RunFolder
 from limbeck.artifacts.student_folder import StudentFolder
 from limbeck.artifacts.teacher_labels import TeacherLabels
+from limbeck.distillation.run import Role
 from limbeck.errors import ArtifactError
 from limbeck.export.blend import export_blend
+from limbeck.export.parity import ExportRefused
 from limbeck.export.profile import FORM, Origin, answers_fingerprint, origin_of
 from limbeck.export.run import export_student
 from limbeck.pipeline.kept_teacher import names_to_keep
@@ -23,39 +26,102 @@ from limbeck.recipe.export import Precision
 from limbeck.recipe.recipe import Recipe
 
 
-def candidates_of(
+@dataclass(frozen=True)
+class Exports:
+    """What a run can ship, and what is left out of it."""
+
+    candidates: list[Candidate]
+    refused: list[RefusedCandidate]
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A student, once per seed, in one precision."""
+
+    role: Role
+    students: dict[int, StudentFolder]
+    precision: Precision
+
+    @property
+    def best(self) -> int:
+        """The seed that ships: the best on dev."""
+        return max(self.students, key=lambda seed: (self.students[seed].facts.chosen_by, -seed))
+
+    @property
+    def name(self) -> str:
+        """As in the report and under models/."""
+        return self.students[self.best].facts.name + ("-int8" if self.precision == "int8" else "")
+
+
+def exports_of(
     recipe: Recipe, corpus: Corpus, labels: TeacherLabels, students: Sequence[Students], run: RunFolder
-) -> list[Candidate]:
-    """Export every student, and their blend; the seed that is best on dev is shipped under models/."""
-    candidates = []
-    for role, by_seed in ((role, by_seed) for of_kind in students for role, by_seed in of_kind.items()):
-        best = max(by_seed, key=lambda seed: (by_seed[seed].facts.chosen_by, -seed))
-        for precision in recipe.precisions_of(role, kind=by_seed[best].facts.kind):
-            name = by_seed[best].facts.name + ("-int8" if precision == "int8" else "")
-            exports = {
-                seed: _export(recipe, corpus, labels, student, precision, f"exports/{name}/{seed}", run)
-                for seed, student in by_seed.items()
-            }
-            candidates.append(
-                Candidate(
-                    name=name,
-                    role="export" if precision == "int8" and role != "baseline" else role,
-                    exports=exports,
-                    shipped=_ship(exports[best], f"models/{name}", run),
-                    students=by_seed,
-                )
-            )
-    if recipe.has_blend:
-        candidates.append(_blend(recipe, corpus, labels, candidates, run))
+) -> Exports:
+    """Export every student, and their blend; the seed that is best on dev is shipped under models/.
+
+    A candidate with a file that is refused is left out. Raises ExportRefused if no distilled student remains.
+    """
+    planned = [
+        _Planned(role, by_seed, precision)
+        for of_kind in students
+        for role, by_seed in of_kind.items()
+        for precision in recipe.precisions_of(role, kind=next(iter(by_seed.values())).facts.kind)
+    ]
+    candidates, refused = _accepted(recipe, corpus, labels, planned, run)
+    if recipe.has_blend and (blend := _blend(recipe, corpus, labels, candidates, run)):
+        candidates.append(blend)
     current = [*current_best(candidates, run), *_current_search(run)]
     run.keep_only("models", [*(candidate.name for candidate in candidates), *current, *names_to_keep(recipe)])
-    return candidates
+    return Exports(candidates, refused)
+
+
+def _accepted(
+    recipe: Recipe, corpus: Corpus, labels: TeacherLabels, planned: Sequence[_Planned], run: RunFolder
+) -> tuple[list[Candidate], list[RefusedCandidate]]:
+    """Those whose files predict what their students predict, and the others, of which each is reported at once."""
+    accepted, refused = [], []
+    distilled = {one.name for one in planned if one.role != "baseline"}
+    for one in planned:
+        keys = {seed: _key(recipe, corpus, labels, student, one.precision) for seed, student in one.students.items()}
+        try:
+            accepted.append(_candidate(recipe, corpus, labels, one, keys, run))
+        except ExportRefused as error:
+            distilled.discard(one.name)
+            if not distilled:
+                raise
+            run.reporter.note(f"  {one.name} is left out of this run: {error.what}; {error.found}", style="warning")
+            digest = fingerprint_of(" ".join(key.digest() for key in keys.values()))
+            refused.append(RefusedCandidate(one.name, one.precision, error.found, error.advice, key=digest))
+    return accepted, refused
+
+
+def _candidate(
+    recipe: Recipe,
+    corpus: Corpus,
+    labels: TeacherLabels,
+    planned: _Planned,
+    keys: Mapping[int, Key],
+    run: RunFolder,
+) -> Candidate:
+    name, role = planned.name, planned.role
+    exports = {
+        seed: _export(recipe, corpus, labels, student, planned.precision, f"exports/{name}/{seed}", keys[seed], run)
+        for seed, student in planned.students.items()
+    }
+    return Candidate(
+        name=name,
+        role="export" if planned.precision == "int8" and role != "baseline" else role,
+        exports=exports,
+        shipped=_ship(exports[planned.best], f"models/{name}", run),
+        students=planned.students,
+    )
 
 
 def _blend(
     recipe: Recipe, corpus: Corpus, labels: TeacherLabels, candidates: Sequence[Candidate], run: RunFolder
-) -> Candidate:
-    """One model of the students that ship, in the smallest precision: the distilled ones, and n-grams alone."""
+) -> Candidate | None:
+    """One model of the students that ship, in the smallest precision: the distilled ones, and n-grams alone. None if
+    fewer than two are left of them.
+    """
     precision = recipe.export.smallest
     members = [
         candidate
@@ -63,6 +129,9 @@ def _blend(
         if (candidate.role != "baseline" or candidate.shipped.facts().kind == "ngrams")
         and candidate.shipped.facts().precision == precision
     ]
+    if len(members) < 2:
+        run.reporter.note("  no blend: fewer than two students are left to be its members", style="warning")
+        return None
     main = members[0]
     assert main.shipped_place is not None, "every shipped model is a copy of an export"
     seed, name = list(main.exports)[main.shipped_place], "blend-int8" if precision == "int8" else "blend"
@@ -108,24 +177,16 @@ def _export(
     student: StudentFolder,
     precision: Precision,
     name: str,
+    key: Key,
     run: RunFolder,
 ) -> ModelFolder:
-    section = recipe.export
     return run.step(
         name,
         kind="model",
-        key=Key(
-            section={**settings_of(recipe, "exports"), "precision": precision},
-            inputs={
-                "student": student.fingerprint,
-                "corpus": corpus.training_fingerprint,
-                "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
-                "form of its profile": FORM,
-            },
-        ),
+        key=key,
         load=ModelFolder,
         make=lambda out, key: export_student(
-            section,
+            recipe.export,
             student=student,
             rows=corpus.splits["dev"],
             precision=precision,
@@ -134,6 +195,18 @@ def _export(
             reporter=run.reporter,
             origin=_origin(corpus, labels),
         ),
+    )
+
+
+def _key(recipe: Recipe, corpus: Corpus, labels: TeacherLabels, student: StudentFolder, precision: Precision) -> Key:
+    return Key(
+        section={**settings_of(recipe, "exports"), "precision": precision},
+        inputs={
+            "student": student.fingerprint,
+            "corpus": corpus.training_fingerprint,
+            "teacher's answers on dev": answers_fingerprint(labels, corpus.splits["dev"]),
+            "form of its profile": FORM,
+        },
     )
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from limbeck.artifacts.candidate import Candidate
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.disk import disk_errors_as_user_errors
 from limbeck.artifacts.manifest import Key, read_manifest
@@ -20,7 +19,7 @@ from limbeck.errors import some
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
 from limbeck.pipeline.corrections import corrections_in, corrections_key
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
-from limbeck.pipeline.exports import candidates_of, ship_best
+from limbeck.pipeline.exports import Exports, exports_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
 from limbeck.pipeline.kept_teacher import kept_teacher_of, names_to_keep
 from limbeck.pipeline.keys import input_fingerprints, settings_of, texts
@@ -167,13 +166,13 @@ def _flow(recipe: Recipe, *, name: str, until: Stage | None, run: RunFolder) -> 
     students = students_of(recipe, corpus, chosen_text, labels, vocabularies, teachers, run, tracks=tracks)
     if until == Stage.DISTILLATION:
         return
-    candidates = candidates_of(recipe, corpus, labels, students, run)
+    exports = exports_of(recipe, corpus, labels, students, run)
     kept = kept_teacher_of(recipe, corpus, teachers.teacher, labels, run)
     if until == Stage.EXPORT:
         return
-    report = _report(recipe, name, corpus, chosen_text, teachers, labels, candidates, run, kept=kept)
-    best = ship_best(report, candidates, run, others=names_to_keep(recipe))
-    write_cards(recipe, report, [*(candidate.shipped for candidate in candidates), *best])
+    report = _report(recipe, name, corpus, chosen_text, teachers, labels, exports, run, kept=kept)
+    best = ship_best(report, exports.candidates, run, others=names_to_keep(recipe))
+    write_cards(recipe, report, [*(candidate.shipped for candidate in exports.candidates), *best])
     write_teacher_card(report, kept)
 
 
@@ -199,7 +198,7 @@ def _report(
     chosen_text: ChosenText,
     teachers: Teachers,
     labels: TeacherLabels,
-    candidates: list[Candidate],
+    exports: Exports,
     run: RunFolder,
     *,
     kept: ModelFolder | None = None,
@@ -217,7 +216,8 @@ def _report(
                 teacher=teacher,
                 members=members,
                 labels=labels,
-                candidates=candidates,
+                candidates=exports.candidates,
+                refused=exports.refused,
                 run_name=name,
                 out=out,
                 key=key,
@@ -230,7 +230,7 @@ def _report(
 
     models = {
         f"{candidate.name}/{seed}": read_manifest(export.folder, kind="model").fingerprint
-        for candidate in candidates
+        for candidate in exports.candidates
         for seed, export in candidate.exports.items()
     }
     return run.step(
@@ -245,6 +245,7 @@ def _report(
                 **({"rival": rival.fingerprint} if rival else {}),
                 **corrections_key(recipe.corpus),
                 **models,
+                **{f"refused {one.name}": one.key for one in exports.refused},
             },
         ),
         load=Report,

@@ -16,9 +16,11 @@ class Export(Section):
     precisions: Annotated[list[Precision], decides_nothing()] = Field(default=["fp32", "int8"], min_length=1)
     """Precisions of the ONNX files to write."""
     fp32_tolerance: float = Field(default=1e-4, gt=0)
-    """Largest difference of a logit between the trained student and the fp32 file; above it the export fails."""
+    """Largest difference of a logit between the trained student and the fp32 file, as a share of the row's largest
+    logit, or of the median row's if that is larger; with logits below 1 the difference itself. Above it the export
+    is refused."""
     int8_agreement: float = Field(default=0.98, ge=0, le=1)
-    """Least share of rows on which the int8 file predicts the trained student's label; below it the export fails,
+    """Least share of rows on which the int8 file predicts the trained student's label; below it the export is refused,
     unless at most two rows of a small dev differ."""
     parity_rows: int = Field(default=1000, ge=1)
     """Rows of dev on which file and student are compared."""

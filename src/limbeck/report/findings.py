@@ -1,4 +1,4 @@
-"""What a reader has to know, in words: rows that a student could have seen, a teacher that is not worth its answers."""
+"""What a reader has to know, in words: rows that a student could have seen, a model that is missing."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,6 +14,20 @@ SHOWN_ELSEWHERE = (
 
 
 def warnings(report: Mapping[str, Any]) -> list[str]:
+    """Models that are left out, and what is wrong with the numbers or the teacher; one sentence each."""
+    return [*refused(report), *doubts(report)]
+
+
+def refused(report: Mapping[str, Any]) -> list[str]:
+    """One sentence for each model that is not part of the run, because its file is not what was trained."""
+    return [
+        f"{one['name']} is left out because its {one['precision']} file does not match the trained student "
+        f"({one['reason']})"
+        for one in report.get("refused") or []
+    ]
+
+
+def doubts(report: Mapping[str, Any]) -> list[str]:
     """Leaks, classes that the best model never answers, and a teacher that others beat; one sentence each."""
     return [*leaks(report), *never_answered(report), *weak_teacher(report)]
 

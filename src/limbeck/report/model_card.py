@@ -234,7 +234,7 @@ def _limits(report: Mapping[str, Any], entry: wording.Entry, *, max_length: int)
     if gain and gain["ci95"][0] <= 0 <= gain["ci95"][1]:
         low, high = (wording.signed(bound) for bound in gain["ci95"])
         yield f"Distilling made no difference beyond noise: the gain's 95 % interval is {low} to {high} points."
-    for warning in findings.warnings(report):
+    for warning in findings.doubts(report):
         yield f"{warning[0].upper()}{warning[1:]}."
     for note in [*findings.notes(report), *sentences.few_rows(report), *(entry.get("remarks") or [])]:
         yield f"{note[0].upper()}{note[1:]}."

@@ -14,6 +14,7 @@ from limbeck.progress import SilentReporter
 ToyRows = tuple[tuple[str, str], ...]
 Look = Callable[..., Examination]
 LATER = {
+    "refused",
     "rival",
     "teacher-below",
     "copies",

@@ -10,7 +10,7 @@ from limbeck.artifacts.manifest import Key
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.rows import Rows
 from limbeck.doctor.known import NotThere
-from limbeck.doctor.outcome import gain, int8, noise, rival, teacher_below
+from limbeck.doctor.outcome import gain, int8, noise, refused, rival, teacher_below
 
 Row = tuple[str, str]
 Make = Callable[..., Any]
@@ -40,6 +40,35 @@ def report_of(
         {"name": "bilstm-int8", "role": "export", "accuracy": student if small is None else small},
     ]
     return {"models": models, "judged_rows": rows, "judged_split": "dev"}
+
+
+def test_a_model_that_is_left_out_is_a_warning(make_known: Make) -> None:
+    left_out = {"name": "ngrams", "precision": "fp32", "reason": "a difference of 3", "advice": "Loosen the limit."}
+
+    (finding,) = refused(make_known(report={**report_of(), "refused": [left_out]}))
+
+    assert (finding.check, finding.level) == ("refused", "warning")
+    assert finding.what == "ngrams is left out because its export was refused"
+    assert (finding.evidence, finding.advice) == ("a difference of 3", "Loosen the limit.")
+    assert refused(make_known(report=report_of())) == []  # of a report that has no such key
+
+
+def test_where_files_are_left_out_only_those_of_one_student_are_compared(make_known: Make) -> None:
+    """Of bilstm the int8 file is left out: that of the ngrams is not compared with bilstm, nor ngrams with bilstm."""
+    report = report_of(student=0.95)
+    gained = {"accuracy": -0.01, "ci95": [-0.02, 0.01]}
+    others = [
+        {"name": "ngrams-alone-int8", "role": "baseline", "accuracy": 0.71},
+        {"name": "ngrams", "role": "student", "accuracy": 0.70, "gain_over_baseline": gained},
+        {"name": "ngrams-int8", "role": "export", "accuracy": 0.70},
+    ]
+    teacher, alone, bilstm, _ = report["models"]
+    without_int8 = {**report, "models": [teacher, alone, bilstm, *others]}
+    without_bilstm = {**report, "models": [teacher, alone, *others]}
+
+    assert int8(make_known(report=without_int8)) == []
+    (finding,) = gain(make_known(report=without_bilstm))
+    assert finding.evidence.startswith("70.0% against 71.0% alone")
 
 
 def test_a_clear_gain_gives_no_findings(make_known: Make) -> None:

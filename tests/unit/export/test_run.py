@@ -1,10 +1,11 @@
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from safetensors.torch import load_file, save_file
 
-from limbeck.artifacts.manifest import Key, read_manifest
+from limbeck.artifacts.manifest import Key, read_manifest, write_manifest
 from limbeck.artifacts.model_folder import ModelFolder, open_model
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.student_folder import StudentFolder
@@ -153,6 +154,23 @@ def test_a_wrong_graph_is_refused_and_nothing_of_it_stays(
         exported(student, rows_of(toy_rows, pair=False), tmp_path / "model", precision=precision)
 
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
+
+
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_large_logits_are_no_reason_to_refuse_a_file_nor_to_accept_a_wrong_one(
+    tmp_path: Path, make_student: MakeStudent, toy_rows: ToyRows, monkeypatch: pytest.MonkeyPatch, is_wrong: bool
+) -> None:
+    student = make_student(tmp_path / "student")
+    weights = load_file(student.folder / "model.safetensors")
+    weights = {name: one * (10_000 if name.startswith("classifier.") else 1) for name, one in weights.items()}
+    save_file(weights, student.folder / "model.safetensors", metadata={"format": "pt"})
+    write_manifest(student.folder, kind="student", key=KEY)
+    student = StudentFolder(student.folder)
+    if is_wrong:
+        monkeypatch.setitem(bilstm_graph.ONNX_GATES, "lstm", "ifog")
+
+    with pytest.raises(ExportRefused, match="at a scale of") if is_wrong else nullcontext():
+        exported(student, rows_of(toy_rows, pair=False), tmp_path / "model")
 
 
 def test_a_refusal_leaves_an_older_model_in_its_place(

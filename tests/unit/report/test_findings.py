@@ -14,6 +14,16 @@ def test_rows_in_train_are_warned_about(report: dict[str, Any]) -> None:
     assert 'corpus.overlap = "remove"' in warning
 
 
+def test_a_model_that_is_left_out_is_warned_about(report: dict[str, Any]) -> None:
+    reason = "largest difference of a logit for its scale on 63 rows: 3 at a scale of 5; allowed: 0.0005"
+    report["refused"] = [{"name": "ngrams", "precision": "fp32", "reason": reason, "advice": ""}]
+
+    (warning,) = findings.warnings(report)
+
+    assert warning == f"ngrams is left out because its fp32 file does not match the trained student ({reason})"
+    assert findings.doubts(report) == []  # which the cards of the other models have
+
+
 def test_rows_that_were_removed_are_a_fact_and_no_warning(report: dict[str, Any]) -> None:
     assert findings.warnings(report) == []
     assert ("removed", "4 of 801 test rows were in the transfer text (3 verbatim)") in findings.transfer_facts(report)

@@ -30,11 +30,14 @@ TEXTS = ["a gorgeous film", "a dreadful story", "film scene actor"]
 class Certain:
     """A fallback that always says the last label, or fails."""
 
-    name, slow_seconds = "certain", None
+    name, slow_seconds, rows_at_once = "certain", None, None
 
     def __init__(self, labels: int) -> None:
         self.labels, self.fails = labels, False
         self.asked: list[list[Row]] = []
+
+    def close(self) -> None:
+        pass
 
     def predict_proba(self, rows: list[Row]) -> npt.NDArray[np.float32]:
         self.asked.append(rows)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 STUDENT, FALLBACK = "student", "fallback"  # who gave an answer
 RESTING = "the fallback has failed and is not asked for the moment: the student answered"
+BUSY = "the fallback has more to do than it can: the student answered"
 SILENT = "the fallback did not answer: the student answered"
 
 
@@ -71,21 +73,25 @@ class Cascade:
     def asked(self, rows: list[Row]) -> tuple[Floats | None, FallbackFailed | None]:
         """The fallback's probabilities for these rows, or what went wrong; the breaker learns how it went.
 
-        Neither of the two if the breaker does not let it be asked.
+        Neither of the two if the breaker does not let it be asked. Any fault of the fallback is a failure.
         """
-        if not self.breaker.allows():
+        token = self.breaker.allows()
+        if not token:
             return None, None
         started = time.monotonic()
         try:
             found = self.fallback.predict_proba(rows)
-        except FallbackFailed as error:
-            self.breaker.failed()
-            return None, error
-        except BaseException:
-            self.breaker.failed()
-            raise
-        self.breaker.succeeded(time.monotonic() - started)
+        except BaseException as error:
+            self.breaker.failed(token)
+            if not isinstance(error, Exception):
+                raise
+            return None, _as_failure(error, name=self.fallback.name)
+        self.breaker.succeeded(time.monotonic() - started, token)
         return found, None
+
+    def close(self) -> None:
+        """Ask the fallback nothing more: whoever waits for it gets a failure soon."""
+        self.fallback.close()
 
     def merged(
         self,
@@ -93,32 +99,64 @@ class Cascade:
         unsure: Bools,
         found: Floats | None = None,
         failure: FallbackFailed | None = None,
+        note: str | None = None,
     ) -> CascadeAnswers:
         """The student's probabilities, with those that the fallback found for the unsure rows, in their order.
 
-        Without them, and in a row of NaN, the student's stay, and the note says so.
+        Without them, and in a row of NaN, the student's stay, and the note says so; `note`: why it was not asked.
         """
         together, by_fallback = probabilities, np.zeros(len(probabilities), dtype=np.bool_)
         if not unsure.any():
             return CascadeAnswers(together, by_fallback)
         if found is None:
-            return CascadeAnswers(together, by_fallback, SILENT if failure else RESTING, failure)
+            return CascadeAnswers(together, by_fallback, note or (SILENT if failure else RESTING), failure)
         is_answered = np.isfinite(found).all(axis=1)
         places = np.flatnonzero(unsure)[is_answered]
         together = probabilities.copy()
         together[places], by_fallback[places] = found[is_answered], True
         missing = int((~is_answered).sum())
-        note = f"the fallback gave no label for {missing:,} of {len(found):,} rows: the student answered these"
-        return CascadeAnswers(together, by_fallback, note if missing else None)
+        gaps = f"the fallback gave no label for {missing:,} of {len(found):,} rows: the student answered these"
+        return CascadeAnswers(together, by_fallback, gaps if missing else None)
 
     def answers(self, rows: list[Row]) -> CascadeAnswers:
-        """Ask the student, and about what it is not sure of the fallback."""
+        """Ask the student, and about what it is not sure of the fallback: one question after the other.
+
+        Each has a time-out of its own, as there may be thousands; nobody waits for one answer to all of them here.
+        """
         probabilities = self.student.predict_proba(rows)
         unsure = self.unsure(probabilities)
+        places = np.flatnonzero(unsure).tolist()
+        size = self.fallback.rows_at_once or max(len(rows), 1)
+        edges = [0, *places[size::size], len(rows)]
+        parts = [slice(*edge) for edge in pairwise(edges)]
+        return _joined([self._answered(rows[part], probabilities[part], unsure[part]) for part in parts])
+
+    def _answered(self, rows: list[Row], probabilities: Floats, unsure: Bools) -> CascadeAnswers:
         if not unsure.any():
             return self.merged(probabilities, unsure)
         found, failure = self.asked([rows[place] for place in np.flatnonzero(unsure).tolist()])
         return self.merged(probabilities, unsure, found, failure)
+
+
+def _joined(parts: list[CascadeAnswers]) -> CascadeAnswers:
+    """One after the other, with what went wrong first."""
+    if len(parts) == 1:
+        return parts[0]
+    return CascadeAnswers(
+        np.concatenate([one.probabilities for one in parts]),
+        np.concatenate([one.by_fallback for one in parts]),
+        next((one.note for one in parts if one.note), None),
+        next((one.failure for one in parts if one.failure), None),
+    )
+
+
+def _as_failure(error: Exception, *, name: str) -> FallbackFailed:
+    """A fault in the code of a fallback has a failure's name; its message, which may have texts in it, is its cause."""
+    if isinstance(error, FallbackFailed):
+        return error
+    failure = FallbackFailed(name=name, reason=type(error).__name__)
+    failure.__cause__ = error
+    return failure
 
 
 class CascadeClassifier:
@@ -156,12 +194,7 @@ class CascadeClassifier:
         if not found:
             none = np.zeros((0, len(self.labels)), dtype=np.float32)
             return CascadeAnswers(none, np.zeros(0, dtype=np.bool_))
-        return CascadeAnswers(
-            np.concatenate([one.probabilities for one in found]),
-            np.concatenate([one.by_fallback for one in found]),
-            next((one.note for one in found if one.note), None),
-            next((one.failure for one in found if one.failure), None),
-        )
+        return _joined(found)
 
     def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability

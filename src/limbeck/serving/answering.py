@@ -4,9 +4,11 @@ import asyncio
 import fcntl
 import math
 import termios
-from typing import Any, ClassVar
+from collections import deque
+from typing import Any, ClassVar, cast
 
 from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from limbeck.serving.access_log import line
@@ -29,6 +31,55 @@ NOTHING = bytes(4)
 SLOW_SECONDS = 1.0  # a body that takes longer makes room for new connections
 
 
+class HeldFlow(FlowControl):
+    """Nothing more is read while something that was read waits: uvicorn's cycles begin to read again by themselves."""
+
+    is_held = False
+
+    def resume_reading(self) -> None:
+        """Read again, unless it is held."""
+        if not self.is_held:
+            super().resume_reading()
+
+
+class Unparsed:
+    """What waits until the requests before it are answered, without copies; its bytes are counted with the bodies."""
+
+    def __init__(self, book: Connections) -> None:
+        self._book, self._pieces = book, deque[memoryview]()
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    def add(self, data: memoryview, *, first: bool = False) -> bool:
+        """False if there is no room for it."""
+        counts, size = self._book.counts, _size(data)
+        if counts.body_bytes + size > self._book.limits.most_body_bytes:
+            return False
+        counts.body_bytes += size
+        if first:
+            self._pieces.appendleft(data)
+        else:
+            self._pieces.append(data)
+        return True
+
+    def pop(self) -> memoryview:
+        """The first piece; it is not counted any more."""
+        data = self._pieces.popleft()
+        self._book.counts.body_bytes -= _size(data)
+        return data
+
+    def clear(self) -> None:
+        """Forget all of it."""
+        while self._pieces:
+            self.pop()
+
+
+def _size(data: memoryview) -> int:
+    """A part keeps the whole in memory."""
+    return len(cast(bytes, data.obj))
+
+
 class AnsweringProtocol(HttpToolsProtocol):
     """One connection whose requests are answered by uvicorn's cycles; when to refuse and to close is decided here.
 
@@ -45,7 +96,7 @@ class AnsweringProtocol(HttpToolsProtocol):
         self._reading = BETWEEN
         self._messages = 0
         self._received = self._held = 0  # bytes of the body: read, kept
-        self._unparsed: memoryview | None = None  # waits until the requests before it are answered
+        self._unparsed = Unparsed(self.book)
         self._progress = BytesMoved(self.limits)
         self._refusal: bytes | None = None  # to be written after the answers before it
         self._head: bytes | None = None  # of an answer, until its body follows: one packet is quicker than two
@@ -53,6 +104,11 @@ class AnsweringProtocol(HttpToolsProtocol):
         self._last: RequestResponseCycle | None = None  # after which the connection ends, as the server stops
         self._discarding = False
         self._discard_until, self._discardable = math.inf, self.limits.linger_bytes
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin, with reading that can be held."""
+        super().connection_made(transport)
+        self.flow: HeldFlow = HeldFlow(transport)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         cycle.transport = self  # type: ignore[assignment]  # it only writes, closes and asks whether it is closing
@@ -130,7 +186,7 @@ class AnsweringProtocol(HttpToolsProtocol):
         """The answer is written and says that it was the last one; what the client still sends is read for a while."""
         if self._head is not None:
             self.write(b"")
-        if self._reading == BETWEEN and self._unparsed is None and not self.book.stopping:
+        if self._reading == BETWEEN and not self._unparsed and not self.book.stopping:
             self.transport.close()
         else:
             self._linger()
@@ -139,12 +195,17 @@ class AnsweringProtocol(HttpToolsProtocol):
         self.book.counts.body_bytes -= self._held
         self._held = 0
 
+    def _forget_unparsed(self) -> None:
+        self._unparsed.clear()
+        self.flow.is_held = False
+
     # Refusals
 
     def _refuse(self, refusal: ConnectionRefusal) -> None:
         """Answer with it, after the answers to earlier requests; nothing that comes is read any more."""
         self.book.counts.refuse(refusal.reason)
-        self._unparsed, self._discarding = None, True
+        self._forget_unparsed()
+        self._discarding = True
         waits, noted = self.is_busy, refusal.reason not in UNNOTED
         if self._reading == BODY:  # then the last cycle is the one of this request
             waits = noted = bool(self.pipeline)
@@ -199,8 +260,8 @@ class AnsweringProtocol(HttpToolsProtocol):
             return
         self._release()
         self.pipeline.clear()
-        self._unparsed = self._refusal = None
-        self._discarding = True
+        self._forget_unparsed()
+        self._refusal, self._discarding = None, True
         seconds = self.limits.stop_seconds if self.book.stopping else self.limits.linger_seconds
         self.since = self.loop.time()
         self._discard_until = self.since + seconds

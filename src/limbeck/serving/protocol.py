@@ -64,16 +64,15 @@ class LimitedProtocol(AnsweringProtocol):
         for cycle, _ in self.pipeline:
             cycle.disconnected = True
         self.pipeline.clear()
-        self._unparsed = None
+        self._forget_unparsed()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse what came; of many requests in one piece only as many as may wait."""
         if self._discarding:
             self._discard(len(data))
-        elif self._unparsed is not None or (self.pipeline and self._reading != BODY):
-            self._unparsed = memoryview(bytes(self._unparsed or b"") + data)
-            self.flow.pause_reading()
+        elif self._unparsed or self._has_enough():
+            self._wait(memoryview(data))
         elif len(data) <= SLICE:
             self._feed(data)
         else:
@@ -84,13 +83,25 @@ class LimitedProtocol(AnsweringProtocol):
             if self._discarding:
                 self._discard(len(data))
                 return
-            if self.pipeline and self._reading != BODY:
-                self._unparsed = data
+            if self._has_enough():
+                self._wait(data, first=True)
                 return
             known = self._declared - self._received if self._reading == BODY else 0
             size = max(SLICE, known)
             self._feed(data[:size])
             data = data[size:]
+
+    def _has_enough(self) -> bool:
+        """Whether requests wait, and the last of them is complete: then nothing more is parsed."""
+        return bool(self.pipeline) and self._reading != BODY
+
+    def _wait(self, data: memoryview, *, first: bool = False) -> None:
+        """Parse it later, and read nothing more until then."""
+        if self._unparsed.add(data, first=first):
+            self.flow.pause_reading()
+            self.flow.is_held = True
+        else:
+            self._refuse(MEMORY)
 
     def _feed(self, data: bytes | memoryview) -> None:
         self._fed = len(data)
@@ -217,9 +228,9 @@ class LimitedProtocol(AnsweringProtocol):
 
     def _go_on_reading(self) -> None:
         """Requests that waited unread come next."""
-        waiting, self._unparsed = self._unparsed, None
-        if waiting is not None:
-            self._feed_slices(waiting)
+        while self._unparsed and not self._has_enough():
+            self._feed_slices(self._unparsed.pop())
+        self.flow.is_held = bool(self._unparsed)
         if not self.pipeline:
             self.flow.resume_reading()
 

@@ -9,7 +9,7 @@ import pytest
 
 import limbeck
 from limbeck.artifacts.model_folder import ModelFolder
-from limbeck.runtime.cascade import RESTING, SILENT, Cascade, CascadeClassifier
+from limbeck.runtime.cascade import BUSY, RESTING, SILENT, Cascade, CascadeClassifier
 from limbeck.runtime.circuit_breaker import CircuitBreaker
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.fallbacks.fallback import FallbackFailed
@@ -24,9 +24,14 @@ class Recorded:
     """A fallback that gives every row the same probabilities, or fails."""
 
     name, slow_seconds = "recorded", None
+    rows_at_once: int | None = None
 
     def __init__(self, answer: list[float], *, fails: bool = False) -> None:
         self.answer, self.fails, self.asked = answer, fails, list[list[Row]]()
+        self.is_closed = False
+
+    def close(self) -> None:
+        self.is_closed = True
 
     def predict_proba(self, rows: list[Row]) -> Floats:
         self.asked.append(rows)
@@ -39,7 +44,7 @@ class Crashing(Recorded):
     """A fallback with a fault of its own."""
 
     def predict_proba(self, rows: list[Row]) -> Floats:
-        raise RuntimeError(str(len(rows)))
+        raise RuntimeError(f"cannot read {rows}")
 
 
 @pytest.fixture
@@ -129,14 +134,87 @@ def test_a_row_without_an_answer_stays_the_students(student: Classifier) -> None
     assert np.isfinite(answers.probabilities).all()
 
 
-def test_a_fault_in_a_fallback_is_not_hidden_and_opens_the_breaker(student: Classifier) -> None:
+def test_a_fault_in_a_fallback_is_a_failure_that_names_it_and_opens_the_breaker(student: Classifier) -> None:
     model = cascaded(student, Crashing([]))
 
     for _ in range(2):
-        with pytest.raises(RuntimeError):
+        answers = model.answers(["a film"])
+
+    assert answers.answered_by == ["student"]
+    assert answers.note == SILENT
+    assert answers.failure is not None
+    assert answers.failure.reason == "RuntimeError"
+    assert isinstance(answers.failure.__cause__, RuntimeError)
+    assert "a film" not in str(answers.failure)
+    assert model.cascade.breaker.state == "open"
+
+
+def test_who_stops_a_cascade_is_not_held_up_by_its_faults(student: Classifier) -> None:
+    class Interrupted(Recorded):
+        def predict_proba(self, rows: list[Row]) -> Floats:
+            raise KeyboardInterrupt(len(rows))
+
+    model = cascaded(student, Interrupted([]))
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
             model.answers(["a film"])
 
     assert model.cascade.breaker.state == "open"
+
+
+def test_a_question_from_before_the_pause_does_not_end_the_trial(student: Classifier) -> None:
+    cascade = cascaded(student, Recorded([0.25, 0.75])).cascade
+    breaker = cascade.breaker = CircuitBreaker(failures=2, pause=0)
+
+    class Late(Recorded):
+        def predict_proba(self, rows: list[Row]) -> Floats:
+            for _ in range(2):
+                breaker.failed(breaker.allows())
+            assert breaker.allows()  # the trial of another thread
+            return super().predict_proba(rows)
+
+    cascade.fallback = Late([0.25, 0.75])
+    cascade.asked(["a film"])
+
+    assert breaker.state == "half-open"
+
+
+def test_many_rows_are_asked_one_question_after_the_other(student: Classifier) -> None:
+    """One that fails costs its own rows alone, and a long file does not use up the time-out of one question."""
+
+    class FailsOnce(Recorded):
+        rows_at_once = 2
+
+        def predict_proba(self, rows: list[Row]) -> Floats:
+            self.fails = len(self.asked) == 1
+            return super().predict_proba(rows)
+
+    fallback = FailsOnce([0.25, 0.75])
+    rows = ["a film", "gorgeous", "the road", "dreadful", *["a road"] * 3, "gorgeous"]
+
+    answers = cascaded(student, fallback, threshold=0.6).answers(rows)
+
+    assert fallback.asked == [["a film", "the road"], ["a road"] * 2, ["a road"]]
+    assert answers.by_fallback.tolist() == [True, False, True, False, False, False, True, False]
+    assert answers.note == SILENT
+    assert answers.failure is not None
+
+
+def test_a_note_says_why_it_was_not_asked(student: Classifier) -> None:
+    cascade = cascaded(student, Recorded([])).cascade
+    probabilities = student.predict_proba(["a film"])
+
+    assert cascade.merged(probabilities, np.array([True]), note=BUSY).note == BUSY
+    assert cascade.merged(probabilities, np.array([False]), note=BUSY).note is None
+
+
+def test_a_cascade_that_is_closed_closes_its_fallback(student: Classifier) -> None:
+    fallback = Recorded([])
+
+    cascaded(student, fallback).cascade.close()
+
+    assert fallback.is_closed
 
 
 def test_no_rows_have_no_answers(student: Classifier) -> None:
@@ -178,3 +256,10 @@ def test_a_share_is_that_of_dev(model_folder: Path, toy_rows: tuple[tuple[str, s
 def test_a_share_without_fallback_is_refused(make_model: MakeModel, numbers: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="need a fallback"):
         limbeck.load(make_model("one").folder, **numbers)  # type: ignore[call-overload]
+
+
+def test_a_cascade_without_rows_asks_nobody(student: Classifier) -> None:
+    fallback = Recorded([])
+
+    assert len(cascaded(student, fallback).cascade.answers([]).by_fallback) == 0
+    assert fallback.asked == []

@@ -24,10 +24,13 @@ CSV = "text,id\na gorgeous gorgeous film,1\na film,2\n"
 class Sure:
     """A fallback that is sure that everything is positive; or it fails."""
 
-    name, slow_seconds = "sure", None
+    name, slow_seconds, rows_at_once = "sure", None, None
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails
+
+    def close(self) -> None:
+        pass
 
     def predict_proba(self, rows: list[Row]) -> Floats:
         if self.fails:

@@ -44,8 +44,11 @@ def test_failures_in_a_row_open_it(breaker: CircuitBreaker) -> None:
 
 
 def test_a_success_in_between_begins_the_count_again(breaker: CircuitBreaker) -> None:
-    for outcome in (breaker.failed, breaker.failed, lambda: breaker.succeeded(0.1), breaker.failed, breaker.failed):
-        outcome()
+    for is_success in (False, False, True, False, False):
+        if is_success:
+            breaker.succeeded(0.1)
+        else:
+            breaker.failed()
 
     assert breaker.allows()
 
@@ -125,4 +128,60 @@ def test_of_many_threads_one_tries(breaker: CircuitBreaker, clock: Clock) -> Non
     with ThreadPoolExecutor(8) as pool:
         allowed = list(pool.map(lambda _: breaker.allows(), range(200)))
 
-    assert sum(allowed) == 1
+    assert len([token for token in allowed if token]) == 1
+
+
+def opened(breaker: CircuitBreaker) -> None:
+    for _ in range(3):
+        breaker.failed(breaker.allows())
+
+
+def test_a_late_success_does_not_end_a_trial_that_is_under_way(breaker: CircuitBreaker, clock: Clock) -> None:
+    late = breaker.allows()
+    opened(breaker)
+    clock.now += 11
+    trial = breaker.allows()
+
+    breaker.succeeded(0.1, late)
+
+    assert state_of(breaker) == "half-open"
+    assert not breaker.allows()
+    breaker.succeeded(0.1, trial)
+    assert state_of(breaker) == "closed"
+
+
+def test_a_late_failure_does_not_end_a_trial_that_is_under_way(breaker: CircuitBreaker, clock: Clock) -> None:
+    late = breaker.allows()
+    opened(breaker)
+    clock.now += 11
+    trial = breaker.allows()
+
+    breaker.failed(late)
+
+    assert state_of(breaker) == "half-open"
+    breaker.succeeded(0.1, trial)
+    assert state_of(breaker) == "closed"
+
+
+def test_a_late_failure_does_not_make_the_pause_longer(breaker: CircuitBreaker, clock: Clock) -> None:
+    late = breaker.allows()
+    opened(breaker)
+    clock.now += 9
+
+    for _ in range(3):
+        breaker.failed(late)
+
+    clock.now += 2
+    assert breaker.allows()
+
+
+def test_a_trial_that_takes_longer_than_a_pause_still_closes_it(breaker: CircuitBreaker, clock: Clock) -> None:
+    opened(breaker)
+    clock.now += 11
+    slow = breaker.allows()
+    clock.now += 11
+    assert breaker.allows()
+
+    breaker.succeeded(0.1, slow)
+
+    assert state_of(breaker) == "closed"

@@ -31,7 +31,7 @@ TEXTS = ["a gorgeous film", "a dreadful story", "film scene actor"]
 class Certain:
     """A fallback that always says the last label, or fails."""
 
-    name, slow_seconds = "certain", None
+    name, slow_seconds, rows_at_once = "certain", None, None
 
     def __init__(self, labels: int) -> None:
         self.labels, self.fails = labels, False

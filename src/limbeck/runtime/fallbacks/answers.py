@@ -41,6 +41,12 @@ class WantedAnswer:
             raise self.failed(f"there is no '{key}' in its answer")
         return value[key]
 
+    def text_of(self, value: Any, *, what: str) -> str:
+        """The value if it is a text. Raises FallbackFailed."""
+        if not isinstance(value, str):
+            raise self.failed(f"a {what} in its answer is not a text")
+        return value
+
     def by_names(self, rows: Sequence[Mapping[str, Any]]) -> Floats:
         """(rows, classes) from the probability of each label, in whatever order the labels are."""
         for row in rows:

@@ -1,25 +1,34 @@
 """Questions to an HTTP server, by the standard library: kept connections, a deadline, bounded answers, no redirects."""
 
-import io
 import json
-import socket
+import os
 import ssl
 import time
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
-from threading import Lock
-from typing import Any, cast
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead, RemoteDisconnected
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from limbeck import __version__
+from limbeck.runtime.fallbacks.connection_pool import ConnectionPool
+from limbeck.runtime.fallbacks.deadlines import limit
 from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackUnusable
 
 MOST_BYTES = 16 << 20  # of an answer
-MOST_IDLE = 32  # kept connections
 PIECE = 1 << 16
+CLOSED = "it is not asked any more, as this process stops"
 PORTS = {"http": 80, "https": 443}
 STALE = (RemoteDisconnected, ConnectionResetError, BrokenPipeError, ConnectionAbortedError)
+
+
+@dataclass(frozen=True)
+class _Question:
+    method: str
+    path: str
+    body: bytes | None
+    deadline: float
 
 
 class RefusedByServer(FallbackFailed):
@@ -33,32 +42,35 @@ class RefusedByServer(FallbackFailed):
 
 @dataclass(eq=False)
 class Server:
-    """An HTTP server. Thread-safe: each question has a connection of its own while it lasts.
+    """An HTTP server. Thread-safe: each question has a connection of its own while it lasts; so has each process.
 
-    `timeout` is for a whole question, from the connection to the last byte of the answer. Redirects are not followed.
-    The `key` is sent as a bearer token, and is in no message.
+    `timeout` is for a whole question, from the connection to the last byte of the answer; questions that belong
+    together share a `deadline`. Redirects are not followed. The `key` is sent as a bearer token, and is in no message.
     """
 
     url: str
     timeout: float
     key: str | None = field(default=None, repr=False)
     most_bytes: int = MOST_BYTES
-    _idle: list[HTTPConnection] = field(default_factory=list, repr=False)
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    _pools: dict[int, ConnectionPool] = field(default_factory=dict, repr=False)  # by the process
 
     def __post_init__(self) -> None:
         """Raises FallbackUnusable for what is no address."""
         self._parts = checked_url(self.url)
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, _drop_all, self._pools)
         self.url = f"{self._parts.scheme}://{self._parts.netloc}{self._parts.path}".rstrip("/")
 
-    def get(self, path: str) -> Any:
-        """The JSON at this path. Raises FallbackFailed."""
-        return self._json(self._asked("GET", path, None))
+    def deadline(self) -> float:
+        """When everything that begins now has to be answered, by the monotonic clock."""
+        return time.monotonic() + self.timeout
 
-    def post(self, path: str, body: object) -> Any:
+    def get(self, path: str, *, deadline: float | None = None) -> Any:
+        """The JSON at this path. Raises FallbackFailed."""
+        return self._json(self._asked("GET", path, None, deadline))
+
+    def post(self, path: str, body: object, *, deadline: float | None = None) -> Any:
         """The JSON that answers this JSON. Raises FallbackFailed."""
-        return self._json(self._asked("POST", path, json.dumps(body).encode()))
+        return self._json(self._asked("POST", path, json.dumps(body).encode(), deadline))
 
     def has(self, path: str) -> bool:
         """Whether this path is answered with 200, whatever the answer is. Raises FallbackFailed without any answer."""
@@ -69,9 +81,18 @@ class Server:
         return True
 
     def close(self) -> None:
-        """Close the kept connections."""
-        with self._lock:
-            _close_all(self._idle)
+        """Close the connections of this process: whoever waits for an answer, or asks later, gets FallbackFailed."""
+        self._pool().close()
+
+    def _pool(self) -> ConnectionPool:
+        """That of this process: two processes with one connection would read each other's answers."""
+        process = os.getpid()
+        found = self._pools.get(process)
+        if found is None:
+            for other in [each for each in list(self._pools) if each != process]:
+                self._pools.pop(other, ConnectionPool()).drop()  # another thread may be here, too
+            found = self._pools.setdefault(process, ConnectionPool())
+        return found
 
     def _json(self, content: bytes) -> Any:
         try:
@@ -79,47 +100,41 @@ class Server:
         except (ValueError, RecursionError):
             raise FallbackFailed(name=self.url, reason="what it answered is not JSON") from None
 
-    def _asked(self, method: str, path: str, body: bytes | None) -> bytes:
-        deadline = time.monotonic() + self.timeout
+    def _asked(self, method: str, path: str, body: bytes | None, deadline: float | None = None) -> bytes:
+        question, pool = _Question(method, path, body, deadline or self.deadline()), self._pool()
         try:
-            status, content = self._exchanged(method, path, body, deadline)
+            status, content = self._exchanged(question, pool)
         except TimeoutError:
             raise FallbackFailed(name=self.url, reason=f"not within {self.timeout:g} seconds") from None
         except (OSError, HTTPException, ValueError) as error:  # ValueError: a name that no host can have
-            raise FallbackFailed(name=self.url, reason=_of_network(error)) from None
+            reason = CLOSED if pool.is_closed else _of_network(error)
+            raise FallbackFailed(name=self.url, reason=reason) from None
         if status != 200:
             raise RefusedByServer(name=self.url, status=status)
         return content
 
-    def _exchanged(self, method: str, path: str, body: bytes | None, deadline: float) -> tuple[int, bytes]:
+    def _exchanged(self, question: _Question, pool: ConnectionPool) -> tuple[int, bytes]:
         """A kept connection may have been closed by the server meanwhile: then once more, with a new one."""
-        kept = self._kept()
+        kept = pool.kept()
         if kept is not None:
-            try:
-                return self._on(kept, method, path, body, deadline)
-            except STALE:
-                kept.close()
-        return self._on(self._opened(), method, path, body, deadline)
+            with suppress(*STALE):
+                return self._on(kept, question, pool)
+        return self._on(self._opened(), question, pool)
 
-    def _on(
-        self, connection: HTTPConnection, method: str, path: str, body: bytes | None, deadline: float
-    ) -> tuple[int, bytes]:
+    def _on(self, connection: HTTPConnection, question: _Question, pool: ConnectionPool) -> tuple[int, bytes]:
         is_kept, response = False, None
         try:
-            _within(connection, deadline)
-            target = f"{self._parts.path.rstrip('/')}{path}" or "/"
-            connection.request(method, target, body=body, headers=self._headers())
+            limit(connection, pool, question.deadline)
+            target = f"{self._parts.path.rstrip('/')}{question.path}" or "/"
+            connection.request(question.method, target, body=question.body, headers=self._headers())
             response = connection.getresponse()
             content = self._read(response)
             is_kept = not response.will_close and response.isclosed()
             return response.status, content
         finally:
-            if is_kept:
-                self._keep(connection)
-            else:
-                connection.close()
-                if response is not None:
-                    response.close()  # it keeps the socket open, too
+            pool.done(connection, keep=is_kept)
+            if not is_kept and response is not None:
+                response.close()  # it keeps the socket open, too
 
     def _headers(self) -> dict[str, str]:
         headers = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "identity"}
@@ -132,18 +147,9 @@ class Server:
             content += piece
             if len(content) > self.most_bytes:
                 raise FallbackFailed(name=self.url, reason=f"its answer has more than {self.most_bytes:,} bytes")
+        if response.length:  # of a body that was announced: what is missing
+            raise IncompleteRead(b"", response.length)
         return bytes(content)
-
-    def _kept(self) -> HTTPConnection | None:
-        with self._lock:
-            return self._idle.pop() if self._idle else None
-
-    def _keep(self, connection: HTTPConnection) -> None:
-        with self._lock:
-            if len(self._idle) < MOST_IDLE:
-                self._idle.append(connection)
-                return
-        connection.close()
 
     def _opened(self) -> HTTPConnection:
         host, port = str(self._parts.hostname), self._parts.port or PORTS[self._parts.scheme]
@@ -152,50 +158,9 @@ class Server:
         return HTTPConnection(host, port, timeout=self.timeout)
 
 
-def _close_all(connections: list[HTTPConnection]) -> None:
-    while connections:
-        connections.pop().close()
-
-
-def _within(connection: HTTPConnection, deadline: float) -> None:
-    """Have everything that is sent and read on it end by the deadline."""
-    connection.timeout = _left(deadline)  # for a new connection
-    if connection.sock is not None:
-        connection.sock.settimeout(_left(deadline))
-
-    def response_class(sock: socket.socket, *args: Any, **options: Any) -> HTTPResponse:
-        response: Any = HTTPResponse(sock, *args, **options)
-        response.fp.close()
-        response.fp = io.BufferedReader(_Timed(sock, deadline))
-        return cast(HTTPResponse, response)
-
-    cast(Any, connection).response_class = response_class
-
-
-class _Timed(io.RawIOBase):
-    """What a socket receives until the deadline: its own time-out begins again with every byte."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock, self._deadline = sock, deadline
-        self._file = sock.makefile("rb", buffering=0)  # it keeps the socket open until it is closed itself
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(_left(self._deadline))
-        return self._file.readinto(buffer)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
+def _drop_all(pools: dict[int, ConnectionPool]) -> None:
+    while pools:
+        pools.popitem()[1].drop()
 
 
 def _of_network(error: Exception) -> str:

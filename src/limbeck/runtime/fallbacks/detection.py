@@ -63,7 +63,7 @@ def models_of(server: Server) -> list[str]:
     """The names that `GET /v1/models` lists. Raises FallbackFailed."""
     data = _table(server, "/v1/models").get("data")
     listed = data if isinstance(data, list) else []
-    return [str(one["id"]) for one in listed if isinstance(one, dict) and "id" in one]
+    return [one["id"] for one in listed if isinstance(one, dict) and isinstance(one.get("id"), str)]
 
 
 def _classifies(server: Server) -> bool:

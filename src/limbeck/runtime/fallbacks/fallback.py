@@ -19,11 +19,18 @@ class Fallback(Protocol):
     def slow_seconds(self) -> float | None:
         """An answer that takes longer counts as a failure; None: it may take as long as it likes."""
 
+    @property
+    def rows_at_once(self) -> int | None:
+        """More rows take several questions, which share one time-out; None: it takes any number."""
+
     def predict_proba(self, rows: list[Row]) -> Floats:
         """(rows, classes): probabilities in the student's order of labels; a row of NaN has no answer.
 
         Raises FallbackFailed.
         """
+
+    def close(self) -> None:
+        """It is not asked any more: whoever waits for an answer gets FallbackFailed soon."""
 
 
 class FallbackFailed(LimbeckError):

@@ -16,11 +16,15 @@ class AnswerFormat(Protocol):
     """How one kind of server is asked."""
 
     @property
+    def server(self) -> Server:
+        """Who is asked."""
+
+    @property
     def rows_at_once(self) -> int:
         """At most so many rows in a question."""
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
-        """(rows, classes), for at most `rows_at_once` rows. Raises FallbackFailed."""
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
+        """(rows, classes), for at most `rows_at_once` rows; `deadline` as for the server. Raises FallbackFailed."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,11 @@ class LimbeckFormat:
     model: str | None = None
     rows_at_once: int = 64
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes)"""
         pairs = [{"text": row[0], "pair": row[1]} for row in rows] if self.wanted.pair else None
         body: dict[str, Any] = {"texts": list(rows)} if pairs is None else {"rows": pairs}
-        answer = self.server.post("/predict", body | ({"model": self.model} if self.model else {}))
+        answer = self.server.post("/predict", body | _named(self.model), deadline=deadline)
         wanted = self.wanted
         found = wanted.list_of(wanted.entry(answer, "predictions"), what="predictions", count=len(rows))
         return wanted.by_names([_table(wanted, wanted.entry(one, "probabilities")) for one in found])
@@ -50,11 +54,12 @@ class TeiFormat:
     wanted: WantedAnswer
     rows_at_once: int = 32  # what it takes at once unless it is started otherwise
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes); it has no sigmoid for several labels per row, so that logits are asked for."""
         raw = self.wanted.multi_label
         inputs = [[row] if isinstance(row, str) else list(row) for row in rows]
-        answer = self.server.post("/predict", {"inputs": inputs, "raw_scores": raw, "truncate": True})
+        question = {"inputs": inputs, "raw_scores": raw, "truncate": True}
+        answer = self.server.post("/predict", question, deadline=deadline)
         return _scored(self.wanted, answer, count=len(rows), are_logits=raw)
 
 
@@ -66,15 +71,19 @@ class HuggingFaceFormat:
     wanted: WantedAnswer
     rows_at_once: int = 32
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes)"""
         inputs = [row if isinstance(row, str) else {"text": row[0], "text_pair": row[1]} for row in rows]
         parameters = {
             "top_k": len(self.wanted.labels),
             "function_to_apply": "sigmoid" if self.wanted.multi_label else "softmax",
         }
-        answer = self.server.post("", {"inputs": inputs, "parameters": parameters})
+        answer = self.server.post("", {"inputs": inputs, "parameters": parameters}, deadline=deadline)
         return _scored(self.wanted, answer, count=len(rows))
+
+
+def _named(model: str | None) -> dict[str, str]:
+    return {"model": model} if model else {}
 
 
 def _scored(wanted: WantedAnswer, answer: Any, *, count: int, are_logits: bool = False) -> Floats:
@@ -89,7 +98,7 @@ def _scored(wanted: WantedAnswer, answer: Any, *, count: int, are_logits: bool =
 
 
 def _label(wanted: WantedAnswer, entry: Any) -> str:
-    return str(wanted.entry(entry, "label"))
+    return wanted.text_of(wanted.entry(entry, "label"), what="label")
 
 
 def _table(wanted: WantedAnswer, value: Any) -> dict[str, Any]:
@@ -113,12 +122,12 @@ class VllmFormat:
     model: str | None = None
     rows_at_once: int = 32
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes)"""
         wanted = self.wanted
-        answer = self.server.post("/classify", {"input": list(rows)} | ({"model": self.model} if self.model else {}))
+        answer = self.server.post("/classify", {"input": list(rows)} | _named(self.model), deadline=deadline)
         found = wanted.list_of(wanted.entry(answer, "data"), what="answers", count=len(rows))
-        by_place = {wanted.entry(one, "index"): one for one in found}
+        by_place = {_place(wanted.entry(one, "index")): one for one in found}
         if set(by_place) != set(range(len(rows))):
             raise wanted.failed("its answers are not numbered as the rows are")
         in_order = [by_place[place] for place in range(len(rows))]
@@ -132,6 +141,12 @@ class VllmFormat:
     def _refuse_other_order(self, label: Any, probabilities: Floats) -> None:
         best = np.flatnonzero(probabilities == probabilities.max())  # several where they are equal
         here = [self.wanted.labels[place] for place in best.tolist()]
-        if label is not None and not self.wanted.multi_label and label not in here:
-            shown = str(label)[:LONGEST_SHOWN]
+        if label is None or self.wanted.multi_label:
+            return
+        if self.wanted.text_of(label, what="label") not in here:
+            shown = label[:LONGEST_SHOWN]
             raise self.wanted.failed(f"its labels are in another order: it calls '{shown}' what is '{here[0]}' here")
+
+
+def _place(value: Any) -> int | None:
+    return value if type(value) is int else None  # not True either, which is equal to 1

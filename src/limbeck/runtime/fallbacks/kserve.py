@@ -22,11 +22,11 @@ class KserveFormat:
     model: str
     rows_at_once: int = 32
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes): texts go into the inputs of bytes, in their order; probabilities are an output of floats."""
         path = f"/v2/models/{self.model}"
-        about = self.server.get(path)
-        answer = self.server.post(f"{path}/infer", {"inputs": self._inputs(about, rows)})
+        about = self.server.get(path, deadline=deadline)
+        answer = self.server.post(f"{path}/infer", {"inputs": self._inputs(about, rows)}, deadline=deadline)
         outputs = self.wanted.list_of(self.wanted.entry(answer, "outputs"), what="outputs")
         numbers = self._numbers(outputs, count=len(rows))
         labels = _labels(about)
@@ -39,20 +39,20 @@ class KserveFormat:
     def _inputs(self, about: Any, rows: Sequence[Row]) -> list[dict[str, Any]]:
         columns = [list(rows)] if not self.wanted.pair else [list(column) for column in zip(*rows, strict=True)]
         known = self.wanted.list_of(self.wanted.entry(about, "inputs"), what="inputs")
-        inputs = [one for one in known if isinstance(one, dict) and one.get("datatype") == TEXTS]
+        inputs = [one for one in known if _is_named(one) and one["datatype"] == TEXTS]
         if len(inputs) < len(columns):
             raise self.wanted.failed(f"the model '{self.model}' has {len(inputs)} inputs of text, not {len(columns)}")
         return [
-            {"name": one.get("name"), "datatype": TEXTS, "shape": _shape(one, len(rows)), "data": column}
+            {"name": one["name"], "datatype": TEXTS, "shape": _shape(one, len(rows)), "data": column}
             for one, column in zip(inputs, columns, strict=False)
         ]
 
     def _numbers(self, outputs: list[Any], *, count: int) -> list[list[Any]]:
         """The probabilities of each row: those of an output that is called so, or of the only one of that shape."""
         classes = len(self.wanted.labels)
-        floats = [one for one in outputs if isinstance(one, dict) and one.get("datatype") in FLOATS]
+        floats = [one for one in outputs if _is_named(one) and one["datatype"] in FLOATS]
         fitting = [one for one in floats if one.get("shape") == [count, classes]]
-        named = [one for one in fitting if "prob" in str(one.get("name"))] or fitting
+        named = [one for one in fitting if "prob" in one["name"]] or fitting
         if not named:
             raise self.wanted.failed(f"it has no output of floats of the shape [{count}, {classes}]")
         data = self.wanted.list_of(self.wanted.entry(named[0], "data"), what="probabilities")
@@ -61,6 +61,11 @@ class KserveFormat:
         if len(data) != count * classes:
             raise self.wanted.failed(f"it gave {len(data):,} probabilities for {count:,} rows")
         return [data[at : at + classes] for at in range(0, len(data), classes)]
+
+
+def _is_named(one: Any) -> bool:
+    """Whether it is the description of a tensor."""
+    return isinstance(one, dict) and all(isinstance(one.get(key), str) for key in ("name", "datatype"))
 
 
 def _shape(about: Mapping[str, Any], rows: int) -> list[int]:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from string import ascii_uppercase
 from typing import Any
 
@@ -41,15 +42,15 @@ class OpenAiFormat:
             advice = "Give a model that was trained for these labels."
             raise FallbackUnusable(name=self.wanted.name, reason=f"{reason}; {found}", advice=advice)
 
-    def ask(self, rows: Sequence[Row]) -> Floats:
+    def ask(self, rows: Sequence[Row], *, deadline: float | None = None) -> Floats:
         """(rows, classes); the rows are asked side by side."""
         if len(rows) == 1:
-            return self._asked(rows[0])[np.newaxis]
+            return self._asked(rows[0], deadline)[np.newaxis]
         with ThreadPoolExecutor(min(AT_ONCE, len(rows))) as pool:
-            return np.stack(list(pool.map(self._asked, rows)))
+            return np.stack(list(pool.map(self._asked, rows, repeat(deadline))))
 
-    def _asked(self, row: Row) -> Floats:
-        answer = self.server.post(self.path, self._question(row))
+    def _asked(self, row: Row, deadline: float | None) -> Floats:
+        answer = self.server.post(self.path, self._question(row), deadline=deadline)
         choices = self.wanted.list_of(self.wanted.entry(answer, "choices"), what="choices")
         if not choices or not isinstance(choices[0], dict):
             raise self.wanted.failed("there is no choice in its answer")
@@ -101,7 +102,7 @@ def _first_tokens(choice: dict[str, Any]) -> list[tuple[str, float]]:
     """What the first token might have been, with the logarithm of its probability; empty where a server gives none."""
     try:
         tokens = choice["logprobs"]["content"][0]["top_logprobs"]
-        found = [(str(one["token"]), float(one["logprob"])) for one in tokens]
+        found = [(one["token"], float(one["logprob"])) for one in tokens]
     except (KeyError, TypeError, IndexError, ValueError, OverflowError):
         return []
-    return [(token, logprob) for token, logprob in found if not math.isnan(logprob)]
+    return [(token, logprob) for token, logprob in found if isinstance(token, str) and not math.isnan(logprob)]

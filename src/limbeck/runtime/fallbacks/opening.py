@@ -69,11 +69,15 @@ class LocalFallback:
     def __init__(self, classifier: Classifier, *, name: str, labels: Sequence[str], slow_seconds: float | None) -> None:
         """`labels` are the student's, in its order."""
         self.name, self.slow_seconds, self._classifier = name, slow_seconds, classifier
+        self.rows_at_once: int | None = None
         self._places = [classifier.labels.index(label) for label in labels]
 
     def predict_proba(self, rows: list[Row]) -> Floats:
         """(rows, classes)"""
         return np.asarray(self._classifier.predict_proba(rows)[:, self._places])
+
+    def close(self) -> None:
+        """Nothing: nobody waits for another process here."""
 
 
 class ServerFallback:
@@ -82,11 +86,17 @@ class ServerFallback:
     def __init__(self, format: AnswerFormat, *, name: str) -> None:
         self.name, self.format = name, format
         self.slow_seconds: float | None = None  # what takes too long is a failure already
+        self.rows_at_once: int | None = format.rows_at_once
 
     def predict_proba(self, rows: list[Row]) -> Floats:
-        """(rows, classes). Raises FallbackFailed at the first question that fails."""
-        size = self.format.rows_at_once
-        return np.concatenate([self.format.ask(rows[at : at + size]) for at in range(0, len(rows), size)])
+        """(rows, classes). Raises FallbackFailed at the first question that fails; all have one time-out together."""
+        size, deadline = self.format.rows_at_once, self.format.server.deadline()
+        questions = (rows[at : at + size] for at in range(0, len(rows), size))
+        return np.concatenate([self.format.ask(asked, deadline=deadline) for asked in questions])
+
+    def close(self) -> None:
+        """Ask nothing more; whoever waits for an answer gets FallbackFailed."""
+        self.format.server.close()
 
 
 def is_address(where: str | Path) -> bool:
@@ -158,10 +168,11 @@ def _server(url: str, student: ModelFacts, options: FallbackOptions) -> ServerFa
 
 def _refuse_other_server(server: Server, student: ModelFacts) -> None:
     """By what a server of Limbeck says of its model."""
-    about = server.get("/model")
-    labels = about["labels"] if isinstance(about["labels"], list) else []
+    answered = server.get("/model")
+    about = answered if isinstance(answered, dict) else {}
+    labels = about["labels"] if isinstance(about.get("labels"), list) else []
     _refuse_other_rows(about.get("pair"), about.get("multi_label"), student=student, name=server.url)
-    refuse_other_labels([str(label) for label in labels], wanted=student.labels, name=server.url)
+    refuse_other_labels([label for label in labels if isinstance(label, str)], wanted=student.labels, name=server.url)
 
 
 def _refuse_unless_it_answers(fallback: ServerFallback, *, pair: bool) -> None:

@@ -52,10 +52,13 @@ def read_infer(
 
 
 def _refuse_other_types(headers: Mapping[str, str]) -> None:
-    """Raise Refused with 415 for what a form of another site could send. Triton's client names no type at all."""
+    """Raise Refused with 415 for what a page of another site could send without being asked.
+
+    Triton's client names no type at all. Neither does a page that sends a Blob, but a browser names its origin.
+    """
     found = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if found not in ("", JSON_TYPE, BINARY_TYPE):
-        raise Refused(415, f"the content type is {found[:100]}; send {JSON_TYPE} or {BINARY_TYPE}")
+    if found not in ("", JSON_TYPE, BINARY_TYPE) or (not found and "origin" in headers):
+        raise Refused(415, f"the content type is {found[:100] or 'missing'}; send {JSON_TYPE} or {BINARY_TYPE}")
     refuse_compressed(headers)
 
 

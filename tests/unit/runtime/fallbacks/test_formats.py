@@ -1,5 +1,7 @@
 """Every format: the question that a server of this kind understands, and answers that are checked."""
 
+import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -165,6 +167,56 @@ def test_an_answer_to_another_question_is_a_failure(server: ScriptedServer, name
         with pytest.raises(FallbackFailed) as failed:
             format.ask(ROWS)
         assert len(str(failed.value)) < 500, answer
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, 0, 1, -1, 2, 0.5, 10**400, float("nan"), float("inf"), "", "positive", "FP32", "0.5", "\ud83d"),
+    *([], [[]], [1, 2], ["a"], {}, {"label": []}, [{}], [{"index": []}], {"a": {"b": []}}),
+)
+
+
+def damaged(value: Any, chance: random.Random) -> Any:
+    """The same outline, with a value of another type here and there."""
+    if chance.random() < 0.12:
+        return chance.choice(ODD)
+    if isinstance(value, dict):
+        return {key: damaged(each, chance) for key, each in value.items() if chance.random() > 0.02}
+    return [damaged(each, chance) for each in value] if isinstance(value, list) else value
+
+
+class Answering:
+    """In place of a server: answers at once."""
+
+    def __init__(self, about: Any, answer: Any) -> None:
+        self.about, self.answer = about, answer
+
+    def get(self, *_: Any, **__: Any) -> Any:
+        return self.about
+
+    def post(self, _: str, body: Any, **__: Any) -> Any:
+        json.dumps(body)
+        return self.answer
+
+
+@pytest.mark.parametrize("name", [*GOOD, "openai"])
+def test_whatever_types_an_answer_has_there_is_a_failure_at_most(name: str) -> None:
+    """`index` as a list was a TypeError."""
+    chance = random.Random(name)
+    chosen = (OpenAiFormat, {"model": "m"}, "", None, chat("B", {"A": 0.6, "B": 0.4}))
+    kind, options, _, _, answer = {**GOOD, "openai": chosen}[name]
+    outcomes = set[bool]()
+    for number in range(1_500):
+        multi_label = number % 3 == 0 and name != "openai"
+        server: Any = Answering(damaged(METADATA, chance), damaged(answer, chance))
+        format = kind(server, wanted(multi_label=multi_label), **options)
+        try:
+            found = format.ask(ROWS[:1] if name == "openai" else ROWS)
+        except FallbackFailed:
+            outcomes.add(False)
+        else:
+            outcomes.add(found.shape[1] == 3)
+
+    assert outcomes == {True, False}
 
 
 def test_other_labels_are_named(server: ScriptedServer) -> None:

@@ -1,6 +1,7 @@
 """What a fallback may be: a folder or an address that takes the student's place; anything else is refused by name."""
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.runtime.fallbacks.connections import Server
 from limbeck.runtime.fallbacks.detection import detected
-from limbeck.runtime.fallbacks.fallback import FallbackUnusable
+from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackUnusable
 from limbeck.runtime.fallbacks.opening import FallbackOptions, LocalFallback, ServerFallback, open_fallback
 from tests.unit.runtime.fallbacks.conftest import Fault, ScriptedServer, always
 from tests.unit.runtime.fallbacks.test_formats import chat
@@ -92,6 +93,38 @@ def test_a_format_that_is_said_is_not_asked_for(make_model: MakeModel, server: S
 
     assert server.asked == []
     assert fallback.predict_proba(["a film"]).shape == (1, 2)
+
+
+def test_all_questions_for_many_rows_have_one_time_out(make_model: MakeModel, server: ScriptedServer) -> None:
+    """Each had one of its own: 1,000 rows might take sixteen times as long."""
+
+    def answer(_: str, body: Any) -> Any:
+        time.sleep(0.15)
+        return [[{"label": "negative", "score": 0.1}, {"label": "positive", "score": 0.9}]] * len(body["inputs"])
+
+    server.answer = answer
+    options = FallbackOptions("tei", timeout=0.5)
+    fallback = open_fallback(server.url, make_model("one").facts(), options=options)
+    started = time.monotonic()
+
+    with pytest.raises(FallbackFailed, match=r"not within 0\.5 seconds"):
+        fallback.predict_proba(["a film"] * 1_000)
+
+    assert time.monotonic() - started < 1.5
+    assert len(server.asked) < 6
+    assert fallback.predict_proba(["a film"]).shape == (1, 2)
+
+
+def test_a_fallback_that_is_closed_asks_nothing_more(make_model: MakeModel, server: ScriptedServer) -> None:
+    fallback = open_fallback(server.url, make_model("one").facts(), options=FallbackOptions("tei"))
+    local = open_fallback(make_model("two").folder, make_model("one").facts())
+
+    for each in (fallback, local):
+        each.close()
+
+    with pytest.raises(FallbackFailed, match="stops"):
+        fallback.predict_proba(["a film"])
+    assert not server.asked
 
 
 def test_many_rows_are_asked_in_several_questions(make_model: MakeModel, server: ScriptedServer) -> None:

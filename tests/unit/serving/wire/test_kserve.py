@@ -236,6 +236,15 @@ def test_what_a_form_could_send_is_refused(content_type: str, refusal: Refusal) 
     assert refusal(read_infer, {"inputs": [tensor(["a"])]}, headers={"content-type": content_type})[0] == 415
 
 
+@pytest.mark.parametrize("headers", [{}, {"content-type": ""}, {"content-type": " ; charset=utf-8"}])
+def test_what_a_page_could_send_without_a_type_is_refused(headers: dict[str, str], refusal: Refusal) -> None:
+    """A Blob without a type is sent to another site without asking it first."""
+    status, detail = refusal(read_infer, {"inputs": [tensor(["a"])]}, headers=headers | {"origin": "https://other"})
+
+    assert status == 415
+    assert "missing" in detail
+
+
 def test_tensors_have_the_limits_of_rows(refusal: Refusal) -> None:
     few = Limits(rows=2, characters=3)
 

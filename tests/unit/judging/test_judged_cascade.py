@@ -22,7 +22,7 @@ ROWS = [("gorgeous", "positive"), ("a film", "positive"), ("dreadful", "negative
 class Fixed:
     """A fallback that is certain of the second label, or fails."""
 
-    name, slow_seconds = "fixed", None
+    name, slow_seconds, rows_at_once = "fixed", None, 32
 
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails

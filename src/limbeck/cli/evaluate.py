@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from limbeck.cli.app import app, reported
+from limbeck.cli.fallback import (
+    FallbackFormatOption,
+    FallbackInstructionOption,
+    FallbackKeyOption,
+    FallbackModelOption,
+    FallbackOption,
+    FallbackTimeoutOption,
+    ShareOption,
+    ThresholdOption,
+    refuse_fallback_options,
+)
 from limbeck.cli.output import written_when_complete
 from limbeck.errors import PathUnusable
 
@@ -62,21 +73,36 @@ def evaluate(
         str | None, typer.Option(help="Encoding of the file. Default: as in training, else utf-8.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+    fallback: FallbackOption = None,
+    share: ShareOption = None,
+    threshold: ThresholdOption = None,
+    fallback_format: FallbackFormatOption = "auto",
+    fallback_model: FallbackModelOption = None,
+    fallback_timeout: FallbackTimeoutOption = None,
+    fallback_key_from: FallbackKeyOption = None,
+    fallback_instruction: FallbackInstructionOption = None,
 ) -> None:
     """Judge a finished model on a labelled file: accuracy, F1, calibration, every class, the worst errors. No torch.
 
-    Rows whose label the model does not know count as wrong.
+    Rows whose label the model does not know count as wrong. With a fallback both together are judged, and the model
+    alone.
     """
     from limbeck.judging.evaluate import evaluate as judge
     from limbeck.progress import plain_console, rate_line, visible, visible_json
     from limbeck.report.evaluation import print_evaluation
+    from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
     if errors is not None and not errors.name.lower().removesuffix(".gz").endswith(".csv"):
         raise PathUnusable(path=str(errors), reason="--errors writes csv", advice="Give it a name that ends in .csv.")
+    refuse_fallback_options(fallback, share=share, threshold=threshold)
+    options = FallbackOptions(
+        fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
+    )
+    both = cascade_of(model, fallback, share=share, threshold=threshold, options=options) if fallback else None
     writing = written_when_complete(errors) if errors else nullcontext()
     with writing as sink, rate_line(unit="rows") as watch:
         result = judge(
-            model,
+            both or model,
             file,
             text=text,
             pair=pair,

@@ -4,8 +4,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from limbeck.errors import LimbeckError
-
 FORMATS = Literal["auto", "limbeck", "tei", "hf", "vllm", "kserve", "openai"]
 
 FallbackOption = Annotated[
@@ -51,15 +49,13 @@ FallbackInstructionOption = Annotated[
 ]
 
 
-class FallbackOptionsContradict(LimbeckError):
-    """Options about a fallback that do not fit together."""
-
-
 def refuse_fallback_options(fallback: str | None, *, share: float | None, threshold: float | None) -> None:
     """Raise for --share or --threshold without --fallback, and for both of them."""
-    if share is not None and threshold is not None:
-        raise FallbackOptionsContradict("--share and --threshold say the same thing", advice="Give one of them.")
-    if fallback is None and (share is not None or threshold is not None):
-        name = "--share" if threshold is None else "--threshold"
-        advice = "Say which model is to answer the other texts: --fallback FOLDER or --fallback http://…"
-        raise FallbackOptionsContradict(f"{name} is about a fallback, and there is none", advice=advice)
+    if share is None and threshold is None:
+        return
+    from limbeck.runtime.fallbacks.fallback import FallbackMissing
+    from limbeck.runtime.thresholds import refuse_numbers
+
+    refuse_numbers(share=share, threshold=threshold)
+    if fallback is None:
+        raise FallbackMissing(option="share" if threshold is None else "threshold")

@@ -88,7 +88,7 @@ def predict(
     Probabilities are calibrated on the dev rows of the run that made the model. With --fallback another model answers
     the rows that this one is not sure of; `answered_by` says of each which of the two did.
     """
-    from limbeck.runtime.cascade import CascadeCount
+    from limbeck.runtime.cascade import CascadeClassifier, CascadeCount
     from limbeck.runtime.fallbacks.opening import FallbackOptions
     from limbeck.runtime.run_recipe import as_in_training
     from limbeck.runtime.stream import predict_stream
@@ -121,8 +121,8 @@ def predict(
             watch=watch,
             watch_answers=count.add,
         )
-    if fallback is not None:
-        _report(count)
+    if isinstance(classifier, CascadeClassifier):
+        _report(count, never_asked=classifier.note)
 
 
 def _classifier(
@@ -147,10 +147,12 @@ def _classifier(
     )
 
 
-def _report(found: "CascadeCount") -> None:
-    """How many rows the fallback answered, and what went wrong with it."""
+def _report(found: "CascadeCount", *, never_asked: str | None) -> None:
+    """How many rows the fallback answered, why it was never asked, and what went wrong with it."""
     share = f" ({found.by_fallback / found.rows:.1%})" if found.rows else ""
     typer.echo(f"{found.by_fallback:,} of {found.rows:,} rows were answered by the fallback{share}", err=True)
+    if never_asked is not None:
+        typer.echo(never_asked, err=True)
     if found.failure is not None:
         typer.echo(f"{found.failure.what}: the student answered the rows that it should have got", err=True)
     elif found.note is not None:

@@ -1,5 +1,6 @@
 """The profile of an exported file: confidence and texts of dev, and what a cascade with the teacher is worth there."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from limbeck.artifacts.manifest import fingerprint_of
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.artifacts.model_profile import (
     BINS,
-    LONGEST_TEXT,
     QUANTILES,
     CascadeOnDev,
     CascadePoint,
@@ -22,7 +22,7 @@ from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.runtime.drift.sketch import dev_sketch, marked
 from limbeck.runtime.probabilities import confidence, probabilities_of
-from limbeck.runtime.row import Row, characters
+from limbeck.runtime.row import Row, characters, columns_of
 from limbeck.runtime.unknown_words import WordCounter, word_counter
 from limbeck.training.skill import predicted
 from limbeck.training.threshold_curve import Curve, curve_of
@@ -34,7 +34,8 @@ MOST_ROWS = 2_000  # of dev: enough to fit a temperature, and for shares to a pe
 MOST_POINTS = 51
 FORM = "2"  # raised when a profile keeps more than before: then models are exported again
 DIGITS = 8  # of a confidence, of which many are near one
-EXAMPLE_CHARACTERS = 60  # examples are near this length, and have at most five times as many
+LONGEST_EXAMPLE, FEWEST_WORDS = 300, 3  # characters; words, where there are such rows
+OF_ALL = 1 / 3  # examples are among the shorter third of the rows
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def write_profile(
             label_shares=origin.label_shares,
             unknown_words=_unknown_words(counter, asked),
             cascade=_cascade(dev, logits, sure, origin.teacher) if origin.teacher else None,
-            examples=tuple(_examples(dev, asked, most=examples)),
+            examples=tuple(_examples(dev, asked, logits, sure, most=examples)),
             sketch=dev_sketch(asked, counter, given=given),
         ),
     )
@@ -156,14 +157,33 @@ def _shortened(point: CascadePoint) -> CascadePoint:
     return CascadePoint(*(float(f"{value:.6g}") for value in (point.threshold, point.asked_share, point.accuracy)))
 
 
-def _examples(dev: Rows, asked: Sequence[Row], *, most: int) -> list[Row]:
-    """Rows near a sentence in length, from every label in turn; the same ones for the same rows."""
+def _examples(dev: Rows, asked: Sequence[Row], logits: Logits, sure: Floats, *, most: int) -> list[Row]:
+    """Short rows of every label in turn, those first that the model is right and sure about; different ones, and the
+    same ones for the same file. A wrong answer may be a wrong label: such rows come last."""
     if not most:
         return []
+    answers = predicted(logits, multi_label=dev.labels.ndim == 2)
+    labelled = bool(dev.is_labelled.any())
+    right = _right(logits, dev.labels) if labelled else np.ones(len(dev), dtype=np.bool_)
     groups: dict[bytes, list[int]] = {}
-    for place in sorted(range(len(asked)), key=lambda at: (abs(characters(asked[at]) - EXAMPLE_CHARACTERS), at)):
-        if characters(asked[place]) <= min(5 * EXAMPLE_CHARACTERS, LONGEST_TEXT):
-            groups.setdefault(np.asarray(dev.labels[place]).tobytes(), []).append(place)
-    rounds = range(max(map(len, groups.values()), default=0))
-    in_turn = [group[turn] for turn in rounds for _, group in sorted(groups.items()) if turn < len(group)]
-    return [asked[place] for place in in_turn[:most]]
+    for place in np.flatnonzero([characters(row) <= LONGEST_EXAMPLE for row in asked]).tolist():
+        label = dev.labels[place] if labelled else answers[place]
+        groups.setdefault(np.asarray(label).tobytes(), []).append(place)
+    ranked = [_ranked(group, asked, right, sure) for _, group in sorted(groups.items())]
+    rounds = range(max(map(len, ranked), default=0))
+    in_turn = [group[turn] for turn in rounds for group in ranked if turn < len(group)]
+    return list(dict.fromkeys(asked[place] for place in sorted(in_turn, key=lambda at: not right[at])))[:most]
+
+
+def _ranked(places: Sequence[int], rows: Sequence[Row], right: npt.NDArray[np.bool_], sure: Floats) -> list[int]:
+    """Rows of one label, the best examples first: the surest of the shorter third, then the others by length."""
+    by_length = sorted(
+        places, key=lambda at: (not right[at], _words(rows[at]) < FEWEST_WORDS, characters(rows[at]), at)
+    )
+    short = by_length[: math.ceil(len(places) * OF_ALL)]
+    fit = sorted(short, key=lambda at: (not right[at], _words(rows[at]) < FEWEST_WORDS, -round(float(sure[at]), 2)))
+    return [*fit, *by_length[len(short) :]]
+
+
+def _words(row: Row) -> int:
+    return sum(len(text.split()) for (text,) in columns_of([row]))

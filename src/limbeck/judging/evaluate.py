@@ -14,11 +14,14 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts
 from limbeck.errors import DataError, did_you_mean, in_shell, some
 from limbeck.judging import calibration, metrics
+from limbeck.judging.judged_cascade import JudgedCascade
 from limbeck.judging.labelled_file import FileForm, LabelledChunk, LabelledFile, opened_labelled
 from limbeck.judging.metrics import Bools, Floats, Ints
 from limbeck.judging.significance import SAMPLES, mcnemar, paired_interval
 from limbeck.judging.slices import SliceTally
+from limbeck.runtime.cascade import CascadeClassifier
 from limbeck.runtime.classifier import load
+from limbeck.runtime.fallbacks.fallback import FallbackOptionsWrong
 from limbeck.runtime.probabilities import THRESHOLD, confidence, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.runtime.run_recipe import corpus_keys
@@ -73,6 +76,7 @@ class EvaluationResult:
     worst_errors: list[dict[str, Any]]  # the most confident wrong answers
     slices: dict[str, Any] | None = None  # of the rows; None if no part of them is large enough
     against: dict[str, Any] | None = None
+    cascade: dict[str, Any] | None = None  # of a model with a fallback, which is compared with the model alone
 
     def as_json(self) -> dict[str, Any]:
         """All of it, for programs."""
@@ -218,7 +222,7 @@ def _cut(text: str) -> str:
 
 
 def evaluate(
-    model: str | Path,
+    model: str | Path | CascadeClassifier,
     file: str | Path,
     *,
     text: Column | None = None,
@@ -239,14 +243,30 @@ def evaluate(
     the only one that holds the model's classes. `label_names` are the classes that labels of the file mean. Rows
     whose label the model does not know count as wrong. `against` is another model, judged on the same rows. All wrong
     answers are written to `errors`, as csv. `watch` is called with the number of rows after each part of the file.
+
+    What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone.
     """
     form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding)
-    folders = [Path(folder) for folder in (model, against) if folder is not None]
-    classifiers = [load(folder) for folder in folders]
+    if isinstance(model, CascadeClassifier):
+        classifiers, folders, names = _with_fallback(model, against=against)
+    else:
+        folders = [Path(folder) for folder in (model, against) if folder is not None]
+        classifiers, names = [load(folder) for folder in folders], [str(folder) for folder in folders]
     _refuse_other_rows(classifiers, folders)
     _refuse_unknown_classes(label_names or {}, classifiers[0].facts.labels)
     with opened_labelled(Path(file), facts=classifiers[0].facts, form=form, keys=corpus_keys(folders[0])) as rows:
-        return judged(classifiers, rows, names=[str(folder) for folder in folders], errors=errors, watch=watch)
+        return judged(classifiers, rows, names=names, errors=errors, watch=watch)
+
+
+def _with_fallback(
+    model: CascadeClassifier, *, against: str | Path | None
+) -> tuple[Sequence[Judged], list[Path], list[str]]:
+    """The cascade and its student."""
+    if against is not None:
+        advice = "Judge the other model by itself."
+        raise FallbackOptionsWrong("a model with a fallback is compared with its student", advice=advice)
+    cascade = JudgedCascade(model)
+    return [cascade, cascade.student], [model.folder], [str(model.folder), "the student alone"]
 
 
 def _refuse_unknown_classes(names: Mapping[str, str], classes: Sequence[str]) -> None:
@@ -281,7 +301,7 @@ def judged(
             other.add(chunk)
         watch(len(chunk.rows))
     _refuse_nothing_to_judge(file, counts, facts)
-    numbers = tally.numbers()
+    numbers, both = tally.numbers(), classifiers[0]
     most, its_rows = counts.most_common(1)[0]
     return EvaluationResult(
         model=names[0],
@@ -300,6 +320,9 @@ def judged(
         worst_errors=wrong.worst(),
         slices=slices.result(),
         against=_compared(tally, others[0], name=names[1]) if others else None,
+        cascade=both.found(correct=tally.correct, student_correct=others[0].correct)
+        if isinstance(both, JudgedCascade)
+        else None,
         **numbers,
     )
 

@@ -47,6 +47,8 @@ def headline(result: Result) -> Iterator[str]:
     most = result["most_frequent"]
     yield f"A model that always says {_named(most['label'])} has {wording.percent(most['accuracy'])} %."
     yield from _left_out(result)
+    if result["cascade"]:
+        yield _of_fallback(result["cascade"])
     if result["against"]:
         yield _against(result["against"], measure=_measure(result))
 
@@ -80,6 +82,15 @@ def _left_out(result: Result) -> Iterator[str]:
             f"{result['unknown_rows']:,} rows have a label that the model does not know, and count as wrong: {names}. "
             f"On the other rows: {known} %."
         )
+
+
+def _of_fallback(found: Result) -> str:
+    rows = f"{wording.percent(found['asked_share'])} % of the rows ({found['asked']:,})"
+    line = f"The fallback {found['fallback']} answered {rows}"
+    if found["accuracy_asked"] is not None:
+        both = (wording.percent(found[key]) for key in ("accuracy_asked", "student_accuracy_asked"))
+        line += ": {} % of these are right, of the student's own answers to them {} %".format(*both)
+    return f"{line}; {found['note']}." if found["note"] else f"{line}."
 
 
 def _against(other: Result, *, measure: str) -> str:

@@ -3,18 +3,23 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.artifacts.model_folder import ModelFacts
+from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.circuit_breaker import CircuitBreaker
 from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.engine import Logits
+from limbeck.runtime.explain import Explanation
 from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed
 from limbeck.runtime.probabilities import Floats, best_labels, confidence, label_sets
 from limbeck.runtime.row import Row
+from limbeck.runtime.thresholds import never_asked
 
 Bools = npt.NDArray[np.bool_]
 
@@ -63,6 +68,11 @@ class Cascade:
     ) -> None:
         self.student, self.fallback, self.threshold = student, fallback, threshold
         self.breaker = breaker or CircuitBreaker(slow_seconds=fallback.slow_seconds)
+
+    @cached_property
+    def note(self) -> str | None:
+        """What whoever starts it should know: that the fallback is never asked, and why, in one sentence; or None."""
+        return never_asked(self.threshold, ModelFolder(self.student.folder).profile()) if self.threshold <= 0 else None
 
     def unsure(self, probabilities: Floats) -> Bools:
         """(rows): whether the fallback is to be asked: the student's confidence is not above the threshold."""
@@ -163,6 +173,8 @@ class CascadeClassifier:
     """A student with a fallback, with everything that a Classifier has; many threads may share one.
 
     Rows are texts, or pairs of texts if `facts.pair` is set, in any iterable; results are in the order of the rows.
+    `predict` and `predict_proba` are of both together; `logits` and `explain` are the student's, as a fallback gives
+    probabilities alone.
     """
 
     def __init__(self, cascade: Cascade) -> None:
@@ -179,6 +191,11 @@ class CascadeClassifier:
         return self.cascade.student.labels
 
     @property
+    def folder(self) -> Path:
+        """Where the student was loaded from."""
+        return self.cascade.student.folder
+
+    @property
     def engine(self) -> str:
         """What runs the student's network."""
         return self.cascade.student.engine
@@ -188,6 +205,11 @@ class CascadeClassifier:
         """The fallback is asked where the student's confidence is at most this."""
         return self.cascade.threshold
 
+    @property
+    def note(self) -> str | None:
+        """Why the fallback is never asked, in one sentence; None if it may be."""
+        return self.cascade.note
+
     def answers(self, rows: Iterable[Row]) -> CascadeAnswers:
         """The probabilities of each row, who gave them, and a note if the fallback was asked and did not answer."""
         found = [self.cascade.answers(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
@@ -195,6 +217,14 @@ class CascadeClassifier:
             none = np.zeros((0, len(self.labels)), dtype=np.float32)
             return CascadeAnswers(none, np.zeros(0, dtype=np.bool_))
         return _joined(found)
+
+    def logits(self, rows: Iterable[Row]) -> Logits:
+        """(rows, classes): those of the student; the fallback is not asked."""
+        return self.cascade.student.logits(rows)
+
+    def explain(self, rows: Iterable[Row], *, label: str | None = None) -> list[Explanation]:
+        """Why the student gives its answers, also to rows that the fallback would answer: see `Classifier.explain`."""
+        return self.cascade.student.explain(rows, label=label)
 
     def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability

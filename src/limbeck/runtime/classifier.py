@@ -63,27 +63,30 @@ def load(
     With a `fallback`, another model that the folder of a model or the address of a server gives, it answers by itself
     only what it is sure of: docs/cascade.md. The fallback gets the `share` of the texts that it is least sure of, by
     its confidence on dev; or those with a confidence of at most `threshold`; or with neither of the two so many that
-    both together were as accurate on dev as the teacher. `fallback_format` is the format of the server, which is asked
+    both together were as accurate on dev as the teacher: if the student is so by itself, none, and `note` of the result
+    says so. `fallback_format` is the format of the server, which is asked
     otherwise; `fallback_model` the name of its model; `fallback_timeout` how many seconds it has; `fallback_key_from`
     the name of an environment variable with its key; `fallback_instruction` what a language model is asked to do.
 
     Raises ArtifactMissing, ArtifactDamaged (also for a network or a tokenizer that cannot be opened, or does not fit to
     the classes) or FormatTooNew; DependencyMissing if the model needs jieba to segment text
     and it is not installed; EngineUnusable if "native" is asked for and cannot run the model; for a fallback
-    FallbackUnusable and ThresholdUnknown.
+    FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown.
     """
-    if fallback is not None:
-        from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
+    if fallback is None and share is None and threshold is None:
+        return _loaded(Path(folder), threads=threads, engine=engine)
+    from limbeck.runtime.fallbacks.fallback import FallbackMissing, options_in_python
+    from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
-        options = FallbackOptions(
-            fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
-        )
+    options = FallbackOptions(
+        fallback_format, fallback_model, fallback_timeout, fallback_key_from, fallback_instruction
+    )
+    with options_in_python():
+        if fallback is None:
+            raise FallbackMissing(option="share" if threshold is None else "threshold")
         return cascade_of(
             folder, fallback, share=share, threshold=threshold, options=options, threads=threads, engine=engine
         )
-    if share is not None or threshold is not None:
-        raise ValueError("share and threshold need a fallback")
-    return _loaded(Path(folder), threads=threads, engine=engine)
 
 
 def _loaded(folder: Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":

@@ -49,6 +49,20 @@ def test_wrong_answers_are_written_and_another_model_is_compared(
     assert only["label"] != only["predicted"]
 
 
+def test_a_model_with_a_fallback_is_judged_with_it_and_alone(model: Path, rows: Path, limbeck: Command) -> None:
+    shown = limbeck("evaluate", model, rows, "--fallback", model, "--threshold", "1")
+    as_json = limbeck("evaluate", model, rows, "--fallback", model, "--threshold", "1", "--json")
+    contradicting = limbeck("evaluate", model, rows, "--fallback", model, "--threshold", "1", "--against", model)
+    without = limbeck("evaluate", model, rows, "--share", "0.2")
+
+    assert (shown.code, as_json.code) == (0, 0), shown.err + as_json.err
+    assert "answered 100.0 % of the rows (30): 96.7 % of these are right, of the student's own answers" in shown.out
+    assert "Against the student alone, 96.7 % accuracy" in shown.out
+    assert json.loads(as_json.out)["cascade"]["asked_share"] == 1
+    assert contradicting.refused_with("compared with its student")
+    assert without.refused_with("--share is about a fallback")
+
+
 def test_in_its_run_a_model_knows_how_its_rows_were_written(
     model: Path, rows: Path, tmp_path: Path, limbeck: Command
 ) -> None:

@@ -392,6 +392,13 @@ def test_a_fallback_answers_the_rows_that_it_gets_and_they_are_counted(
     assert "2 of 2 rows were answered by the fallback (100.0%)" in found.err
 
 
+def test_a_fallback_that_is_never_asked_is_said(model: Path, rows: Path, limbeck: Command) -> None:
+    found = limbeck("predict", model, rows, "--text", "body", "--fallback", model, "--threshold", "0")
+
+    assert found.code == 0, found.err
+    assert "the fallback is never asked" in found.err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -112,6 +112,36 @@ def test_examples_are_short_ones_of_every_label_and_none_unless_asked_for(make_m
     assert profiled(make_model("two"), long, Origin()).examples == ()
 
 
+def test_examples_are_the_surest_right_ones_of_the_shorter_third(make_model: MakeModel) -> None:
+    texts = [
+        "gorgeous gorgeous film gorgeous",  # the surest of the short ones
+        "a gorgeous film",
+        "dreadful film here",  # mislabelled
+        "gorgeous gorgeous",  # two words
+        *["gorgeous gorgeous gorgeous film " * 3] * 8,
+        "a dreadful film",
+        "a dreadful dreadful film",
+        *["dreadful dreadful dreadful film " * 3] * 4,
+    ]
+    rows = Rows.of(ids=[str(n) for n in range(18)], texts=texts, labels=[1] * 12 + [0] * 6)
+
+    found = profiled(make_model("one"), rows, Origin(), examples=3).examples
+
+    assert found == ("a dreadful dreadful film", "gorgeous gorgeous film gorgeous", "a dreadful film")
+    again = profiled(make_model("two"), rows, Origin(), examples=18).examples
+    assert again[:3] == found
+    assert again[-1] == "dreadful film here"
+    assert len(set(again)) == len(again)
+
+
+def test_examples_without_labels_are_of_every_answer(make_model: MakeModel) -> None:
+    rows = Rows.of(ids=["a", "b", "c"], texts=["so gorgeous film", "so dreadful film", "very gorgeous film"])
+
+    found = profiled(make_model("one"), rows, Origin(), examples=2).examples
+
+    assert found == ("so dreadful film", "so gorgeous film")
+
+
 def test_the_largest_profile_is_as_small_as_a_limited_model_plans_for(make_model: MakeModel, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     rows = Rows.of(ids=[str(n) for n in range(3_000)], texts=["a"] * 3_000, labels=random.integers(0, 2, 3_000))

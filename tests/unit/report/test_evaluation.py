@@ -39,6 +39,7 @@ def result(**changes: Any) -> dict[str, Any]:
             {"row": 7, "text": "a\nfilm", "pair": None, "label": "good", "predicted": "bad", "probability": 0.99}
         ],
         "against": None,
+        "cascade": None,
         **changes,
     }
 
@@ -49,6 +50,14 @@ def printed(found: dict[str, Any]) -> str:
     with console.capture() as capture:
         print_evaluation(found, console)
     return capture.get()
+
+
+def test_a_fallback_that_answered_nothing_has_no_accuracy() -> None:
+    nothing = {"fallback": "big", "asked": 0, "asked_share": 0.0, "accuracy_asked": None, "note": "it sleeps"}
+
+    text = printed(result(cascade=nothing))
+
+    assert "The fallback big answered 0.0 % of the rows (0); it sleeps." in " ".join(text.split())
 
 
 def test_everything_is_printed() -> None:

@@ -1,20 +1,26 @@
 """A cascade at work: who is asked, who answered, and what happens when the fallback does not."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import limbeck
 from limbeck.artifacts.model_folder import ModelFolder
+from limbeck.artifacts.model_profile import CascadeOnDev, CascadePoint
 from limbeck.runtime.cascade import BUSY, RESTING, SILENT, Cascade, CascadeClassifier
 from limbeck.runtime.circuit_breaker import CircuitBreaker
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.fallbacks.fallback import FallbackFailed
 from limbeck.runtime.probabilities import Floats, confidence
 from limbeck.runtime.row import Row
+from limbeck.runtime.thresholds import EQUAL, NEVER
+from tests.unit.runtime.test_thresholds import EVEN, profile_of, with_profile
 
 MakeModel = Callable[..., ModelFolder]
 TEXTS = ["gorgeous gorgeous gorgeous", "a film", "dreadful", "gorgeous", "the road"]
@@ -252,14 +258,59 @@ def test_a_share_is_that_of_dev(model_folder: Path, toy_rows: tuple[tuple[str, s
         assert model.answers(texts).by_fallback.mean() == pytest.approx(share, abs=0.051)
 
 
-@pytest.mark.parametrize("numbers", [{"share": 0.2}, {"threshold": 0.8}])
-def test_a_share_without_fallback_is_refused(make_model: MakeModel, numbers: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="need a fallback"):
-        limbeck.load(make_model("one").folder, **numbers)  # type: ignore[call-overload]
-
-
 def test_a_cascade_without_rows_asks_nobody(student: Classifier) -> None:
     fallback = Recorded([])
 
     assert len(cascaded(student, fallback).cascade.answers([]).by_fallback) == 0
     assert fallback.asked == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"share": 0.2}, 'share is about a fallback, and there is none\nSay .*: fallback="FOLDER" or fallback="http'),
+        ({"threshold": 0.8}, "threshold is about a fallback"),
+        ({"fallback": "here", "share": 2}, "share must be a number from 0 to 1, not 2\nA fifth is share=0.2"),
+        ({"fallback": "here", "threshold": -1}, "threshold must be a number from 0 to 1, not -1"),
+        ({"fallback": "here", "share": "0.2"}, "share must be a number from 0 to 1, not '0.2'"),
+        ({"fallback": "here", "share": 0.1, "threshold": 0.5}, "share and threshold say the same thing"),
+        ({"fallback": "here"}, r"share=0\.2|threshold=0\.8"),
+    ],
+)
+def test_mistakes_in_the_options_are_limbeck_errors(
+    make_model: MakeModel, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(limbeck.LimbeckError) as refused:
+        limbeck.load(make_model("one").folder, **options)
+
+    assert re.search(message, str(refused.value))
+    assert "--" not in str(refused.value)
+    assert isinstance(refused.value, ValueError) == (options != {"fallback": "here"})
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_a_cascade_has_everything_that_a_classifier_has(student: Classifier) -> None:
+    fallback = Recorded([0.25, 0.75])
+    model = cascaded(student, fallback, threshold=1.0)
+
+    assert public(Classifier) <= public(CascadeClassifier)
+    for name in ("predict", "predict_proba", "logits", "explain"):
+        assert signature(getattr(CascadeClassifier, name)) == signature(getattr(Classifier, name))
+    np.testing.assert_array_equal(model.logits(TEXTS), student.logits(TEXTS))
+    assert model.explain(["gorgeous film"], label="negative") == student.explain(["gorgeous film"], label="negative")
+    assert model.folder == student.folder
+    assert fallback.asked == []
+
+
+def test_a_fallback_that_is_never_asked_is_said(make_model: MakeModel) -> None:
+    equal = CascadePoint(threshold=0.0, asked_share=0.0, accuracy=0.9)
+    profile = profile_of(EVEN, cascade=CascadeOnDev(9, (equal,), equal, student_accuracy=0.9, teacher_accuracy=0.9))
+    known, unknown = with_profile(make_model("one"), profile).folder, make_model("two").folder
+
+    assert limbeck.load(known, fallback=unknown).note == EQUAL
+    assert limbeck.load(known, fallback=unknown, share=0.2).note is None
+    assert limbeck.load(unknown, fallback=known, threshold=0).note == NEVER
+    assert limbeck.load(unknown, fallback=known, threshold=0.5).note is None

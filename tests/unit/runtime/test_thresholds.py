@@ -9,6 +9,7 @@ import pytest
 from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.artifacts.model_profile import QUANTILES, CascadeOnDev, CascadePoint, ModelProfile, save_profile
+from limbeck.runtime.fallbacks.fallback import FallbackOptionsWrong
 from limbeck.runtime.thresholds import ThresholdUnknown, threshold_for_share, threshold_of
 
 MakeModel = Callable[..., ModelFolder]
@@ -77,15 +78,16 @@ def test_a_folder_without_profile_needs_a_threshold(make_model: MakeModel, share
     with pytest.raises(ThresholdUnknown, match=r"no profile\.json") as refused:
         threshold_of(make_model("one"), share=share)
 
-    assert "threshold=0.8" in refused.value.advice
+    assert "--threshold 0.8" in refused.value.advice
 
 
 def test_a_profile_without_curve_needs_a_share_or_a_threshold(make_model: MakeModel) -> None:
     model = with_profile(make_model("one"), profile_of(EVEN))
 
-    with pytest.raises(ThresholdUnknown, match="no curve"):
+    with pytest.raises(ThresholdUnknown, match="no curve") as refused:
         threshold_of(model)
 
+    assert "--share 0.2" in refused.value.advice
     assert threshold_of(model, share=0.2) == pytest.approx(0.2)
 
 
@@ -93,5 +95,5 @@ def test_a_profile_without_curve_needs_a_share_or_a_threshold(make_model: MakeMo
     "numbers", [{"share": 1.5}, {"share": -0.1}, {"threshold": 2}, {"share": 0.1, "threshold": 0.1}]
 )
 def test_numbers_that_are_none_are_refused(tmp_path: Path, numbers: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match=r"share|threshold"):
+    with pytest.raises(FallbackOptionsWrong, match=r"--(share|threshold)"):
         threshold_of(ModelFolder(tmp_path), **numbers)

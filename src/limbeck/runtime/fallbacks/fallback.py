@@ -1,11 +1,16 @@
 """What a cascade asks of the model behind the student, and what is wrong when that cannot answer."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from limbeck.errors import LimbeckError, some
 from limbeck.runtime.probabilities import Floats
 from limbeck.runtime.row import Row
+
+# In messages options are called as at the command line; a number, an address or WORD after one is its value.
+OPTION = re.compile(r"(?<!\S)--(share|threshold|fallback(?:-[a-z]+)*)\b(?: (\d(?:[\d.]*\d)?|[A-Z]+\b|https?://\S+))?")
 
 
 class Fallback(Protocol):
@@ -49,6 +54,38 @@ class FallbackUnusable(LimbeckError):
 
     def __init__(self, *, name: str, reason: str, advice: str) -> None:
         super().__init__(f"'{name}' cannot be a fallback: {reason}", advice=advice)
+
+
+class FallbackOptionsWrong(LimbeckError, ValueError):
+    """Options about a fallback that mean nothing, or do not fit together."""
+
+
+class FallbackMissing(FallbackOptionsWrong):
+    """An option about a fallback, and there is none."""
+
+    def __init__(self, *, option: str) -> None:
+        advice = "Say which model is to answer the other texts: --fallback FOLDER or --fallback http://…"
+        super().__init__(f"--{option} is about a fallback, and there is none", advice=advice)
+
+
+@contextmanager
+def options_in_python() -> Iterator[None]:
+    """Errors from here call the options as Python does: `--fallback-model` is `fallback_model`."""
+    try:
+        yield
+    except LimbeckError as error:
+        error.what, error.found, error.advice = map(_in_python, (error.what, error.found, error.advice))
+        raise
+
+
+def _in_python(sentence: str) -> str:
+    def called(option: re.Match[str]) -> str:
+        name, value = option[1].replace("-", "_"), option[2]
+        if value is None:
+            return name
+        return f"{name}={value}" if value[0].isdigit() else f'{name}="{value}"'
+
+    return OPTION.sub(called, sentence)
 
 
 def refuse_other_labels(found: Sequence[str], *, wanted: Sequence[str], name: str) -> None:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Any, Literal, assert_never, get_args
+from urllib.parse import quote
 
 import numpy as np
 
@@ -14,9 +15,15 @@ from limbeck.runtime.cascade import Cascade, CascadeClassifier
 from limbeck.runtime.classifier import Classifier, load
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.fallbacks.answers import WantedAnswer
-from limbeck.runtime.fallbacks.connections import Server, checked_url
+from limbeck.runtime.fallbacks.connections import RefusedByServer, Server, checked_url
 from limbeck.runtime.fallbacks.detection import FormatName, detected, models_of, without_ending
-from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed, FallbackUnusable, refuse_other_labels
+from limbeck.runtime.fallbacks.fallback import (
+    Fallback,
+    FallbackFailed,
+    FallbackOptionsWrong,
+    FallbackUnusable,
+    refuse_other_labels,
+)
 from limbeck.runtime.fallbacks.formats import (
     AnswerFormat,
     HuggingFaceFormat,
@@ -32,6 +39,12 @@ from limbeck.runtime.thresholds import refuse_numbers, threshold_of
 
 SECONDS = 10.0  # for an answer of a server
 OTHER_MODEL = "Give a model that was trained for the same task."
+NO_SUCH_MODEL = 404
+NAME_ONE = "Name it with --fallback-model."
+NO_ANSWER = (
+    f"{OTHER_MODEL} If its server only needs longer, give it more seconds with --fallback-timeout; with "
+    "--fallback-format it is not asked before it is needed."
+)
 
 
 @dataclass(frozen=True)
@@ -118,11 +131,20 @@ def open_fallback(
     before it is needed. Raises FallbackUnusable if it has other labels or reads other rows, and what `load` raises.
     """
     options = options or FallbackOptions()
-    if options.timeout is not None and not 0 < options.timeout < float("inf"):
-        raise ValueError(f"fallback_timeout must be a number of seconds above 0, not {options.timeout}")
+    _refuse_options(options)
     if is_address(where):
         return _server(str(where), student, options)
     return _local(Path(where), student, options, threads=threads, engine=engine)
+
+
+def _refuse_options(options: FallbackOptions) -> None:
+    if options.timeout is not None and not 0 < options.timeout < float("inf"):
+        what = f"--fallback-timeout must be a number of seconds above 0, not {options.timeout}"
+        raise FallbackOptionsWrong(what, advice=f"Omit it for the default of a server, {SECONDS:g}.")
+    formats = ("auto", *get_args(FormatName))
+    if options.format is not None and options.format not in formats:
+        what = f"--fallback-format: there is no format {options.format!r:.40}"
+        raise FallbackOptionsWrong(what, advice=f"Give one of {', '.join(formats)}.")
 
 
 def _local(
@@ -158,28 +180,40 @@ def _server(url: str, student: ModelFacts, options: FallbackOptions) -> ServerFa
     said = named if options.format is None or options.format == "auto" else options.format
     wanted = WantedAnswer(tuple(student.labels), student.pair, student.multi_label, server.url)
     format = said or detected(server)
-    if said is None and format == "limbeck" and options.model is None:
-        _refuse_other_server(server, student)
+    if said is None and format == "limbeck":
+        _refuse_other_server(server, student, options.model)
     fallback = ServerFallback(_format(format, server, wanted, options), name=server.url)
-    if said is None and format not in ("limbeck", "openai"):
-        _refuse_unless_it_answers(fallback, pair=student.pair)
+    if said is None:
+        _refuse_unless_it_answers(fallback, format, pair=student.pair)
     return fallback
 
 
-def _refuse_other_server(server: Server, student: ModelFacts) -> None:
+def _refuse_other_server(server: Server, student: ModelFacts, model: str | None) -> None:
     """By what a server of Limbeck says of its model."""
-    answered = server.get("/model")
+    answered = _about(server, model)
     about = answered if isinstance(answered, dict) else {}
     labels = about["labels"] if isinstance(about.get("labels"), list) else []
     _refuse_other_rows(about.get("pair"), about.get("multi_label"), student=student, name=server.url)
     refuse_other_labels([label for label in labels if isinstance(label, str)], wanted=student.labels, name=server.url)
 
 
-def _refuse_unless_it_answers(fallback: ServerFallback, *, pair: bool) -> None:
+def _about(server: Server, model: str | None) -> Any:
+    """What a server of Limbeck says of the model of this name, or of its default."""
+    try:
+        return server.get("/model" if model is None else f"/models/{quote(model, safe='')}")
+    except FallbackFailed as error:
+        reason, advice = f"it does not say what its model is: {error.reason}", NO_ANSWER
+        if model is not None and isinstance(error, RefusedByServer) and error.status == NO_SUCH_MODEL:
+            reason, advice = f"it has no model '{model[:80]}'{_those_of(_listed(server))}", NAME_ONE
+        raise FallbackUnusable(name=server.url, reason=reason, advice=advice) from error
+
+
+def _refuse_unless_it_answers(fallback: ServerFallback, format: FormatName, *, pair: bool) -> None:
     try:
         fallback.predict_proba([("a", "a")] if pair else ["a"])
     except FallbackFailed as error:
-        raise FallbackUnusable(name=fallback.name, reason=error.reason, advice=OTHER_MODEL) from error
+        reason = f"it was asked for one row, in the format {format}: {error.reason}"
+        raise FallbackUnusable(name=fallback.name, reason=reason, advice=NO_ANSWER) from error
 
 
 def _format(name: FormatName, server: Server, wanted: WantedAnswer, options: FallbackOptions) -> AnswerFormat:
@@ -215,9 +249,12 @@ def _named_model(asked: str | None, listed: Sequence[str], server: Server) -> st
     """The model that is asked for, or the only one that there is."""
     if asked or len(listed) == 1:
         return asked or listed[0]
-    has = f"; it has {some([name[:80] for name in listed])}" if listed else ""
-    advice = "Name it with --fallback-model, in Python with fallback_model."
-    raise FallbackUnusable(name=server.url, reason=f"the name of a model is needed{has}", advice=advice)
+    reason = f"the name of a model is needed{_those_of(listed)}"
+    raise FallbackUnusable(name=server.url, reason=reason, advice=NAME_ONE)
+
+
+def _those_of(listed: Sequence[str]) -> str:
+    return f"; it has {some([name[:80] for name in listed])}" if listed else ""
 
 
 def _key(variable: str | None) -> str | None:

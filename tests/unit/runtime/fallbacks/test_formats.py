@@ -274,6 +274,22 @@ def chat(content: str, tokens: dict[str, float] | None = None) -> dict[str, Any]
         (chat(" b. "), [0, 1, 0]),
         (chat("Positive"), [0, 0, 1]),
         (chat("C", {"The": 0.9}), [0, 0, 1]),
+        (chat("C: positive"), [0, 0, 1]),
+        (chat("C) Positive"), [0, 0, 1]),
+        (chat("(b) neutral."), [0, 1, 0]),
+        (chat("c. Positive\n"), [0, 0, 1]),
+        (chat("**A** - negative"), [1, 0, 0]),
+        (chat("C: posi"), [0, 0, 1]),
+        (chat("positive."), [0, 0, 1]),
+        (chat('"positive"'), [0, 0, 1]),
+        (chat("“Positive.”"), [0, 0, 1]),
+        (chat("positive.", {"pos": 0.99, "A": 0.003, "B": 0.001}), [0, 0, 1]),
+        (chat("C: negative"), [np.nan] * 3),
+        (chat("C: negative", {"C": 0.9, "A": 0.1}), [np.nan] * 3),
+        (chat("A text that praises", {"The": 0.9, "A": 0.05}), [np.nan] * 3),
+        (chat("A positive text"), [np.nan] * 3),
+        (chat("D: positive"), [np.nan] * 3),
+        (chat("."), [np.nan] * 3),
         (chat("D"), [np.nan] * 3),
         (chat("I cannot say"), [np.nan] * 3),
         (chat(""), [np.nan] * 3),
@@ -285,6 +301,29 @@ def test_the_letter_of_a_choice_is_its_label(server: ScriptedServer, answer: Any
     format = OpenAiFormat(scripted(server, answer), wanted(), "llm")
 
     np.testing.assert_allclose(format.ask(["a film"]), [expected], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer", "expected"),
+    [
+        (("B", "A"), "B", 1),  # it is asked for letters
+        (("B", "A"), "B: A", 1),
+        (("good", "Good"), "Good", 1),
+        (("good", "Good"), "GOOD", None),
+        (("C++", "C"), "c++", 0),
+        (("+", "-"), "-", 1),
+        (("(none)", "some"), "none", 0),
+        (("e-mail", "post"), "E-mail.", 0),
+    ],
+)
+def test_labels_that_look_like_letters_or_signs(
+    server: ScriptedServer, labels: tuple[str, ...], answer: str, expected: int | None
+) -> None:
+    asked = WantedAnswer(labels, pair=False, multi_label=False, name="the server")
+
+    (found,) = OpenAiFormat(scripted(server, chat(answer)), asked, "llm").ask(["a film"])
+
+    assert np.isnan(found).all() if expected is None else found.argmax() == expected
 
 
 def test_a_language_model_sees_the_instruction_the_labels_and_the_text(server: ScriptedServer) -> None:

@@ -14,7 +14,7 @@ from limbeck.artifacts.manifest import MANIFEST, Key, write_manifest
 from limbeck.artifacts.model_folder import ModelFolder
 from limbeck.runtime.fallbacks.connections import Server
 from limbeck.runtime.fallbacks.detection import detected
-from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackUnusable
+from limbeck.runtime.fallbacks.fallback import FallbackFailed, FallbackOptionsWrong, FallbackUnusable
 from limbeck.runtime.fallbacks.opening import FallbackOptions, LocalFallback, ServerFallback, open_fallback
 from tests.unit.runtime.fallbacks.conftest import Fault, ScriptedServer, always
 from tests.unit.runtime.fallbacks.test_formats import chat
@@ -138,6 +138,74 @@ def test_many_rows_are_asked_in_several_questions(make_model: MakeModel, server:
     assert [len(body["inputs"]) for _, body in server.asked] == [32, 32, 6]
 
 
+TWO = {
+    "GET /model": MODEL,
+    "GET /models/big": MODEL,
+    "GET /models/topic": {**MODEL, "labels": ["sport", "economy"]},
+    "GET /v1/models": {"data": [{"id": "big"}, {"id": "topic"}]},
+    "POST /predict": PREDICTION,
+}
+
+
+def test_a_server_of_several_models_is_asked_about_the_one_that_it_is_to_use(
+    server: ScriptedServer, make_model: MakeModel
+) -> None:
+    url, facts = speaking(server, TWO), make_model("one").facts()
+
+    open_fallback(url, facts, options=FallbackOptions(model="big"))
+
+    assert server.asked[-1] == ("POST /predict", {"texts": ["a"], "model": "big"})
+    with pytest.raises(FallbackUnusable, match="does not have negative, positive; the student does not have economy"):
+        open_fallback(url, facts, options=FallbackOptions(model="topic"))
+    with pytest.raises(FallbackUnusable, match="it has no model 'a/b'; it has big, topic") as refused:
+        open_fallback(url, facts, options=FallbackOptions(model="a/b"))
+    assert "GET /models/a%2Fb" in server.questions
+    assert "--fallback-model" in refused.value.advice
+
+
+@pytest.mark.parametrize("name", ["limbeck", "tei", "kserve", "openai"])  # vllm is found out by a row
+def test_a_server_that_is_found_out_and_does_not_answer_a_row_is_refused(
+    server: ScriptedServer, make_model: MakeModel, name: str
+) -> None:
+    silent = {question: found for question, found in SERVERS[name].items() if question.startswith("GET")}
+    asked = {"kserve": "/v2/models/big/infer", "openai": "/v1/chat/completions"}
+    url = speaking(server, {**silent, f"POST {asked.get(name, '/predict')}": Fault("silent")})
+    options = FallbackOptions(model="big" if name == "kserve" else None, timeout=0.3)
+
+    with pytest.raises(FallbackUnusable, match=r"asked for one row, in the format \w+: not within 0\.3") as refused:
+        open_fallback(url, make_model("one").facts(), options=options)
+
+    assert "--fallback-timeout" in refused.value.advice
+
+
+def test_a_format_that_there_is_not_is_a_users_mistake(make_model: MakeModel) -> None:
+    options = FallbackOptions("llama")  # type: ignore[arg-type]
+
+    with pytest.raises(FallbackOptionsWrong, match="no format 'llama'") as refused:
+        open_fallback("http://127.0.0.1:1", make_model("one").facts(), options=options)
+
+    assert "limbeck, tei" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({}, "fallback_format"),
+        ({"fallback_key_from": "NO_SUCH_KEY"}, "variable that holds the key"),
+        ({"fallback_format": "kserve"}, "Name it with fallback_model."),
+        ({"fallback_timeout": -1}, "default of a server"),
+    ],
+)
+def test_in_python_options_are_called_as_in_python(
+    server: ScriptedServer, make_model: MakeModel, options: dict[str, Any], advice: str
+) -> None:
+    with pytest.raises(limbeck.LimbeckError) as refused:
+        limbeck.load(make_model("one").folder, fallback=speaking(server, {}), threshold=0.5, **options)
+
+    assert advice in str(refused.value)
+    assert "--" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("answers", "reason", "advice"),
     [
@@ -238,5 +306,5 @@ def test_a_folder_without_a_model_is_refused_with_where_a_teacher_is(make_model:
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan"), float("inf")])
 def test_a_timeout_is_a_number_of_seconds(make_model: MakeModel, timeout: float) -> None:
-    with pytest.raises(ValueError, match="fallback_timeout"):
+    with pytest.raises(ValueError, match="fallback-timeout"):
         open_fallback("http://127.0.0.1:1", make_model("one").facts(), options=FallbackOptions(timeout=timeout))

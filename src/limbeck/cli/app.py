@@ -25,7 +25,7 @@ TRAINING = (
     *("accelerate", "datasets", "huggingface_hub", "jinja2", "markupsafe", "matplotlib", "onnx", "pyarrow"),
     *("rensa", "safetensors", "scipy", "sentencepiece", "sklearn", "torch", "transformers"),
 )
-SERVING = ("httptools", "prometheus_client", "starlette", "uvicorn")
+SERVING = ("anyio", "httptools", "prometheus_client", "starlette", "uvicorn")
 OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment", "optuna": "search"}
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
 RESUMABLE = {"run", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued

@@ -301,6 +301,7 @@ def _print_address(console: Console, served: ServedModels, *, settings: ServerSe
 def _line(model: ServedModel, *, is_default: bool) -> str:
     facts, cascade = model.facts, model.cascade
     rest = f"; up to a confidence of {cascade.threshold:.3f} it asks {cascade.fallback.name}" if cascade else ""
+    rest += f" ({cascade.note})" if cascade and cascade.note else ""
     name = f"{model.name} (default)" if is_default else model.name
     return f"Serving {name} ({facts.precision}, {model.size_mb:.1f} MB): {some(facts.labels, most=8)}{rest}"
 

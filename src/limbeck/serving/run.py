@@ -75,7 +75,7 @@ def serve(
     with listening(settings.host, settings.port) as listener:
         port = listener.getsockname()[1]
         if settings.workers == 1:
-            wanted = Wanted()
+            wanted = RequestedBySignal()
             with _on_signals(wanted):
                 _print_address(console, served, settings=settings, port=port)
                 _answer(served, settings, listener, tell=_to(console), wanted=wanted)
@@ -87,7 +87,7 @@ def serve(
 
 
 @dataclass
-class Wanted:
+class RequestedBySignal:
     """What signals have asked for."""
 
     stop: bool = False
@@ -140,7 +140,7 @@ def _work(
     ready: Callable[[], None],
 ) -> None:
     """What a worker does; the first process reloads."""
-    wanted = Wanted()
+    wanted = RequestedBySignal()
     with _on_signals(wanted):
         _answer(served, settings, listener, tell=tell, wanted=wanted, ready=ready)
 
@@ -151,7 +151,7 @@ def _answer(
     listener: socket.socket,
     *,
     tell: Callable[[str], None],
-    wanted: Wanted,
+    wanted: RequestedBySignal,
     ready: Callable[[], None] | None = None,
 ) -> None:
     """Answer requests of this socket until a signal comes."""
@@ -210,7 +210,7 @@ class CertificateUnusable(ServingError):
 
     def __init__(self, *, reason: str) -> None:
         super().__init__(
-            "HTTPS cannot be served with these files",
+            "the files for HTTPS cannot be used",
             found=reason,
             advice="Give a certificate with --ssl-certfile and its key with --ssl-keyfile, both as PEM.",
         )
@@ -259,7 +259,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _on_signals(wanted: Wanted) -> Iterator[None]:
+def _on_signals(wanted: RequestedBySignal) -> Iterator[None]:
     """Ctrl-C and SIGTERM stop the server, not the process; SIGHUP loads the models again.
 
     Uvicorn handles the first two itself while it runs, but after stopping it passes them to these handlers: by default

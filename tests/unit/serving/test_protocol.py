@@ -585,22 +585,22 @@ def test_idle_connections_lock_nobody_out(begun: bytes) -> None:
     """As 1,100 half-requests did; here with fewer files, to be quick."""
     with running(files=160, grace=0.2) as server, ExitStack() as stack:
         real = server.client()
-        for round_ in range(2):
+        for _ in range(2):
             for _ in range(200):
                 connection = stack.enter_context(server.socket())
                 connection.sendall(begun)
-            if POST in begun and not round_:
-                time.sleep(1.1)  # a body that is under way gets a second
             began = time.monotonic()
-            assert server.get("/real")["path"] == "/real"
-            assert time.monotonic() - began < 2
+            while server.get("/real").get("path") != "/real":  # a body that is under way gets a second
+                assert POST in begun
+                assert time.monotonic() - began < 3
+                time.sleep(0.1)
         real.close()
         counts = server.counts()
         server.stop()
 
     assert counts["most"] == 160 - 64
     assert counts["open"] <= 160 - 64 + 32  # and those that read why they were refused
-    assert counts["made_room"] > 200
+    assert counts["made_room"] > (90 if POST in begun else 200)  # of those with half a body some were refused instead
     assert len(server.errors) < 2_000, server.errors
 
 

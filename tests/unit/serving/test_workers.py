@@ -258,7 +258,7 @@ def test_files_for_https_that_cannot_be_used_are_an_error_before_anything_else(
     done = CliRunner().invoke(app, ["serve", str(model_folder), "--port", "0", *files])
 
     assert done.exit_code == 2
-    assert "HTTPS cannot be served with these files" in done.output
+    assert "the files for HTTPS cannot be used" in done.output
     assert "Serving" not in done.output
 
 

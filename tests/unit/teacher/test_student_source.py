@@ -90,7 +90,7 @@ def test_an_exported_model_is_found_by_its_card(run: Path, toy_rows: Any) -> Non
     found = find_student(str(run / "models" / "bilstm-int8"))
 
     assert (found.name, found.facts.precision) == ("big/bilstm-int8", "int8")  # type: ignore[union-attr]  # exported
-    assert set(found.files) == {"model.onnx", "model.json", "tokenizer.json"}
+    assert set(found.files) == {"model.onnx", "model.json", "tokenizer.json", "profile.json"}
 
 
 def test_a_run_is_shown_with_the_students_in_it(run: Path) -> None:

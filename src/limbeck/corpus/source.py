@@ -8,9 +8,11 @@ from limbeck.artifacts.corpus import SPLITS
 from limbeck.corpus.file_rows import Dropped, read_file, refuse_mostly_empty
 from limbeck.corpus.hub import read_hub
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
+from limbeck.corpus.splits import split_named
 from limbeck.errors import DataError, FileEmpty, TooFewRows, did_you_mean, some
 from limbeck.progress import Reporter
 from limbeck.recipe.corpus import CorpusSection
+from limbeck.tables import TableForm, read_table
 
 
 class OnlyLabelsUnknown(DataError):
@@ -23,6 +25,19 @@ class OnlyLabelsUnknown(DataError):
             f"only_labels names classes that train does not have: {names}{did_you_mean(unknown[0], known)}",
             found=f"train's classes: {some([repr(name) for name in known], most=12)}",
             advice="Use the names of the classes; where label_names gives a name, that one.",
+        )
+
+
+class SplitUnknown(DataError):
+    """The column of splits has values that name no split."""
+
+    def __init__(self, *, path: Path, column: str, unknown: Mapping[str, int]) -> None:
+        self.unknown = dict(unknown)
+        first = some([f"{value!r} in row {number:,}" for value, number in unknown.items()])
+        super().__init__(
+            f"the column '{column}' of '{path}' has values that name no split",
+            found=first,
+            advice="A row belongs to train, dev or test; validation, valid, val, training and testing are known, too.",
         )
 
 
@@ -67,14 +82,34 @@ def _from_files(section: CorpusSection, *, reporter: Reporter) -> CorpusSource:
     total = sum(path.stat().st_size for path in paths.values() if path.is_file())
     with reporter.bar("reading rows", total=total, unit="bytes") as bar:
         read = {split: read_file(section, path, split=split, watch=bar.advance) for split, path in paths.items()}
+    splits = {split: rows for split, (rows, _, _) in read.items()}
+    if section.split is not None:
+        splits = _by_column(section, splits["train"], path=paths["train"])
     return CorpusSource(
-        splits={split: rows for split, (rows, _, _) in read.items()},
-        names={split: path.name for split, path in paths.items()},
+        splits=splits,
+        names={split: paths.get(split, paths["train"]).name for split in splits},
         class_order=read["train"][1].columns if isinstance(section.label, list) else [],
         unlabelled=0,
         ties=sum(reader.ties for _, reader, _ in read.values()),
         dropped={split: dropped for split, (_, _, dropped) in read.items() if dropped.rows},
     )
+
+
+def _by_column(section: CorpusSection, rows: LabelledRows, *, path: Path) -> dict[str, LabelledRows]:
+    """The rows of a file by the column that names their splits. Their ids hold their places in the file."""
+    assert section.split is not None
+    found = [
+        (number, split_named(values[0]), values[0])
+        for number, values in read_table(path, form=TableForm.of(section), columns={"split": section.split})
+    ]
+    if unknown := {written: number for number, split, written in reversed(found) if split is None}:
+        raise SplitUnknown(path=path, column=str(section.split), unknown=unknown)
+    split_of = [split for _, split, _ in found]
+    places = [int(row_id.rpartition("-")[2]) for row_id in rows.ids]
+    parts = {split: [at for at, place in enumerate(places) if split_of[place] == split] for split in SPLITS}
+    if not parts["train"]:
+        raise TooFewRows(what=f"train, by the column '{section.split}' of '{path.name}'", rows=0, needed=1)
+    return {split: rows.select(part) for split, part in parts.items() if part}
 
 
 def _from_hub(section: CorpusSection) -> CorpusSource:

@@ -16,6 +16,18 @@ from limbeck.corpus.labelled import LabelledRows
 from limbeck.errors import TooFewRows
 from limbeck.tables.label_cells import LabelSet
 
+SPLIT_WORDS = {  # as people and data sets write them, without case and signs
+    "train": ("train", "training", "trn"),
+    "dev": ("dev", "development", "valid", "validation", "validate", "val", "eval"),
+    "test": ("test", "testing", "tst", "holdout"),
+}
+
+
+def split_named(word: str) -> str | None:
+    """The split that a cell names: "Training" is "train"; None if it names none."""
+    letters = "".join(character for character in word.casefold() if character.isalpha())
+    return next((split for split, words in SPLIT_WORDS.items() if letters in words), None)
+
 
 def cut_off(rows: LabelledRows, *, count: int, seed: int, name: str) -> tuple[list[int], list[int]]:
     """Positions that stay and about `count` positions that are cut off to the split `name`, both in file order.

@@ -1,11 +1,13 @@
 """The properties of one column that `limbeck init` uses to guess its role."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from limbeck.corpus.labelled import LONGEST_LABEL, are_label_lists, find_separator
+from limbeck.corpus.splits import SPLIT_WORDS, split_named
 from limbeck.drafting.layout import Layout
 
 LABEL_NAMES = (  # the first one found is taken
@@ -14,7 +16,10 @@ LABEL_NAMES = (  # the first one found is taken
 )
 SEVERAL_NAMES = {"tags", "genres", "topics", "categories", "classes", "emotions", "intents", "themes", "subjects"}
 SPLITS = {"train", "dev", "test", "transfer", "augmented"}  # in the files of `limbeck labels --export`
+SPLIT_NAMES = {"split", "splits", "set", "subset", "partition", "data_split", "dataset", "fold", "usage"}
 MOST_BLANK, MOST_BLANK_NAMED = 0.05, 0.5  # share of blank cells in a label, and in one with a typical label name
+NUMBERED = {"id", "idx", "index", "no", "nr", "number", "num", "code", "name"}  # as in "intent_id", "Class Index"
+WORDS_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 ID_NAME = re.compile(r"(^|[\W_])(id|idx|index|guid|uuid|no|number)$", re.IGNORECASE)
 
 
@@ -55,24 +60,50 @@ class ColumnProfile:
         return not (numeric or is_address or ID_NAME.search(self.name))
 
     @property
+    def is_words(self) -> bool:
+        """Whether most of its values have no digit in them, as dates and codes have."""
+        return 2 * sum(any(map(str.isdecimal, value)) for value in self.values) < len(self.values)
+
+    @property
     def is_varied(self) -> bool:
         """Whether it could be a different text in each row rather than a category."""
         return len(self.distinct) > 0.3 * len(self.cells)
 
     @property
     def is_named_label(self) -> bool:
-        """Whether its name is a typical label name."""
-        return self.name.lower() in LABEL_NAMES
+        """Whether its name is a typical label name, or one for its number or its name."""
+        return self._label_name in LABEL_NAMES
+
+    @cached_property
+    def _label_name(self) -> str:
+        """Its name as LABEL_NAMES writes it: intent_id and intentId are "intent", Class Index is "class"."""
+        lower, words = self.name.lower(), [word.lower() for word in WORDS_OF_NAME.findall(self.name)]
+        if lower not in LABEL_NAMES and len(words) > 1 and words[-1] in NUMBERED:
+            return "_".join(words[:-1])
+        return lower
+
+    @property
+    def _is_id(self) -> bool:
+        return ID_NAME.search(self.name) is not None and not self.is_named_label
 
     @property
     def is_split(self) -> bool:
         """Whether it holds the split of each row."""
-        return self.name.lower() == "split" and {cell.strip() for cell in self.distinct} <= SPLITS
+        if self.name.lower() not in SPLIT_NAMES:
+            return False
+        return all(split_named(cell) or cell.strip() in SPLITS for cell in self.distinct)
+
+    @cached_property
+    def split_rows(self) -> dict[str, int]:
+        """How many rows are of train, dev and test, if it says so of every row."""
+        counts = Counter(split_named(cell) for cell in self.cells)
+        rows = {split: counts[split] for split in SPLIT_WORDS if counts[split]}
+        return rows if self.is_split and sum(rows.values()) == len(self.cells) and {"train"} < rows.keys() else {}
 
     @cached_property
     def separator(self) -> str | None:
         """The separator of labels in its cells, if they hold several."""
-        if self.lists is not None or ID_NAME.search(self.name):
+        if self.lists is not None or self._is_id:
             return None
         return find_separator(self.cells, most=self._most_labels)
 
@@ -83,28 +114,33 @@ class ColumnProfile:
             return are_label_lists(self.lists, most=self._most_labels)
         return self.separator is not None
 
-    def may_be_label(self) -> bool:
-        """Whether its cells could be one label each. A few may be blank: those are reported when the file is read."""
+    def may_be_label(self, *, most: int | None = None) -> bool:
+        """Whether its cells could be one label each. A few may be blank: those are reported when the file is read.
+
+        `most` labels, or as many as its name lets expect."""
         rows, distinct = len(self.cells), len(self.values)
         most_blank = MOST_BLANK_NAMED if self.is_named_label else MOST_BLANK
         return (
-            2 <= distinct <= self._most_labels
+            2 <= distinct <= (most or self._most_labels)
             and (distinct <= rows / 2 or rows < 6)
             and self.mean_length <= LONGEST_LABEL
             and (distinct == len(self.distinct) or self._blank <= most_blank * rows)
-            and not ID_NAME.search(self.name)
+            and not self._is_id
         )
 
     def label_rank(self) -> tuple[int, bool, int]:
-        """Sort key: the most likely label comes first; by name, then integers before others, then few values."""
+        """Sort key: the most likely label comes first; by name, then integers before others, then few values.
+
+        Of category_id and category_name the names come first."""
         lower = self.name.lower()
-        if lower in LABEL_NAMES:
-            rank = LABEL_NAMES.index(lower)
+        if self.is_named_label:
+            rank = LABEL_NAMES.index(self._label_name)
         elif "label" in lower or (lower in SEVERAL_NAMES and self.has_several_labels):
             rank = len(LABEL_NAMES) - 1
         else:
             rank = len(LABEL_NAMES) + (not self.may_be_label())
-        return rank, not self.is_integer, len(self.values)
+        is_number_of = self.is_named_label and lower not in LABEL_NAMES
+        return rank, self.is_integer == is_number_of, len(self.values)
 
     @cached_property
     def _blank(self) -> int:

@@ -112,7 +112,10 @@ def _corpus(found: Inspection, *, data_path: str, folder: Path | None) -> list[s
         f"train = {value(data_path)}",
         *(f"{split} = {value(path)}" for split, path in held_out.items()),
     ]
-    if "dev" not in held_out:
+    if found.split is not None:
+        counts = ", ".join(f"{split} {count:,}" for split, count in found.split_rows.items())
+        lines.append(f"split = {value(found.split)}  # says of each row where it belongs: {counts}")
+    if "dev" not in held_out and "dev" not in found.split_rows:
         lines.append("dev_fraction = 0.1  # no dev file: a tenth of train is held out, every class in proportion")
     lines.append(f"text = {value(found.text)}")
     if found.pair is not None:

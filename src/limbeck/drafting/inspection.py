@@ -55,6 +55,8 @@ class Inspection:
     label_names: dict[str, str] = field(default_factory=dict)  # for classes whose column names have a prefix
     given: dict[str, Path] = field(default_factory=dict)  # the dev and test files that the user names
     other_language: str = ""  # the name of the texts' language, if it is neither English nor Chinese
+    split: Column | None = None  # the column that says to which split a row belongs
+    split_rows: dict[str, int] = field(default_factory=dict)  # by split, if there is such a column
     scores: dict[str, Column] = field(default_factory=dict)  # by class, the column of a model's number for it
     guesses_encoding: bool = False  # because it is not UTF-8
     notes: tuple[str, ...] = ()  # what else the user should know, in lines for the terminal
@@ -104,6 +106,9 @@ class Inspection:
         ]
         if self.scores:
             lines.append(f"  teacher: its answers are in {some(list(self.scores.values()), most=4)}")
+        if self.split is not None:
+            counts = ", ".join(f"{split} {count:,}" for split, count in self.split_rows.items())
+            lines.append(f"  splits: {counts}, by the column {self.split}")
         lines += [
             f"  {split}: {file.name}{'' if split in self.given else ', in the same folder'}"
             for split, file in self.held_out.items()
@@ -156,12 +161,16 @@ def inspect_file(
     found = replace(found, label_names=_label_names(layout, roles.label))
     found = replace(found, labels=_labels(layout, roles.label, found), given=dict(given or {}))
     found = replace(found, scores=_scores(layout, roles, found))
+    if roles.split is not None and not given:
+        column = profiles_of(layout)[roles.split]
+        found = replace(found, split=column_of(layout, roles.split), split_rows=column.split_rows)
     notes = [
         *_doubts(path, encoding, texts),
+        *_notes_of_columns(layout, roles, found),
         *_notes_of_form(found, dropped),
         *(note for item in found.given.items() for note in _notes_of(*item, found)),
     ]
-    return replace(found, beside=_files_beside(found), notes=tuple(notes))
+    return replace(found, beside={} if found.split is not None else _files_beside(found), notes=tuple(notes))
 
 
 def _without_empty(layout: Layout, roles: Roles, *, path: Path) -> tuple[Layout, Dropped]:
@@ -196,6 +205,24 @@ def _doubts(path: Path, encoding: str | None, texts: Sequence[str]) -> list[str]
     except DataError:
         return []
     return [f"encoding: {encoding}, as given, although the file is valid UTF-8: look at its texts"] if is_other else []
+
+
+def _notes_of_columns(layout: Layout, roles: Roles, found: Inspection) -> list[str]:
+    """Texts that are not read, other columns that may be the label, and labels that are probably the same."""
+    taken = {roles.text, roles.pair, roles.split, *roles.label.positions}
+    free = [profile for profile in profiles_of(layout) if profile.position not in taken and profile.name]
+    texts = [profile.name for profile in free if profile.is_text and profile.is_varied]
+    others = [profile.name for profile in free if profile.may_be_label() and not profile.is_split and profile.is_words]
+    folded = Counter(name.casefold() for name in found.labels)
+    same = [name for name in found.labels if folded[name.casefold()] > 1]
+    notes = []
+    if texts:
+        notes.append(f"not read: {some(texts)}; one column is the text, --text names another")
+    if others and len(roles.label.positions) == 1 and not found.scores:
+        notes.append(f"other columns that could be the label: {some(others)}; --label names one")
+    if same:
+        notes.append(f"labels that differ only in case: {some(same)}; label_names in the recipe makes them one")
+    return notes
 
 
 def _notes_of_form(found: Inspection, dropped: Dropped) -> list[str]:

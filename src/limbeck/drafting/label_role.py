@@ -17,6 +17,7 @@ KNOWN_CLASSES = {
 NOT_CLASSES = {"confidence", "score", "weight", "probability", "length"}
 MARKS = ({"0", "1"}, {"0.0", "1.0"}, {"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"})
 EXPORT_PREFIX = "probability_"  # of the columns that `limbeck labels --export` and `predict` write
+LEAST_ROWS_OF_MANY = 4  # rows of a label in the mean, where the name of its column says nothing
 MOST_SPELLINGS = 12  # "true", " True" …
 ROUNDING = 0.02  # by which the probabilities of a row may differ from the sum 1
 
@@ -148,12 +149,20 @@ def guess_label(profiles: Sequence[ColumnProfile], *, path: Path) -> LabelRole |
     if named and not any(profile in possible for profile in named) and len(named[0].values) == 1:
         (only,) = named[0].values
         raise OneClassOnly(path=path.name, label=only, rows=len(named[0].cells))
-    likeliest = min(possible, key=ColumnProfile.label_rank, default=None)
+    likeliest = min(possible, key=ColumnProfile.label_rank, default=None) or _only_repeated(profiles)
     group = find_class_columns(profiles)
     if group is not None and _is_likelier(group, likeliest):
         positions = tuple(profile.position for profile in group.columns)
         return LabelRole(positions, group.is_multi_label, prefix=group.prefix)
     return None if likeliest is None else LabelRole.of(likeliest)
+
+
+def _only_repeated(profiles: Sequence[ColumnProfile]) -> ColumnProfile | None:
+    """Of columns with unknown names the one whose values are repeated, as labels of very many classes are; if there is
+    one, and only one, beside a column of texts."""
+    repeated = [column for column in profiles if column.may_be_label(most=len(column.cells) // LEAST_ROWS_OF_MANY)]
+    texts = [column for column in profiles if column.is_text and column.is_varied]
+    return repeated[0] if len(repeated) == 1 and texts and repeated != texts else None
 
 
 def _is_likelier(group: ClassColumns, likeliest: ColumnProfile | None) -> bool:

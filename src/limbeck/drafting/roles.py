@@ -66,6 +66,7 @@ class Roles:
     text: int
     pair: int | None
     label: LabelRole
+    split: int | None = None  # says of each row whether it is of train, dev or test
 
 
 def find_roles(
@@ -88,7 +89,8 @@ def find_roles(
         given |= guess_texts(free, wants_pair="pair" not in given)
     if "text" not in given:
         raise LabelUnclear(path=path, what="text", columns=with_examples(layout))
-    return Roles(text=given["text"], pair=given.get("pair"), label=role)
+    split = next((profile.position for profile in free if profile.split_rows), None)
+    return Roles(text=given["text"], pair=given.get("pair"), label=role, split=split)
 
 
 def _refuse_column_given_twice(given: Mapping[str, int], *, layout: Layout, path: Path) -> None:

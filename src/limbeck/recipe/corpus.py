@@ -29,6 +29,8 @@ class CorpusSection(Section):
     `save_to_disk` wrote, or one of parquet files, works too."""
     corrections: Annotated[str | None, by_content("report")] = None
     """File that `limbeck review --apply` has written beside corrected rows; the report says what they changed."""
+    split: Column | None = None
+    """Column of `train` that says to which split a row belongs: train, dev or test; also training, validation, val …"""
     text: Column = "text"
     """Column of the text: its name, or its number from 0 if the file has no header."""
     pair: Column | None = None
@@ -76,8 +78,14 @@ class CorpusSection(Section):
             raise ValueError("give either `train` (a file) or `hub` (a data set's name)")
         if self.hub is not None and (self.dev or self.test):
             raise ValueError("`dev` and `test` come with the data set when `hub` is given")
+        if self.split is not None and (self.hub or self.dev or self.test):
+            raise ValueError("`split` divides the rows of `train`: leave out `hub`, `dev` and `test`, or `split`")
         if self.dev_fraction + self.test_fraction >= 1:
             raise ValueError("dev_fraction and test_fraction leave nothing for train")
+        return self
+
+    @model_validator(mode="after")
+    def _labels_that_can_be_read(self) -> Self:
         if isinstance(self.label, list) and len(self.label) < (1 if self.multi_label else 2):
             raise ValueError("`label` as a list needs one column per class")
         if self.only_labels and (self.multi_label or isinstance(self.label, list)):

@@ -1,12 +1,17 @@
 """Cutting splits off train, and choosing a part of it."""
 
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from limbeck.corpus.labelled import LabelledRows, labelled_rows
+from limbeck.corpus.source import CorpusSource, SplitUnknown, read_source
 from limbeck.corpus.splits import choose_rows, cut_off
 from limbeck.errors import TooFewRows
+from limbeck.progress import SilentReporter
+from limbeck.recipe.corpus import CorpusSection
 
 
 def rows(**counts: int) -> LabelledRows:
@@ -174,3 +179,37 @@ def test_fewer_rows_than_the_labels_need_are_refused() -> None:
         choose_rows(rows_of_sets(a=5, b=5, c=5), count=2, seed=0)
 
     assert len(choose_rows(rows_of_sets(abc=5, a=5), count=2, seed=0)) == 2
+
+
+def by_column(path: Path, *rows: str, **keys: Any) -> CorpusSource:
+    path.write_text("\n".join(["text,label,part", *rows]) + "\n", encoding="utf-8")
+    return read_source(CorpusSection(train=str(path), split="part", **keys), reporter=SilentReporter())
+
+
+def test_a_column_says_where_a_row_belongs(tmp_path: Path) -> None:
+    rows = ["one,a,train", "two,b,Validation", ",a,train", "three,b,test", "four,a,Training ", "five,b,train"]
+
+    source = by_column(tmp_path / "rows.csv", *rows)
+
+    assert {split: part.texts for split, part in source.splits.items()} == {
+        "train": ["one", "four", "five"],
+        "dev": ["two"],
+        "test": ["three"],
+    }
+    assert source.splits["train"].ids == ["train-0", "train-4", "train-5"]  # the dropped row counts
+    assert source.names == dict.fromkeys(("train", "dev", "test"), "rows.csv")
+    assert source.dropped["train"].without_text == 1
+
+
+def test_a_split_that_is_unknown_or_lacks_train_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SplitUnknown, match="name no split") as raised:
+        by_column(tmp_path / "rows.csv", "one,a,train", "two,b,later", "three,b,later")
+    with pytest.raises(TooFewRows, match="train, by the column 'part'"):
+        by_column(tmp_path / "rows.csv", "one,a,dev", "two,b,test")
+
+    assert raised.value.unknown == {"later": 3}
+
+
+def test_a_column_of_splits_and_a_file_of_dev_exclude_each_other() -> None:
+    with pytest.raises(ValueError, match="leave out `hub`, `dev` and `test`"):
+        CorpusSection(train="a.csv", split="part", dev="b.csv")

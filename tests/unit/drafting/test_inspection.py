@@ -487,6 +487,78 @@ def test_the_split_of_a_row_is_not_its_label(tmp_path: Path) -> None:
     assert (named.label, other.label) == ("split", "split")
 
 
+@pytest.mark.parametrize("name", ["intent_id", "Class Index", "categoryName", "label_code", "topic-no"])
+def test_the_number_or_name_of_a_class_is_the_label(tmp_path: Path, name: str) -> None:
+    codes = [str(number % 40) for number in range(100)]
+
+    found = look(tmp_path / "a.tsv", [["utterance", name], *columns(TEXTS, codes)])
+
+    assert (found.text, found.label, len(found.labels)) == ("utterance", name, 40)
+
+
+def test_names_of_classes_are_the_label_rather_than_their_numbers(tmp_path: Path) -> None:
+    names = [NOUNS[number % 2] for number in range(100)]
+
+    found = look(tmp_path / "a.tsv", [["category_id", "category_name", "text"], *columns(ZEROS_AND_ONES, names, TEXTS)])
+
+    assert found.label == "category_name"
+    assert any("category_id" in note for note in found.notes) is False  # a number of the same classes
+
+
+def test_a_column_of_an_unknown_name_with_very_many_values_is_the_label_if_it_is_the_only_one(tmp_path: Path) -> None:
+    many = [f"{text} {number}" for number in range(8) for text in TEXTS]
+    skills = [f"skill {number % 150}" for number in range(800)]
+    others = [f"team {number % 140}" for number in range(800)]
+
+    found = look(tmp_path / "a.tsv", [["utterance", "skill"], *columns(many, skills)])
+
+    assert (found.text, found.label, len(found.labels)) == ("utterance", "skill", 150)
+    with pytest.raises(LabelUnclear):
+        look(tmp_path / "b.tsv", [["utterance", "skill", "team"], *columns(many, skills, others)])
+
+
+def test_a_column_of_splits_is_used_and_said(tmp_path: Path) -> None:
+    splits = ["Training" if number % 5 else "valid" if number % 10 else "TEST" for number in range(100)]
+    lines = [["text", "label", "subset"], *columns(TEXTS, ZEROS_AND_ONES, splits)]
+
+    found = look(tmp_path / "train.tsv", lines)
+
+    assert (found.split, found.split_rows) == ("subset", {"train": 80, "dev": 10, "test": 10})
+    assert "splits: train 80, dev 10, test 10, by the column subset" in found.summary()
+    given = look(tmp_path / "train.tsv", lines, given={"test": tmp_path / "train.tsv"})
+    assert given.split is None
+
+
+@pytest.mark.parametrize("splits", [["train"] * 100, ["dev", "test"] * 50, ["train", "transfer"] * 50])
+def test_a_column_that_does_not_split_every_row_is_not_used(tmp_path: Path, splits: list[str]) -> None:
+    found = look(tmp_path / "a.tsv", [["text", "label", "split"], *columns(TEXTS, ZEROS_AND_ONES, splits)])
+
+    assert (found.label, found.split) == ("label", None)
+
+
+def test_what_is_not_read_is_said(tmp_path: Path) -> None:
+    sizes = [["small", "medium", "large"][number % 3] for number in range(100)]
+    days = [f"2031-05-0{number % 9 + 1}" for number in range(100)]
+
+    found = look(
+        tmp_path / "a.tsv",
+        [["subject", "body", "size", "day", "label"], *columns(OTHERS, TEXTS, sizes, days, ZEROS_AND_ONES)],
+    )
+
+    texts, others = (next(note for note in found.notes if start in note) for start in ("not read", "could be"))
+    assert "subject" in texts
+    assert "size" in others
+    assert "day" not in others
+
+
+def test_labels_that_differ_only_in_case_are_said(tmp_path: Path) -> None:
+    labels = [["Good", "good", "bad"][number % 3] for number in range(99)]
+
+    found = look(tmp_path / "a.tsv", [["text", "label"], *columns(TEXTS[:99], labels)])
+
+    assert [note for note in found.notes if "Good, good" in note]
+
+
 def test_an_encoding_that_is_probably_wrong_is_doubted(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("text,label\n" + "größer,a\nkälter,b\n" * 4, encoding="utf-8")

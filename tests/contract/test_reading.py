@@ -274,6 +274,19 @@ def test_transfer_text_and_predict_read_the_same_plain_lines(
     assert learned == [text for text in asked if text]
 
 
+@pytest.mark.parametrize("packed", [plain_bytes, gzip.compress], ids=["plain", "gzip"])
+def test_training_transfer_text_and_predict_read_the_same_lines_of_fasttext(
+    tmp_path: Path, packed: Callable[[bytes], bytes]
+) -> None:
+    texts = [text.strip() for text in TEXTS if text.strip()]
+    path = tmp_path / "train.txt"
+    path.write_bytes(packed("".join(f"__label__{'xy'[at % 2]} {text}\n" for at, text in enumerate(texts)).encode()))
+    (source,) = text_sources(Transfer(files=[str(path)]))
+
+    assert trained_on(path) == predicted(path) == [texts]
+    assert [text for text, _ in source.texts()] == texts
+
+
 def test_a_table_on_a_stream_is_never_read_as_plain_lines() -> None:
     """By the name of the text's column; what has no such name is refused with what to say."""
     assert predicted(io.BytesIO(b'id,text\n1,"fine, really"\n2,bad\n')) == [["fine, really", "bad"]]

@@ -93,7 +93,9 @@ class Inspection:
         language = (
             f'{self.other_language}, cut into words as "{self.language}"' if self.other_language else self.language
         )
-        kind = "first sheet" if is_sheet(self.path) else self.format
+        kind: str = "first sheet" if is_sheet(self.path) else self.format
+        if self.form.format == "fasttext":
+            kind, header = "lines with labels as fastText has them", ""
         pair = "" if self.pair is None else f", second text: {self.pair}"
         unit = "characters" if self.language == "zh" else "words"
         columns = some(self.label, most=8) if isinstance(self.label, list) else self.label

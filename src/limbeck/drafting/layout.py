@@ -7,12 +7,20 @@ from itertools import islice
 from pathlib import Path
 
 from limbeck.errors import BytesUndecodable, DataError, FileEmpty, FileUnreadable, RowMalformed
-from limbeck.tables.formats import KnownFormat, TableForm, format_by_content, is_sheet, known_format, named_format
+from limbeck.tables.formats import (
+    KnownFormat,
+    TableForm,
+    format_by_content,
+    is_fasttext,
+    is_sheet,
+    known_format,
+    named_format,
+)
 from limbeck.tables.label_cells import written_list
 from limbeck.tables.opening import TextInput, opened, refuse_pipe, text_lines, wide_encoding
 from limbeck.tables.parquet import starts_as_parquet
 from limbeck.tables.raw_table import Cells
-from limbeck.tables.table import open_table, plain_text
+from limbeck.tables.table import MAY_BE_FASTTEXT, open_table, plain_text
 from limbeck.text.language import detect_language
 
 MOST_ROWS = 200_000  # rows that are read; later ones are not counted
@@ -79,9 +87,11 @@ def find_layout(
     if kind == "parquet" or is_sheet(path):
         encoding = "utf-8"
     encoding = encoding or find_encoding(path)
-    if kind is None:
+    if kind in MAY_BE_FASTTEXT:
         text = TextInput(path, form=TableForm(encoding=encoding))
-        kind = format_by_content(text.head, is_table=True)
+        if is_fasttext(text.head()):
+            return _read(path, TableForm(format="fasttext", encoding=encoding), wanted=wanted)
+        kind = kind or format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None
     forms = _forms(kind, by_ending=kind == named, encoding=encoding)
     for form in islice(forms, 1) if is_sheet(path) else forms:

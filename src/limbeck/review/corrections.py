@@ -232,6 +232,7 @@ def _recipe(
     section = recipe.corpus.model_copy(
         update={
             "hub": None,
+            "split": None,
             **{split: places[split].name if split in places else None for split in ("train", "dev", "test")},
             "corrections": facts.name,
             "text": TEXT,

@@ -1,18 +1,20 @@
 """Rows of csv and tsv files, of which each must have as many cells as the first, and rows of plain lines."""
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Literal
 
 from limbeck.errors import FileEmpty, RowMalformed
-from limbeck.tables.formats import CsvSigns, TableForm, csv_signs
+from limbeck.tables.formats import FASTTEXT_LABEL, CsvSigns, TableForm, csv_signs
 from limbeck.tables.opening import LONGEST_ROW, TextInput
 from limbeck.tables.raw_table import NumberedCells, RawTable
 
 LONGEST_CELL = LONGEST_ROW  # characters; the csv module's own limit of 131,072 is too low for documents
 ONLY_COLUMN = "line"
+IN_FASTTEXT = re.compile(rf"(?:^|(?<=\s)){FASTTEXT_LABEL}(\S+)\s?")
 NumberedRow = tuple[int, list[str]]
 
 
@@ -55,6 +57,27 @@ def lines_table(text: TextInput, *, form: TableForm) -> RawTable:
         is_named=True,
         rows=rows,
         format="lines",
+        is_drained=lambda: text.drained,
+        close=text.close,
+    )
+
+
+def fasttext_table(text: TextInput) -> RawTable:
+    """Lines as fastText reads them: words, some of them labels. Several labels are one cell, with | between them."""
+
+    def rows(positions: Sequence[int]) -> Iterator[NumberedCells]:
+        for number, line in enumerate(text.lines(), start=1):
+            if line.strip():
+                labels = "|".join(IN_FASTTEXT.findall(line))
+                cells = (labels, IN_FASTTEXT.sub("", line).strip())
+                yield number, tuple(cells[at] for at in positions)
+
+    return RawTable(
+        path=text.path,
+        columns=["label", "text"],
+        is_named=True,
+        rows=rows,
+        format="csv",
         is_drained=lambda: text.drained,
         close=text.close,
     )

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 from limbeck.errors import FileUnreadable
 
 Column = str | int
-FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines"]
+FileFormat = Literal["auto", "csv", "tsv", "jsonl", "parquet", "lines", "fasttext"]
 KnownFormat = Literal["csv", "tsv", "jsonl", "parquet", "lines"]
 Quoting = Literal["auto"] | bool
 
@@ -36,6 +36,7 @@ COLUMN_NAME = re.compile(r"[^\W\d]\w{0,29}")
 LEAST_LINES = 3  # by which plain lines are suspected to be a table
 FIRST_LINES = 20  # of a file, by which its format and delimiter are found
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
+FASTTEXT_LABEL = "__label__"
 SIGNS = (",", ";", "|", "\t")
 JSON_ROWS = re.compile(r"\s*(\{|\[\s*(\{|\]|$))")  # an object, or an array of objects, maybe an empty one
 
@@ -105,6 +106,8 @@ def named_format(path: Path, *, form: TableForm = DEFAULT) -> KnownFormat | None
 
     Raises FileUnreadable for the endings of formats that are never read.
     """
+    if form.format == "fasttext":
+        return "csv"  # which is what it becomes
     if form.format != "auto":
         return form.format
     ending = ending_of(path)
@@ -140,6 +143,12 @@ def format_by_content(
     if not is_table and not any(name in cells for cells in _split(first) if len(cells) > 1 for name in names):
         return "lines"
     return "tsv" if "\t" in first else "csv"
+
+
+def is_fasttext(head: str) -> bool:
+    """Whether every line begins with a label as fastText has them."""
+    lines = [line for line in head.split("\n")[:FIRST_LINES] if line.strip()]
+    return bool(lines) and all(line.startswith(FASTTEXT_LABEL) for line in lines)
 
 
 def unread_columns(head: str) -> list[str]:

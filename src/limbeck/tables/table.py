@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple, assert_never
 
 from limbeck.errors import DataError, FileEmpty, RowMalformed, some
-from limbeck.tables.delimited import delimited_table, lines_table
+from limbeck.tables.delimited import delimited_table, fasttext_table, lines_table
 from limbeck.tables.formats import (
     LEAST_LINES,
     Column,
     TableForm,
     format_by_content,
+    is_fasttext,
     is_sheet,
     known_format,
     named_format,
@@ -22,6 +23,9 @@ from limbeck.tables.opening import Source, TextInput, path_of, refuse_pipe
 from limbeck.tables.parquet import parquet_table, starts_as_parquet
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
 from limbeck.tables.sheet import sheet_table
+
+
+MAY_BE_FASTTEXT = ("tsv", "lines", None)  # what .txt files are taken for, and those whose endings name no format
 
 
 class Record(NamedTuple):
@@ -88,6 +92,8 @@ def open_table(
     if format == "parquet" or (format is None and starts_as_parquet(source)):
         return parquet_table(source, watch=watch)
     text = TextInput(source, form=form, watch=watch)
+    if form.format == "fasttext" or (form.format == "auto" and format in MAY_BE_FASTTEXT and is_fasttext(text.head())):
+        return fasttext_table(text)
     if format is None:
         format = format_by_content(text.head, is_table=otherwise == "table", names=names)
         if format == "lines" and (columns := unread_columns(text.head(LEAST_LINES))):

@@ -1,5 +1,6 @@
 """The one way to read every kind of file."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from limbeck.errors import ColumnMissing, FileEmpty, RowMalformed
 from limbeck.recipe.corpus import Column, CorpusSection
 from limbeck.recipe.transfer import Transfer
 from limbeck.tables import Record, TableForm, read_table
+from limbeck.tables.table import open_table
 
 PLAIN_TEXT = TableForm(txt_holds="lines")
 
@@ -114,3 +116,36 @@ def test_plain_lines_have_no_label(tmp_path: Path) -> None:
 
     with pytest.raises(ColumnMissing, match="label"):
         list(read_table(path, form=PLAIN_TEXT, columns={"text": "text", "label": "label"}))
+
+
+FASTTEXT = (
+    '__label__spam __label__now win, "big"\n\n__label__ham  see you\tlater \n__label__a__label__b one\nno label\n'
+)
+
+
+def test_lines_of_fasttext_have_labels_and_a_text(tmp_path: Path) -> None:
+    path = tmp_path / "train.ft"
+    path.write_text(FASTTEXT, encoding="utf-8")
+
+    table = open_table(path, form=TableForm(format="fasttext"))
+
+    assert (table.columns, table.is_named, table.format) == (["label", "text"], True, "csv")
+    assert [*table.rows([1, 0])] == [
+        (1, ('win, "big"', "spam|now")),
+        (3, ("see you\tlater", "ham")),
+        (4, ("one", "a__label__b")),
+        (5, ("no label", "")),
+    ]
+
+
+@pytest.mark.parametrize("name", ["train.txt", "train.tsv", "train.txt.gz"])
+def test_lines_that_begin_with_labels_of_fasttext_are_known(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = "__label__a one\n__label__b two\n".encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+
+    found = read_table(path, form=TableForm(), columns={"text": "text", "label": "label"})
+
+    assert [record.values for record in found] == [("one", "a"), ("two", "b")]
+    path.write_bytes(b"text\tlabel\n__label__a one\tb\n")
+    assert open_table(path, form=TableForm()).columns == ["text", "label"]

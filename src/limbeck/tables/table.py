@@ -10,6 +10,7 @@ from limbeck.tables.delimited import delimited_table, fasttext_table, lines_tabl
 from limbeck.tables.formats import (
     LEAST_LINES,
     Column,
+    KnownFormat,
     TableForm,
     format_by_content,
     is_fasttext,
@@ -23,7 +24,6 @@ from limbeck.tables.opening import Source, TextInput, path_of, refuse_pipe
 from limbeck.tables.parquet import parquet_table, starts_as_parquet
 from limbeck.tables.raw_table import ABSENT, RawTable, Watch, find_column, find_column_as_text, unwatched
 from limbeck.tables.sheet import sheet_table
-
 
 MAY_BE_FASTTEXT = ("tsv", "lines", None)  # what .txt files are taken for, and those whose endings name no format
 
@@ -92,7 +92,7 @@ def open_table(
     if format == "parquet" or (format is None and starts_as_parquet(source)):
         return parquet_table(source, watch=watch)
     text = TextInput(source, form=form, watch=watch)
-    if form.format == "fasttext" or (form.format == "auto" and format in MAY_BE_FASTTEXT and is_fasttext(text.head())):
+    if _has_fasttext_labels(text, form=form, format=format):
         return fasttext_table(text)
     if format is None:
         format = format_by_content(text.head, is_table=otherwise == "table", names=names)
@@ -107,6 +107,12 @@ def open_table(
             return lines_table(text, form=form)
         case _:
             assert_never(format)
+
+
+def _has_fasttext_labels(text: TextInput, *, form: TableForm, format: KnownFormat | None) -> bool:
+    if form.format == "auto" and format in MAY_BE_FASTTEXT:
+        return is_fasttext(text.head())
+    return form.format == "fasttext"
 
 
 def _refuse_pipe_of_recipe(source: Source, form: TableForm) -> None:

@@ -141,7 +141,7 @@ def test_lines_of_fasttext_have_labels_and_a_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["train.txt", "train.tsv", "train.txt.gz"])
 def test_lines_that_begin_with_labels_of_fasttext_are_known(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    content = "__label__a one\n__label__b two\n".encode()
+    content = b"__label__a one\n__label__b two\n"
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
 
     found = read_table(path, form=TableForm(), columns={"text": "text", "label": "label"})

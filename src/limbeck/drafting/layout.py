@@ -89,7 +89,7 @@ def find_layout(
     encoding = encoding or find_encoding(path)
     if kind in MAY_BE_FASTTEXT:
         text = TextInput(path, form=TableForm(encoding=encoding))
-        if is_fasttext(text.head()):
+        if is_fasttext(text.head):
             return _read(path, TableForm(format="fasttext", encoding=encoding), wanted=wanted)
         kind = kind or format_by_content(text.head, is_table=True)
     likeliest: Layout | DataError | None = None

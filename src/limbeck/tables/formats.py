@@ -145,9 +145,11 @@ def format_by_content(
     return "tsv" if "\t" in first else "csv"
 
 
-def is_fasttext(head: str) -> bool:
-    """Whether every line begins with a label as fastText has them."""
-    lines = [line for line in head.split("\n")[:FIRST_LINES] if line.strip()]
+def is_fasttext(head: Callable[[int], str]) -> bool:
+    """Whether every one of the first lines begins with a label as fastText has them; `head` as above."""
+    if not head(0).lstrip().startswith(FASTTEXT_LABEL[0]):
+        return False
+    lines = [line for line in head(FIRST_LINES).split("\n")[:FIRST_LINES] if line.strip()]
     return bool(lines) and all(line.startswith(FASTTEXT_LABEL) for line in lines)
 
 

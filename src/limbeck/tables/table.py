@@ -94,10 +94,19 @@ def open_table(
     text = TextInput(source, form=form, watch=watch)
     if _has_fasttext_labels(text, form=form, format=format):
         return fasttext_table(text)
-    if format is None:
-        format = format_by_content(text.head, is_table=otherwise == "table", names=names)
-        if format == "lines" and (columns := unread_columns(text.head(LEAST_LINES))):
-            raise TableUnnamed(path=path, columns=columns)
+    return _text_table(text, form=form, format=format or _by_content(text, otherwise=otherwise, names=names))
+
+
+def _by_content(
+    text: TextInput, *, otherwise: Literal["refuse", "table", "lines"], names: Sequence[str]
+) -> Literal["csv", "tsv", "jsonl", "lines"]:
+    format = format_by_content(text.head, is_table=otherwise == "table", names=names)
+    if format == "lines" and (columns := unread_columns(text.head(LEAST_LINES))):
+        raise TableUnnamed(path=text.path, columns=columns)
+    return format
+
+
+def _text_table(text: TextInput, *, form: TableForm, format: Literal["csv", "tsv", "jsonl", "lines"]) -> RawTable:
     match format:
         case "csv" | "tsv":
             return delimited_table(text, format=format, form=form)
@@ -111,7 +120,7 @@ def open_table(
 
 def _has_fasttext_labels(text: TextInput, *, form: TableForm, format: KnownFormat | None) -> bool:
     if form.format == "auto" and format in MAY_BE_FASTTEXT:
-        return is_fasttext(text.head())
+        return is_fasttext(text.head)
     return form.format == "fasttext"
 
 

@@ -73,7 +73,7 @@ from limbeck.training.batches import length_batches
 from limbeck.training.device import Arithmetic, choose_arithmetic, training_device
 from limbeck.training.loop import train
 from limbeck.training.modes import evaluating
-from limbeck.training.optimiser import adamw, learning_rate_at
+from limbeck.training.optimiser import learning_rate_at, optimiser_for
 from limbeck.training.token_rows import TokenRows
 
 HERE = Path(__file__).resolve().parent
@@ -369,7 +369,7 @@ def textbrewer(task: Task, in_order: bool) -> Losses:
         distiller.tb_writer = SimpleNamespace(add_scalar=add_scalar)  # it reads the loss of every step in any case
         with distiller, contextlib.redirect_stderr(io.StringIO()):  # no bars, which would cost it time
             distiller.train(
-                adamw(student, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay),
+                optimiser_for(student, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay),
                 loader,
                 num_epochs=settings.epochs,
                 scheduler_class=LambdaLR,

@@ -55,10 +55,10 @@ def rows_per_second() -> float:
 
     from limbeck.models.bilstm import bilstm
     from limbeck.recipe.student import BiLstm
-    from limbeck.training.optimiser import adamw
+    from limbeck.training.optimiser import optimiser_for
 
     model = bilstm(BiLstm(), vocabulary_size=WORDS, embedding_size=100, labels=["a", "b"], pair=False).train()
-    optimiser = adamw(model, learning_rate=1e-3, weight_decay=0.0)
+    optimiser = optimiser_for(model, learning_rate=1e-3, weight_decay=0.0)
     ids, targets = torch.randint(3, WORDS, (ROWS, TOKENS)), torch.randn(ROWS, 2)
     started = 0.0
     for step in range(STEPS + 5):

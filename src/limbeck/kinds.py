@@ -179,6 +179,7 @@ LOSS_KINDS: dict[str, LossKind] = {
     for row in (
         _loss("hard_labels", "HardLabels", "logits", term="LabelTerm", function_of_sets="hard_label_sets"),
         _loss("logit_mse", "LogitMse", "logits", term="LogitTerm"),
+        _loss("probability_mse", "ProbabilityMse", "logits", term="LogitTerm", function_of_sets="probability_mse_sets"),
         _loss("soft_targets", "SoftTargets", "logits", term="LogitTerm", function_of_sets="soft_target_sets"),
         _loss("jensen_shannon", "JensenShannon", "logits", term="LogitTerm"),
         _loss("dkd", "Dkd", "logits", term="LogitTerm"),

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from limbeck.artifacts.rows import content_key
 from limbeck.augmentation.method import PairMethod, Prepared, Rng, SourceText, TextMethod, WordMethod, pick
 from limbeck.augmentation.words import CutText, cut_words
+from limbeck.text.student_tokenizer import MASK
 
 
 @dataclass
@@ -25,6 +26,7 @@ class Tally:
     all_seconds: float = 0.0  # spent by the processes, in methods and everything else
     asked: int = 0
     unchanged: int = 0  # copies that equal their source
+    all_masks: int = 0  # copies in which no word is left
     words: int = 0  # in the texts that could be changed; of a pair, only in the chosen text or texts
 
     @classmethod
@@ -46,6 +48,7 @@ class Tally:
         self.all_seconds += other.all_seconds
         self.asked += other.asked
         self.unchanged += other.unchanged
+        self.all_masks += other.all_masks
         self.words += other.words
         for number in range(len(self.seconds)):
             self.copies_changed[number] += other.copies_changed[number]
@@ -58,6 +61,12 @@ class Copy(NamedTuple):
 
     sides: list[str]  # the text, and for pairs the second text
     changes: list[int]  # words changed, by method
+
+    @property
+    def is_all_masks(self) -> bool:
+        """Whether masks are all that is left, of a pair in both texts: no teacher can tell anything of them."""
+        rest = "".join(self.sides).replace(MASK, "")
+        return not any(map(str.isalnum, rest)) and any(MASK in side for side in self.sides)
 
 
 @dataclass(frozen=True)

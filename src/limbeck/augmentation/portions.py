@@ -44,7 +44,7 @@ def schema_of(copy_maker: CopyMaker, *, sides: int) -> pa.Schema:
 
 
 def copy_portion(copy_maker: CopyMaker, portion: Portion) -> tuple[pa.RecordBatch, Tally]:
-    """The copies that differ from their source, in the order of the rows, and the counts of all copies."""
+    """The copies that differ from their source and have words left, in the order of the rows, and counts of all."""
     tally, started = Tally.of(copy_maker.methods), perf_counter()
     sources: list[int] = []
     copies: list[Copy] = []
@@ -52,6 +52,8 @@ def copy_portion(copy_maker: CopyMaker, portion: Portion) -> tuple[pa.RecordBatc
         for copy in copy_maker.copies_of(row_id, texts, tally, copies=portion.copies):
             if copy.sides == texts:
                 tally.unchanged += 1
+            elif copy.is_all_masks:
+                tally.all_masks += 1
             else:
                 sources.append(position)
                 copies.append(copy)

@@ -49,6 +49,7 @@ def quality_of(
         "copies": originals.parts["train"].copies if "train" in originals.parts else 0,
         "asked": tally.asked,
         "unchanged": tally.unchanged,
+        "all_masks": tally.all_masks,
         "duplicates": _count(verdicts, CopyVerdict.DUPLICATE),
         "in_train": _count(verdicts, CopyVerdict.IN_TRAIN),
         **({"in_transfer": _count(verdicts, CopyVerdict.IN_TRANSFER)} if "transfer" in originals.parts else {}),

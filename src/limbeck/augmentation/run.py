@@ -133,7 +133,7 @@ def _make_copies(copy_maker: CopyMaker, originals: Originals, path: Path, contex
 
 
 def _counts(quality: dict[str, Any]) -> dict[str, int]:
-    names = ("asked", "unchanged", "duplicates", "in_train", "in_transfer", "in_dev_or_test")
+    names = ("asked", "unchanged", "all_masks", "duplicates", "in_train", "in_transfer", "in_dev_or_test")
     return {name: quality[name] for name in names if name in quality}
 
 
@@ -146,8 +146,9 @@ def _report(quality: dict[str, Any], reporter: Reporter) -> None:
         already = f"{quality['in_transfer']:,} in the transfer text, "
     reporter.note(
         f"  {quality['kept']:,} copies{gathered} by {kinds}{drawn}, of {quality['sources_used']:,} of "
-        f"{quality['sources']:,} {rows}; dropped: {quality['unchanged']:,} unchanged, {quality['duplicates']:,} "
-        f"duplicates, {quality['in_train']:,} already in train, {already}{quality['in_dev_or_test']:,} in dev or test"
+        f"{quality['sources']:,} {rows}; dropped: {quality['unchanged']:,} unchanged, {quality['all_masks']:,} of "
+        f"masks alone, {quality['duplicates']:,} duplicates, {quality['in_train']:,} already in train, "
+        f"{already}{quality['in_dev_or_test']:,} in dev or test"
     )
 
 

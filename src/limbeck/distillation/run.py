@@ -245,6 +245,7 @@ class TrainingSetup:
             average=section.average,
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
             judge_start=judge_here if may_keep_start else None,
+            optimizer=section.optimizer,
         )
 
     def _student_with_objective(self, model: Any, training: Training) -> StudentWithObjective:

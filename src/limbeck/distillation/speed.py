@@ -12,7 +12,7 @@ from limbeck.recipe.distillation import Distillation
 from limbeck.recipe.student import WordStudent
 from limbeck.text.sentences import word_count
 from limbeck.training.device import accelerator_for, choose_arithmetic, per_second, training_device
-from limbeck.training.optimiser import adamw
+from limbeck.training.optimiser import optimiser_for
 
 STEPS, VOCABULARY = 8, 10_000
 
@@ -29,7 +29,7 @@ def rate_of_student(section: Distillation, *, student: WordStudent, corpus: Corp
         multi_label=corpus.is_multi_label,
     ).to(device)
     accelerator = accelerator_for(choose_arithmetic(section.precision))
-    optimiser = adamw(model, learning_rate=1e-6, weight_decay=0.0)
+    optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)
     words = np.mean([word_count(text, language=corpus.language) for text in rows.texts])
     width = max(1, min(student.max_length, round(float(words))))
     ids = torch.randint(3, VOCABULARY, (section.batch_size, width), device=device)

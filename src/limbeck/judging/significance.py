@@ -7,7 +7,7 @@ import numpy as np
 
 from limbeck.judging.metrics import BOOTSTRAP_SEED, Bools
 
-SAMPLES = 1_000
+SAMPLES = 10_000
 EXACT_BELOW = 25  # rows on which the two differ; from this number on, the chi-squared approximation is good
 HALVINGS, MOST_STEPS, CONVERGED = 60, 10_000, 1e-15
 

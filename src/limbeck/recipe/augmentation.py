@@ -50,7 +50,7 @@ class WordVectors(Section):
     kind: Literal["word_vectors"]
     """The kind of method."""
     path: Annotated[str, by_content()]
-    """A word2vec or GloVe file (text or .bin, also gzipped)."""
+    """A word2vec or GloVe file (text or .bin, also packed)."""
     fraction: Share = 0.1
     """Probability that a word is changed, if the file has it."""
     neighbours: int = Field(default=15, ge=1)

@@ -1,6 +1,6 @@
 """`[distillation]`: what the student is trained on, and how."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -41,12 +41,14 @@ class Distillation(Section):
     """Rows per batch; the rows of a batch have similar lengths."""
     accumulation_steps: int = Field(default=1, ge=1)
     """Batches whose gradients are accumulated for one step."""
+    optimizer: Literal["adamw", "adadelta"] = "adamw"
+    """"adadelta" (Zeiler 2012) sizes its own steps: with it, set `learning_rate` = 1.0, as Tang et al. (2019) do."""
     learning_rate: float = Field(default=2e-3, gt=0)
     """Peak learning rate; it warms up, then falls linearly to zero. For transformers, use about 1e-4."""
     warmup_fraction: float = Field(default=0.05, ge=0, lt=1)
     """Share of the steps in which the learning rate rises."""
     weight_decay: float = Field(default=1e-4, ge=0)
-    """AdamW's weight decay; not applied to biases."""
+    """Weight decay; not applied to biases."""
     clip_norm: float = Field(default=1.0, gt=0)
     """Gradients are scaled down to this norm."""
     average: float | None = Field(default=None, gt=0, lt=1)
@@ -71,6 +73,12 @@ class Distillation(Section):
     stages: Annotated[list[TrainingStage], decides("students")] = []
     """Training stages that follow each other, each with its own epochs, learning rate and losses. `epochs` and
     `learning_rate` of `[distillation]` then apply only to the baseline."""
+
+    @model_validator(mode="after")
+    def _rate_of_adadelta(self) -> Self:
+        if self.optimizer == "adadelta" and "learning_rate" not in self.model_fields_set:
+            raise ValueError('optimizer = "adadelta" needs a learning_rate of its own: set learning_rate = 1.0')
+        return self
 
     @model_validator(mode="after")
     def _one_objective(self) -> Self:

@@ -27,5 +27,5 @@ class Evaluation(Section):
     rival: bool = True
     """Whether the report has a line `tfidf`: TF-IDF and a linear classifier of scikit-learn, trained on the same labels
     in seconds. A student should beat it."""
-    bootstrap_samples: int = Field(default=1000, ge=100)
+    bootstrap_samples: int = Field(default=10_000, ge=100)
     """Resamples for the 95 % interval of the accuracy."""

@@ -52,6 +52,16 @@ class LogitMse(AnyLoss):
     """The kind of loss."""
 
 
+class ProbabilityMse(AnyLoss):
+    """Squared distance between the student's and the teacher's probabilities: bounded, so that rows on which the
+    teacher is far off pull less."""
+
+    kind: Literal["probability_mse"]
+    """The kind of loss."""
+    temperature: Temperature = 1.0
+    """Both distributions are softened by it."""
+
+
 class SoftTargets(AnyLoss):
     """KL divergence to the teacher's softened distribution, times T² (Hinton et al. 2015); with several labels per row,
     that of each class separately."""

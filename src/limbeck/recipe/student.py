@@ -67,7 +67,7 @@ class WordStudent(Section):
     """Dropout on word vectors and on the features of a text."""
     word_vectors: Annotated[str | Annotated[list[str], Field(min_length=1)], by_content()] = "teacher"
     """Initial word vectors: "teacher" (each word through the teacher, then principal components), "random", or a
-    word2vec/GloVe file (text or .bin, also gzipped). The vectors of a list of sources are concatenated."""
+    word2vec/GloVe file (text or .bin, also packed). The vectors of a list of sources are concatenated."""
     embedding_size: int = Field(default=300, ge=1)
     """Width of word vectors that come from the teacher or are random; a file has its own width."""
     vector_rank: int | None = Field(default=None, ge=1)

@@ -21,7 +21,7 @@ from limbeck.teacher.loading import load_ready
 from limbeck.teacher.preparation import BeforeRun, Preparation, ReadyTeacher, labelled
 from limbeck.training.device import accelerator_for, per_second, training_device
 from limbeck.training.epochs import is_rising, on_dev, rise_in_words
-from limbeck.training.optimiser import adamw
+from limbeck.training.optimiser import optimiser_for
 from limbeck.training.skill import rows_of_others
 
 STEPS, WARM_UP_ROWS = 4, 16  # of a timing
@@ -95,7 +95,7 @@ def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows) -> tuple[
     encoder.logits(first.texts, first.pairs)
     labelling = per_second(lambda: encoder.logits(rows.texts, rows.pairs), rows=len(rows))
     accelerator, loss = accelerator_for(encoder.arithmetic), label_loss(corpus)
-    optimiser = adamw(model, learning_rate=1e-6, weight_decay=0.0)
+    optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)
     tokens, labels = encoder.tokenise(rows.texts, rows.pairs), torch.from_numpy(rows.labels.copy())
     in_order = np.argsort([len(row["input_ids"]) for row in tokens])  # as in training: batches of similar lengths
     size = min(section.batch_size, len(rows))

@@ -1,24 +1,33 @@
 """Reads the vectors of wanted words from GloVe and word2vec files."""
 
+import bz2
 import gzip
+import lzma
 import re
+import zipfile
 import zlib
 from codecs import getincrementaldecoder
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from limbeck.errors import StudentError
+from limbeck.errors import StudentError, some
 
-GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+PACKERS: dict[bytes, tuple[str, Callable[..., Any]]] = {  # by the first bytes of the file
+    b"\x1f\x8b": ("gzip", gzip.open),
+    b"BZh": ("bzip2", bz2.open),
+    b"\xfd7zXZ\x00": ("xz", lzma.open),
+}
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 BYTES_AT_ONCE = 1 << 20
 BYTES_OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 HEADER = re.compile(rb"(\d{1,12})[ \t](\d{1,5})[ \t]*\r?\n?")
@@ -32,7 +41,8 @@ class VectorsMalformed(StudentError):
     def __init__(self, *, path: Path, line: int, reason: str) -> None:
         super().__init__(
             f"'{path}', line {line:,}: {reason}",
-            advice="Word vectors are read as GloVe or word2vec text, or as word2vec binary (.bin), each also gzipped.",
+            advice="Word vectors are read as text (GloVe, word2vec, fastText's .vec) or as word2vec binary (.bin), "
+            "each also packed by gzip, bzip2, xz or zip.",
         )
 
 
@@ -56,7 +66,7 @@ def read_word_vectors(path: Path, words: Sequence[str]) -> tuple[npt.NDArray[np.
     """(words, width) vectors and (words) whether the file has the word; rows of missing words are zeros.
 
     A word that the file does not have in this spelling gets the vector of its lower-cased form. Reads GloVe text,
-    word2vec text and word2vec binary, each also gzipped, in one pass, with memory for the wanted words only. Of two
+    word2vec text and word2vec binary, each also packed, in one pass, with memory for the wanted words only. Of two
     entries for the same word the first is used.
     """
     with _opened(path) as stream:
@@ -83,17 +93,31 @@ def vector_width(path: Path) -> int:
 def _opened(path: Path) -> Iterator[BufferedReader]:
     """The file's bytes, decompressed."""
     with path.open("rb") as raw:
-        magic = raw.peek(4)[:4]
-        if magic.startswith(ZIP_MAGIC):
-            raise VectorsMalformed(path=path, line=1, reason="this is a zip archive; unpack it first")
-        if not magic.startswith(GZIP_MAGIC):
+        magic = raw.peek(8)[:8]
+        packed = next((one for start, one in PACKERS.items() if magic.startswith(start)), None)
+        if packed is None and not magic.startswith(ZIP_MAGIC):
             yield raw
             return
+        name, unpack = packed or ("zip", partial(_only_member, path))
         try:
-            with gzip.open(raw) as unpacked:
+            with unpack(raw) as unpacked:
                 yield cast(BufferedReader, unpacked)  # also a stream of bytes
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise VectorsMalformed(path=path, line=1, reason=f"the gzip data is damaged: {error}") from None
+        except DAMAGED as error:
+            raise VectorsMalformed(path=path, line=1, reason=f"the {name} data is damaged: {error}") from None
+        except OSError as error:
+            if name != "bzip2":  # which has no error of its own
+                raise
+            raise VectorsMalformed(path=path, line=1, reason=f"the {name} data is damaged: {error}") from None
+
+
+def _only_member(path: Path, raw: BufferedReader) -> IO[bytes]:
+    """The one file in a zip archive."""
+    archive = zipfile.ZipFile(raw)
+    names = [member.filename for member in archive.infolist() if not member.is_dir()]
+    if len(names) != 1:
+        reason = f"this zip archive holds {len(names)} files ({some(names)}): unpack it, and name one of them"
+        raise VectorsMalformed(path=path, line=1, reason=reason)
+    return archive.open(names[0])
 
 
 def _layout(path: Path, stream: BufferedReader) -> VectorFileLayout:

@@ -21,7 +21,7 @@ from limbeck.training.checkpoints import KeptWeights, Saver, load_checkpoint, sa
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress
-from limbeck.training.optimiser import RunningMean, adamw, learning_rate_at, set_rate
+from limbeck.training.optimiser import OptimizerName, RunningMean, learning_rate_at, optimiser_for, set_rate
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # at least; times the seconds that saving takes, if that is more than one
@@ -87,6 +87,7 @@ def train(
     average: float | None = None,
     widths: Widths | None = None,
     judge_start: Callable[[], dict[str, float]] | None = None,
+    optimizer: OptimizerName = "adamw",
 ) -> Progress:
     """Train; at the end the model has the weights of the best epoch on dev, of the latest that is as good within the
     noise (see Progress.is_kept), or of the last.
@@ -104,8 +105,9 @@ def train(
     """
     accelerator = accelerator_for(arithmetic, tracks=tracks, what=what)
     capturer = _capturer(widths, accelerator, settings)
-    optimiser = adamw(
+    optimiser = optimiser_for(
         model,
+        name=optimizer,
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         captured_on=accelerator.device if capturer else None,

@@ -1,16 +1,26 @@
-"""AdamW and its learning rate: warm-up, then linear decay to zero."""
+"""AdamW or Adadelta, and the learning rate: warm-up, then linear decay to zero."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, assert_never
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
+from torch.optim import Adadelta, AdamW, Optimizer
+
+OptimizerName = Literal["adamw", "adadelta"]
 
 
-def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float, captured_on: Any = None) -> AdamW:
-    """AdamW with weight decay on matrices only, not on biases and norms (one-dimensional parameters).
+def optimiser_for(
+    model: nn.Module,
+    *,
+    learning_rate: float,
+    weight_decay: float,
+    captured_on: Any = None,
+    name: OptimizerName = "adamw",
+) -> Optimizer:
+    """AdamW (Loshchilov & Hutter 2019), or Adadelta (Zeiler 2012), whose rate scales steps that it sizes itself. Weight
+    decay is on matrices only, not on biases and norms (one-dimensional parameters).
 
     If a GPU captures its steps (limbeck.training.cuda_graphs), its learning rate is a tensor on that GPU.
     """
@@ -22,7 +32,14 @@ def adamw(model: nn.Module, *, learning_rate: float, weight_decay: float, captur
     # Fused: one pass over the weights instead of a dozen, which matters because word vectors are most of a student.
     on_gpu = captured_on is not None and captured_on.type == "cuda"
     rate = torch.tensor(learning_rate, device=captured_on) if on_gpu else learning_rate
-    return AdamW([group for group in groups if group["params"]], lr=rate, fused=True, capturable=on_gpu)
+    groups = [group for group in groups if group["params"]]
+    match name:
+        case "adamw":
+            return AdamW(groups, lr=rate, fused=True, capturable=on_gpu)
+        case "adadelta":
+            return Adadelta(groups, lr=rate, capturable=on_gpu)
+        case _:
+            assert_never(name)
 
 
 def set_rate(optimiser: Any, rate: float) -> None:

@@ -1,5 +1,8 @@
+import bz2
 import gzip
+import lzma
 import struct
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,6 +84,34 @@ def test_the_ending_bin_means_binary(tmp_path: Path, name: str) -> None:
     np.testing.assert_array_equal(vectors, np.array([looks_like_text["a"]], dtype=np.float32))
 
 
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress, None], ids=["bzip2", "xz", "zip"])
+@pytest.mark.parametrize("content", [glove(ENTRIES), word2vec_binary(ENTRIES)], ids=["text", "binary"])
+def test_files_packed_in_other_ways_are_read(
+    tmp_path: Path, pack: Callable[[bytes], bytes] | None, content: bytes
+) -> None:
+    path = tmp_path / ("vectors.bin.packed" if content != glove(ENTRIES) else "vectors.packed")
+    if pack:
+        path.write_bytes(pack(content))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.mkdir("inside")
+            archive.writestr("inside/vectors", content)
+
+    vectors, found = read_word_vectors(path, [*ENTRIES])
+
+    assert found.all()
+    np.testing.assert_allclose(vectors, list(ENTRIES.values()))
+
+
+def test_of_a_zip_archive_with_several_files_one_has_to_be_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "vectors.zip", "w") as archive:
+        archive.writestr("50d.txt", glove(ENTRIES))
+        archive.writestr("100d.txt", glove(ENTRIES))
+
+    with pytest.raises(VectorsMalformed, match=r"2 files \(50d.txt, 100d.txt\): unpack it"):
+        vector_width(tmp_path / "vectors.zip")
+
+
 def test_a_gzipped_file_needs_no_ending(tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     path.write_bytes(gzip.compress(glove(ENTRIES)))
@@ -139,7 +170,9 @@ def test_tabs_carriage_returns_and_blank_lines_are_accepted(tmp_path: Path) -> N
         (b"2 3\na 1 2 3\nb 1 2\n", 3, "2 numbers, 3"),
         (b"2 0\n", 1, "width of 0"),
         (b"2 3\n", 1, "no vectors"),
-        (b"PK\x03\x04 and so on", 1, "zip archive"),
+        (b"PK\x03\x04 and so on", 1, "the zip data is damaged"),
+        (b"BZh9 and so on", 1, "the bzip2 data is damaged"),
+        (lzma.compress(glove(ENTRIES) * 100)[:-40], 1, "the xz data is damaged"),
         (word2vec_binary(ENTRIES)[:-8], 5, "ends after 3 of the 4"),
         (word2vec_binary({"wanted": [1.0, float("nan"), 0.0]}), 2, "not finite"),
         (gzip.compress(glove(ENTRIES) * 100, mtime=0)[:-40], 1, "gzip data is damaged"),

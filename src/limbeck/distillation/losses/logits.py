@@ -128,6 +128,33 @@ def logit_mse(student_logits: Tensor, teacher_logits: Tensor) -> Tensor:
 
 
 @in_full_precision
+def probability_mse(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float = 1.0) -> Tensor:
+    """Squared distance of the two distributions, at temperature T.
+
+        p = softmax(teacher / T)    q = softmax(student / T)
+        loss = mean over rows of  Σ_c (p_c - q_c)²
+
+    The Brier score (Brier 1950) with the teacher's probabilities in place of the outcome. Each term is at most 2, so
+    that a row on which the teacher is far off pulls less than with logits. There is no T²: the gradient shrinks as T
+    grows.
+    Takes raw logits (rows, classes).
+    """
+    p, q = (teacher_logits / temperature).softmax(dim=-1), (student_logits / temperature).softmax(dim=-1)
+    return (p - q).square().sum(dim=-1).mean()
+
+
+@in_full_precision
+def probability_mse_sets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float = 1.0) -> Tensor:
+    """The same for rows with several labels: every class has a probability of its own.
+
+    p = σ(teacher / T)    q = σ(student / T)
+    loss = mean over rows of  Σ_c (p_c - q_c)²
+    """
+    p, q = (teacher_logits / temperature).sigmoid(), (student_logits / temperature).sigmoid()
+    return (p - q).square().sum(dim=-1).mean()
+
+
+@in_full_precision
 def soft_target_sets(student_logits: Tensor, teacher_logits: Tensor, *, temperature: float) -> Tensor:
     """KL divergence between two Bernoulli distributions per class, at temperature T, summed over classes, times T².
 

@@ -2,6 +2,7 @@
 
     LIMBECK_DATA=path/to/data python benchmarks/arena.py [--models cpu,tfidf] [--sets hwu64,mpqa] [--rows 300,1000,all]
                                                          [--seeds 0,1,2] [--workers 1] [--set KEY=VALUE]
+    python benchmarks/arena.py --time                    # the models of finished runs, once nothing else runs
     python benchmarks/arena.py --collect                 # benchmarks/results/arena.json, from what the runs left
     python benchmarks/arena.py --write-page              # docs/arena.md and its picture, from that file
 
@@ -102,16 +103,19 @@ def main() -> None:
     options.add_argument("--set", action="append", default=[], help="a key of every recipe, as in `limbeck run`")
     options.add_argument("--checkpoint", help="the teacher's encoder, where the draft's own cannot be fetched")
     options.add_argument("--workers", type=int, default=1, help="runs at a time; with one alone, times mean something")
+    options.add_argument("--time", action="store_true")
     options.add_argument("--collect", action="store_true")
     options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
+    if asked.time:
+        time_models(asked.runs)
     if asked.collect:
         collect(asked.runs / "results", out=asked.out)
     if asked.write_page:
         from benchmarks.arena_page import write_page
 
         write_page(json.loads(asked.out.read_text(encoding="utf-8")))
-    if asked.collect or asked.write_page:
+    if asked.time or asked.collect or asked.write_page:
         return
     data = os.environ.get("LIMBECK_DATA") or sys.exit("Name the folder of the data sets in LIMBECK_DATA.")
     tasks = [
@@ -121,6 +125,7 @@ def main() -> None:
         for name in asked.sets.split(",")
         for model in asked.models.split(",")
         if not (task := Task(model, name, cut, seed)).file(asked.runs).exists()
+        and (model in DRAFTS or cut != "all" or not seed)  # all rows are the same for every seed
     ]
     with ThreadPoolExecutor(asked.workers) as pool:
         failed = [task for task in pool.map(lambda task: failure_of(task, Path(data), asked), tasks) if task]
@@ -198,9 +203,35 @@ def microseconds(predict: Predict, texts: Sequence[str]) -> float:
     return median(best) * 1e6
 
 
+def time_models(runs: Path) -> None:
+    """The shipped models of finished runs, one after the other: runs side by side say nothing of times."""
+    for file in sorted(path for draft in DRAFTS for path in (runs / "results" / draft).glob("*.json")):
+        entry = json.loads(file.read_text(encoding="utf-8"))
+        folder = runs / entry["model"] / file.stem
+        if entry["microseconds"] is not None or not folder.exists():
+            continue
+        predict = shipped(folder).predict
+        texts = [text for text, _ in read(folder / "test.csv")]
+        entry["microseconds"] = microseconds(lambda asked, ask=predict: list(ask(asked)), texts)
+        file.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
+
+
+def shipped(folder: Path) -> limbeck.Classifier:
+    """The best model of the run in this folder."""
+    return limbeck.load(folder / "runs" / "train" / "models" / "best", threads=1)
+
+
 def collect(results: Path, *, out: Path) -> None:
     """All results as one small file: the answers row by row become tests of each rival against ours."""
     found = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(results.glob("*/*.json"))]
+    seeds = {(entry["name"], entry["cut"], entry["seed"]) for entry in found}
+    found += [
+        {**entry, "seed": seed}
+        for entry in list(found)
+        if entry["cut"] == "all" and entry["model"] not in DRAFTS
+        for name, cut, seed in sorted(seeds)
+        if (name, cut) == (entry["name"], "all") and seed != entry["seed"]
+    ]
     kept: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for entry in found:
         kept.setdefault((entry["name"], entry["cut"], entry["seed"]), []).append(entry)
@@ -250,7 +281,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
     run = folder / "runs" / "train"
     report = json.loads((run / "report" / "report.json").read_text(encoding="utf-8"))
     best = run / "models" / "best"
-    model = limbeck.load(best, threads=1)
+    model = shipped(folder)
     facts = {
         "best": report.get("best"),
         "teacher": next((entry["accuracy"] for entry in report["models"] if entry["role"] == "teacher"), None),

@@ -41,8 +41,10 @@ class Attempt:
 TrainWith = Callable[[float, str], Attempt]  # the factor of the learning rate, and a folder inside the work folder
 
 
-def train_until_learned(train_with: TrainWith, *, name: str, reporter: Reporter) -> tuple[Attempt, list[Attempt]]:
-    """The best attempt by dev, and all of them: one if it learned something, at most three.
+def train_until_learned(
+    train_with: TrainWith, *, name: str, reporter: Reporter, has_rate: bool = True
+) -> tuple[Attempt, list[Attempt]]:
+    """The best attempt by dev, and all of them: one if it learned something or its rate has no effect, at most three.
 
     Each starts from the same seed in a folder of its own, so a stopped run comes to the same attempts again. Raises
     TrainingDiverged if every attempt diverged.
@@ -58,7 +60,7 @@ def train_until_learned(train_with: TrainWith, *, name: str, reporter: Reporter)
             why = "the loss is no longer a finite number"
         else:
             why = attempts[-1].problem
-        if not why:
+        if not why or not has_rate:
             break
         if number < 2:
             higher = number == 1 and first_error is None
@@ -74,7 +76,9 @@ def train_until_learned(train_with: TrainWith, *, name: str, reporter: Reporter)
 
 def _tell_result(kept: Attempt, attempts: Sequence[Attempt], *, name: str, reporter: Reporter, is_first: bool) -> None:
     rate = f"{kept.learning_rate:.2g}"
-    if kept.problem:
+    if kept.problem and not kept.finished[-1].history:
+        _warn(reporter, f"{name}: {kept.problem}")
+    elif kept.problem:
         tried = ", ".join(f"{attempt.learning_rate:.2g}" for attempt in attempts)
         advice = "the best one is kept, but it is of no use as it is; limbeck doctor RUN looks for the reason"
         _warn(reporter, f"{name} hardly does better than guessing with any learning rate ({tried}): {advice}")

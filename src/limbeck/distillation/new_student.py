@@ -121,6 +121,13 @@ def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus
     return model
 
 
+def is_finished_at_start(section: AnyStudent, vocabulary: VocabularyFolder) -> bool:
+    """Whether the baseline starts as the whole of a classifier that was fitted to its labels: epochs would only lead
+    away from it. With fewer numbers than classes, or a layer before the classes, it starts from a part."""
+    fitted = vocabulary.array("classifier") if isinstance(section, Ngrams) and not section.dense_size else None
+    return fitted is not None and vocabulary.facts["width"] >= len(fitted)
+
+
 def _network(section: WordStudent | Ngrams, facts: dict[str, Any], corpus: Corpus) -> Any:
     """With random weights; the vocabulary's facts have its sizes."""
     return word_student(

@@ -26,13 +26,15 @@ from limbeck.text.forms import FormStep
 from limbeck.text.ngrams import NgramSettings, first_part
 from limbeck.text.student_tokenizer import SPECIAL_TOKENS, StudentTokenizer
 
-WIDEST = 64
+WIDTH_OF_PAIRS = 64
+WIDEST = 512  # one number for each class is what a linear model needs: 56 for 64 classes lose 4 points of its fit
 COUNTED_ROWS = 200_000  # of train, and of each of the other texts: n-grams are counted in so many
 FITTED_ROWS = 100_000  # of train
 TEXTS_AT_ONCE = 4_096
 FEWEST_BUCKETS = 1 << 12
 BUCKETS_PER_NGRAM = 2
-MOST_BYTES = 8_000_000  # of the int8 file
+MOST_BYTES = 8_000_000  # of the int8 file, unless classes are so many that this leaves fewer buckets than
+ENOUGH_BUCKETS = 1 << 15
 WITHOUT_VECTOR = 8  # bytes of a bucket in that file besides its vector: scale and weight
 UNSEEN = log(1e-3)  # weight of buckets without an n-gram: new n-grams say nothing, and should not shrink the others
 
@@ -89,7 +91,7 @@ def build_ngram_vocabulary(
 
 def width_of_ngrams(section: Ngrams, *, classes: int, pair: bool) -> int:
     """The width of the vectors: one number for each class is all that a linear model of single texts can use."""
-    return section.embedding_size or (WIDEST if pair else min(classes, WIDEST))
+    return section.embedding_size or (WIDTH_OF_PAIRS if pair else min(classes, WIDEST))
 
 
 def _shape(section: Ngrams, *, corpus: Corpus, width: int) -> Callable[[int], Any]:
@@ -147,7 +149,8 @@ def _distinct(blocks: Iterator[list[str]], section: Ngrams, form: Sequence[FormS
 def _buckets(distinct: int, width: int, section: Ngrams) -> int:
     """A power of two, twice as many as n-grams where the limits allow it."""
     wanted = 1 << ceil(log2(max(FEWEST_BUCKETS, BUCKETS_PER_NGRAM * distinct)))
-    while wanted * (width + WITHOUT_VECTOR) > MOST_BYTES and wanted > FEWEST_BUCKETS:
+    most = max(MOST_BYTES, ENOUGH_BUCKETS * (min(width, WIDEST) + WITHOUT_VECTOR))
+    while wanted * (width + WITHOUT_VECTOR) > most and wanted > FEWEST_BUCKETS:
         wanted //= 2
     return min(wanted, section.vocabulary.max_size)
 

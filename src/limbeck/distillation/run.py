@@ -23,7 +23,7 @@ from limbeck.artifacts.student_folder import StudentFacts, StudentFolder, save_s
 from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation.attempts import Attempt, train_until_learned
-from limbeck.distillation.new_student import new_student, not_taken_over
+from limbeck.distillation.new_student import is_finished_at_start, new_student, not_taken_over
 from limbeck.distillation.objective import Objective, weak_terms
 from limbeck.distillation.stages import Training, trainings_of
 from limbeck.distillation.student_with_objective import (
@@ -121,14 +121,17 @@ def train_student(
         _note_start(student, origins.general, reporter, name=name)
     with written_atomically(out, kind="student", key=key) as scratch:
         own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
-        trainings = trainings_of(section.model_copy(update=own_rate), alone=alone)
+        is_fitted = alone and is_finished_at_start(student, vocabulary)
+        trainings = trainings_of(section.model_copy(update=own_rate), alone=alone, is_fitted=is_fitted)
 
         def train_with(factor: float, folder: str) -> Attempt:
             return setup.attempt(
                 new() if folder else model, trainings, factor=factor, work_folder=scratch / WORK / folder
             )
 
-        kept, attempts = train_until_learned(train_with, name=f"{name}, seed {seed}", reporter=reporter)
+        kept, attempts = train_until_learned(
+            train_with, name=f"{name}, seed {seed}", reporter=reporter, has_rate=not is_fitted
+        )
         finished, trained = kept.finished, folded(kept.model.cpu())
         trained.save_pretrained(scratch)
         shutil.copyfile(vocabulary.tokenizer, scratch / "tokenizer.json")
@@ -145,7 +148,8 @@ def train_student(
         facts = replace(facts, near_chance=kept.problem, attempts=tried)
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
-    after = f" after epoch {facts.best_epoch}" if facts.best_epoch else " at the start, and no epoch was better"
+    start = ", as it was fitted" if is_fitted else " at the start, and no epoch was better"
+    after = f" after epoch {facts.best_epoch}" if facts.best_epoch else start
     reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=after)}")
     for note in [] if alone else weak_terms(_history(finished)):
         reporter.note(f"  {note}")

@@ -25,10 +25,14 @@ class Training:
         return replace(self, settings=self.settings.model_copy(update={"learning_rate": learning_rate}))
 
 
-def trainings_of(section: Distillation, *, alone: bool) -> list[Training]:
-    """The training stages of the recipe; the baseline has one, on the labels."""
+def trainings_of(section: Distillation, *, alone: bool, is_fitted: bool = False) -> list[Training]:
+    """The training stages of the recipe; the baseline has one, on the labels.
+
+    A baseline that starts as a model fitted to these labels (`is_fitted`) has no epochs: it is finished.
+    """
     if alone:
-        section = section.model_copy(update={"epochs": section.baseline_epochs or section.epochs})
+        epochs = 0 if is_fitted else section.baseline_epochs or section.epochs
+        section = section.model_copy(update={"epochs": epochs})
         return [Training(section, [HardLabels(kind="hard_labels")], folder="", title="")]
     if not section.stages:
         return [Training(section, list(section.losses), folder="", title="")]

@@ -340,11 +340,13 @@ MAX_POINTS = 120  # per training
 
 
 def training_curves(candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """The history of every trained student, once per student however many files were exported from it."""
+    """The history of every trained student, once per student however many files were exported from it; of none that
+    was finished at its start."""
     found: dict[tuple[str, int], dict[str, Any]] = {}
     for candidate in candidates:
         for seed, student in candidate.students.items():
-            found.setdefault((student.facts.name, seed), _curve(student, seed))
+            if student.history:
+                found.setdefault((student.facts.name, seed), _curve(student, seed))
     return list(found.values())
 
 

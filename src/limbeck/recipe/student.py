@@ -234,7 +234,7 @@ class Ngrams(Section):
     """Initial vectors. "fit": a linear classifier (a support vector machine) on the labelled rows, whose weights the
     training starts from; kept if no epoch is better on dev. Pairs of texts always start at random."""
     embedding_size: int | None = Field(default=None, ge=1)
-    """Width of the vectors. Default: the number of classes, at most 64; for pairs 64."""
+    """Width of the vectors. Default: the number of classes, at most 512; for pairs 64."""
     dense_size: int = Field(default=0, ge=0)
     """Width of a ReLU layer before the classes; 0: without this layer, a linear model."""
     dropout: Annotated[float, NETWORK] = Field(default=0.2, ge=0, lt=1)

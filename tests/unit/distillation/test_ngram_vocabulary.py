@@ -18,7 +18,7 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.distillation import ngram_vocabulary
 from limbeck.distillation.new_student import new_student
-from limbeck.distillation.ngram_vocabulary import UNSEEN, build_ngram_vocabulary
+from limbeck.distillation.ngram_vocabulary import UNSEEN, build_ngram_vocabulary, width_of_ngrams
 from limbeck.progress import SilentReporter
 from limbeck.recipe.student import Ngrams
 from limbeck.text.ngrams import NgramIds, NgramSettings, first_part
@@ -71,7 +71,15 @@ def test_buckets_are_a_power_of_two_with_room_for_all_n_grams(toy_corpus: Corpus
 
 @pytest.mark.parametrize(
     ("distinct", "width", "buckets"),
-    [(10, 2, 1 << 12), (5_000, 2, 1 << 14), (10**6, 2, 1 << 18), (10**6, 64, 1 << 16), (10**6, 10**6, 1 << 12)],
+    [
+        (10, 2, 1 << 12),
+        (5_000, 2, 1 << 14),
+        (10**6, 2, 1 << 18),
+        (10**6, 64, 1 << 16),
+        (10**6, 150, 1 << 15),
+        (10**6, 512, 1 << 15),
+        (10**6, 10**6, 1 << 12),
+    ],
 )
 def test_the_number_of_buckets_follows_text_and_width(distinct: int, width: int, buckets: int) -> None:
     """With 64 numbers a bucket takes 72 bytes: 2 to the 16 of them are 4.7 MB, twice as many more than 8."""
@@ -154,21 +162,54 @@ def test_pairs_start_at_random_and_are_wide(
     assert vocabulary.facts["width"] == 64
 
 
-@pytest.mark.parametrize("role", ["student", "baseline"])
 def test_it_is_trained_from_its_start_at_its_own_rate(
-    role: str,
     toy_corpus: Corpus,
     build: Build,
     run_training: Callable[..., StudentFolder],
     make_labels: Callable[..., TeacherLabels],
 ) -> None:
-    labels = make_labels(toy_corpus.splits["train"]) if role == "student" else None
     section = {"kind": "ngrams", "learning_rate": 1e-9}  # so that nothing changes: the rate of FAST would
+    labels = make_labels(toy_corpus.splits["train"])
 
     vocabulary = build(toy_corpus)
-    student = run_training(role=role, labels=labels, vocabulary=vocabulary, student=section, epochs=2)
+    student = run_training(role="student", labels=labels, vocabulary=vocabulary, student=section, epochs=2)
 
     trained = load_file(student.folder / "model.safetensors")
     np.testing.assert_allclose(trained["embeddings.weight"], array(vocabulary, "vectors"), atol=1e-6)
     assert student.facts.dev_accuracy > 0.9
     assert len(student.history) == 2
+
+
+def test_the_baseline_is_the_fit_itself(
+    toy_corpus: Corpus, build: Build, run_training: Callable[..., StudentFolder]
+) -> None:
+    section = {"kind": "ngrams", "learning_rate": 1.0}
+
+    vocabulary = build(toy_corpus)
+    student = run_training(role="baseline", labels=None, vocabulary=vocabulary, student=section, epochs=2)
+
+    trained = load_file(student.folder / "model.safetensors")
+    np.testing.assert_array_equal(trained["embeddings.weight"], array(vocabulary, "vectors"))
+    assert (student.history, student.facts.best_epoch) == ([], 0)
+    assert student.facts.dev_accuracy > 0.9
+
+
+@pytest.mark.parametrize("part", [{"embedding_size": 1}, {"dense_size": 8}, {"start": "random"}])
+def test_a_baseline_that_starts_as_a_part_of_the_fit_is_trained(
+    part: dict[str, Any], toy_corpus: Corpus, build: Build, run_training: Callable[..., StudentFolder]
+) -> None:
+    vocabulary = build(toy_corpus, **part)
+    student = run_training(
+        role="baseline", labels=None, vocabulary=vocabulary, student={"kind": "ngrams", **part}, epochs=2
+    )
+
+    assert len(student.history) == 2
+
+
+def test_every_class_has_a_number_of_its_own() -> None:
+    """The fit of 77 or 150 classes in 64 numbers would lose most of what it knows."""
+    section = Ngrams(kind="ngrams")
+
+    widths = [width_of_ngrams(section, classes=classes, pair=False) for classes in (2, 77, 150, 10_000)]
+
+    assert widths == [2, 77, 150, 512]

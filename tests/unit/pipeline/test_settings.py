@@ -60,6 +60,7 @@ GO_WITH_ANOTHER = {  # fields that cannot be changed alone
     *("corpus.hub", "corpus.pair", "transfer.pair", "teacher.pairs", "teacher.members.pair", "teacher.seeds"),
     "teacher.head",
     "student.vocabulary.general_words",
+    "distillation.optimizer",
     "distillation.losses.every",
 }
 

@@ -34,9 +34,11 @@ SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "limbeck", "text.parse_math"
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Our settings while a plot is drawn. Letters stay text, so glyphs missing from the font do not matter."""
+    """Our settings while a plot is drawn. Letters stay text, so glyphs missing from the font do not matter; and the
+    place of a legend takes a second to find only where the machine is busy."""
     with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message="Creating legend with loc")
         yield
 
 

@@ -118,12 +118,14 @@ def _new_ngrams(section: Ngrams, *, vocabulary: VocabularyFolder, corpus: Corpus
     model = _network(section, vocabulary.facts, corpus)
     arrays = {name: vocabulary.array(name) for name in ("word_weights", "vectors", "classifier")}
     model.start(**{name: torch.from_numpy(array) for name, array in arrays.items() if array is not None})
+    if is_finished_at_start(section, vocabulary):
+        model.train_vectors_alone()
     return model
 
 
 def is_finished_at_start(section: AnyStudent, vocabulary: VocabularyFolder) -> bool:
-    """Whether the baseline starts as the whole of a classifier that was fitted to its labels: epochs would only lead
-    away from it. With fewer numbers than classes, or a layer before the classes, it starts from a part."""
+    """Whether a student starts as the whole of a classifier that was fitted to the labels: epochs on the same labels
+    would only lead away from it. With fewer numbers than classes, or a layer before the classes, it is a part."""
     fitted = vocabulary.array("classifier") if isinstance(section, Ngrams) and not section.dense_size else None
     return fitted is not None and vocabulary.facts["width"] >= len(fitted)
 

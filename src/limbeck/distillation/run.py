@@ -96,6 +96,7 @@ def train_student(
     alone, name = role == "baseline", student.kind if role == "student" else f"{student.kind}-alone"
     new = partial(_seeded_student, student, seed, alone=alone, vocabulary=vocabulary, corpus=corpus, origins=origins)
     model = new()
+    is_fitted = is_finished_at_start(student, vocabulary)
     max_length = min(student.max_length, position_count(model) or student.max_length)
     tokenise = partial(
         training_rows_of,
@@ -116,12 +117,12 @@ def train_student(
         reporter=reporter,
         tracks=tracks,
         may_keep_start=isinstance(student, Ngrams),
+        start_share=student.start_share if isinstance(student, Ngrams) and is_fitted and has_one_mean(section) else 0.0,
     )
     if origins.general is not None and isinstance(student, WordStudent):
         _note_start(student, origins.general, reporter, name=name)
     with written_atomically(out, kind="student", key=key) as scratch:
         own_rate = {"learning_rate": student.learning_rate} if isinstance(student, Ngrams) else {}
-        is_fitted = alone and is_finished_at_start(student, vocabulary)
         trainings = trainings_of(section.model_copy(update=own_rate), alone=alone, is_fitted=is_fitted)
 
         def train_with(factor: float, folder: str) -> Attempt:
@@ -130,7 +131,7 @@ def train_student(
             )
 
         kept, attempts = train_until_learned(
-            train_with, name=f"{name}, seed {seed}", reporter=reporter, has_rate=not is_fitted
+            train_with, name=f"{name}, seed {seed}", reporter=reporter, has_rate=not (alone and is_fitted)
         )
         finished, trained = kept.finished, folded(kept.model.cpu())
         trained.save_pretrained(scratch)
@@ -148,7 +149,7 @@ def train_student(
         facts = replace(facts, near_chance=kept.problem, attempts=tried)
         save_student_facts(scratch, facts, history=_history(finished))
         (scratch / "losses.json").write_text(json.dumps([progress.points for progress in finished]), encoding="utf-8")
-    start = ", as it was fitted" if is_fitted else " at the start, and no epoch was better"
+    start = ", as it was fitted" if alone and is_fitted else " at the start, and no epoch was better"
     after = f" after epoch {facts.best_epoch}" if facts.best_epoch else start
     reporter.note(f"  {name}, seed {seed}: {on_dev(kept.best, after=after)}")
     for note in [] if alone else weak_terms(_history(finished)):
@@ -182,6 +183,11 @@ def _seeded_student(
     )
 
 
+def has_one_mean(section: Distillation) -> bool:
+    """Whether a mean with the start is well defined: no other mean is asked for, and no stage comes after it."""
+    return section.average is None and not section.stages
+
+
 @dataclass(frozen=True)
 class TrainingSetup:
     """What all trainings of one student have in common."""
@@ -195,6 +201,7 @@ class TrainingSetup:
     reporter: Reporter
     tracks: Tracks
     may_keep_start: bool = False
+    start_share: float = 0.0  # of the start in the weights that are kept
 
     def attempt(self, model: Any, trainings: Sequence[Training], *, factor: float, work_folder: Path) -> Attempt:
         """Run all trainings with `factor` times their learning rates."""
@@ -247,6 +254,7 @@ class TrainingSetup:
             tracks=self.tracks,
             keep=section.keep if training.judged_by_dev else "last",
             average=section.average,
+            start_share=self.start_share,
             widths=self.training_rows.all_widths() if can_be_captured(model, training.losses) else None,
             judge_start=judge_here if may_keep_start else None,
             optimizer=section.optimizer,

@@ -79,6 +79,11 @@ class NgramsForSequenceClassification(WordStudentModel):
             self.classifier.weight[:, :width] = classifier[:, :width]
             self.classifier.bias.copy_(classifier[:, width])
 
+    def train_vectors_alone(self) -> None:
+        """Train vectors and bias, and not how they are weighted and read: logits are then linear in what is trained."""
+        self.word_weights.weight.requires_grad_(False)
+        self.classifier.weight.requires_grad_(False)
+
     def vector_readers(self) -> list[str]:
         return ["classifier.weight" if self.dense is None else "dense.weight"]
 

@@ -233,6 +233,10 @@ class Ngrams(Section):
     start: Literal["fit", "random"] = "fit"
     """Initial vectors. "fit": a linear classifier (a support vector machine) on the labelled rows, whose weights the
     training starts from; kept if no epoch is better on dev. Pairs of texts always start at random."""
+    start_share: Annotated[float, NETWORK] = Field(default=0.5, ge=0, lt=1)
+    """Share of the fit in the weights that are judged, kept and exported; the rest is that of the trained ones. Used if
+    there is a number for each class and no `dense_size`, as logits are then linear in the weights; and without
+    `distillation.stages` or `distillation.average`."""
     embedding_size: int | None = Field(default=None, ge=1)
     """Width of the vectors. Default: the number of classes, at most 512; for pairs 64."""
     dense_size: int = Field(default=0, ge=0)

@@ -21,7 +21,14 @@ from limbeck.training.checkpoints import KeptWeights, Saver, load_checkpoint, sa
 from limbeck.training.cuda_graphs import Slots, StepCapturer, Widths, capture_context_for
 from limbeck.training.device import Arithmetic, accelerator_for
 from limbeck.training.epochs import STEPS_BETWEEN_READINGS, Progress
-from limbeck.training.optimiser import OptimizerName, RunningMean, learning_rate_at, optimiser_for, set_rate
+from limbeck.training.optimiser import (
+    MeanWithStart,
+    OptimizerName,
+    RunningMean,
+    learning_rate_at,
+    optimiser_for,
+    set_rate,
+)
 from limbeck.training.tracks import NO_TRACKS, Curves, Tracks
 
 SECONDS_BETWEEN_CHECKPOINTS = 20.0  # at least; times the seconds that saving takes, if that is more than one
@@ -85,6 +92,7 @@ def train(
     tracks: Tracks = NO_TRACKS,
     keep: Keep | Literal["last"] = "best",
     average: float | None = None,
+    start_share: float = 0.0,
     widths: Widths | None = None,
     judge_start: Callable[[], dict[str, float]] | None = None,
     optimizer: OptimizerName = "adamw",
@@ -95,10 +103,11 @@ def train(
     With `judge_start`, which is called before the first step, it has those it started with if no epoch was better.
     A loss that is no longer finite, or an epoch that collapses, ends it early with what it has; without a whole epoch,
     TrainingDiverged is raised. Better means a higher dev score or, if equal, a lower dev loss. With `average`, the
-    decay of a running mean of the weights (limbeck.training.optimiser), that mean is evaluated and kept. State is saved
-    to `work_folder` from time to time; if it holds a checkpoint, the training continues from there and ends with the
-    same weights as without the interruption. In a group of processes (limbeck.training.processes) each trains on its
-    share of every batch; the first one evaluates and writes.
+    decay of a running mean of the weights (limbeck.training.optimiser), that mean is evaluated and kept; with
+    `start_share`, the mean with the weights at the start. State is saved to `work_folder` from time to time; if it
+    holds a checkpoint, the training continues from there and ends with the same weights as without the interruption.
+    In a group of processes (limbeck.training.processes) each trains on its share of every batch; the first one
+    evaluates and writes.
 
     `widths` means that the losses read only the rows of a batch and these widths: if one process trains on a GPU
     without accumulation, steps are then captured as CUDA graphs (limbeck.training.cuda_graphs).
@@ -114,7 +123,7 @@ def train(
     )
     model, optimiser = accelerator.prepare(model, optimiser)
     plain = accelerator.unwrap_model(model)
-    mean = RunningMean(plain, decay=average)
+    mean = MeanWithStart(plain, share=start_share) if start_share else RunningMean(plain, decay=average)
     progress = Progress(**(load_checkpoint(work_folder, model=plain, optimiser=optimiser, average=mean.values) or {}))
     stepper = _Stepper(accelerator, model, optimiser, settings, losses, mean, capturer)
     curves = Curves(accelerator, tracks, what=what, settings=settings)
@@ -220,7 +229,7 @@ class _Stepper:
     optimiser: Any
     settings: Hyperparameters
     losses: Losses
-    mean: RunningMean
+    mean: RunningMean | MeanWithStart
     capturer: StepCapturer | None = None
     seed: int = field(default_factory=torch.initial_seed)
 

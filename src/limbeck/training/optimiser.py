@@ -59,6 +59,35 @@ def learning_rate_at(step: int, *, total: int, peak: float, warmup_fraction: flo
     return peak * max(total - step, 0) / max(total - warmup, 1)
 
 
+class MeanWithStart:
+    """A mean of all trained weights and of those that the training starts from, which have this share of it.
+
+    A model that starts as a good one is often best half-way (WiSE-FT, Wortsman et al. 2022); a model that is linear in
+    its weights then answers with the mean of both logits.
+    """
+
+    def __init__(self, model: nn.Module, *, share: float) -> None:
+        self._share = share
+        trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+        self._weights: list[Tensor] = list(trained.values())
+        self.values = {name: weight.detach().clone() for name, weight in trained.items()}  # the start
+
+    def add(self, step: int) -> None:
+        """The start does not change."""
+
+    @contextmanager
+    def in_model(self) -> Iterator[None]:
+        """Inside, the model's weights are the means; afterwards its own again, bit by bit."""
+        own = [weight.detach().clone() for weight in self._weights]
+        with torch.no_grad():
+            torch._foreach_lerp_(self._weights, list(self.values.values()), self._share)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(self._weights, own)
+
+
 class RunningMean:
     """The running mean of all trained weights; with a decay of None it does nothing.
 

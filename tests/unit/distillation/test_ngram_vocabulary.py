@@ -180,6 +180,31 @@ def test_it_is_trained_from_its_start_at_its_own_rate(
     assert len(student.history) == 2
 
 
+def test_what_is_kept_is_half_way_between_the_fit_and_what_was_trained(
+    toy_corpus: Corpus,
+    build: Build,
+    run_training: Callable[..., StudentFolder],
+    make_labels: Callable[..., TeacherLabels],
+) -> None:
+    vocabulary, labels = build(toy_corpus), make_labels(toy_corpus.splits["train"])
+
+    def trained(share: float) -> dict[str, Any]:
+        section = {"kind": "ngrams", "start_share": share}
+        student = run_training(
+            role="student", labels=labels, vocabulary=vocabulary, student=section, epochs=2, keep="latest"
+        )
+        assert student.facts.best_epoch == 2
+        return load_file(student.folder / "model.safetensors")
+
+    whole, half, start = trained(0.0), trained(0.5), array(vocabulary, "vectors")
+
+    assert np.abs(whole["embeddings.weight"] - start).max() > 0.01
+    np.testing.assert_allclose(half["embeddings.weight"], (whole["embeddings.weight"] + start) / 2, atol=1e-6)
+    for name in ("word_weights.weight", "classifier.weight"):
+        np.testing.assert_array_equal(half[name], whole[name])
+    np.testing.assert_array_equal(whole["word_weights.weight"][:, 0], array(vocabulary, "word_weights"))
+
+
 def test_the_baseline_is_the_fit_itself(
     toy_corpus: Corpus, build: Build, run_training: Callable[..., StudentFolder]
 ) -> None:

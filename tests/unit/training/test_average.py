@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from limbeck.training.checkpoints import best_of
-from limbeck.training.optimiser import RunningMean
+from limbeck.training.optimiser import MeanWithStart, RunningMean
 from limbeck.training.processes import run_together
 
 LEARNING = """
@@ -137,3 +137,17 @@ def test_two_processes_keep_the_mean_that_one_keeps(tmp_path: Path, monkeypatch:
     alone, together, without = (best_of(work)["weight"] for work in works.values())
     torch.testing.assert_close(together, alone, atol=1e-5, rtol=0.0)
     assert float((without - alone).abs().max()) > 1e-2  # the bound above means something
+
+
+def test_a_mean_with_the_start_is_in_the_model_only_inside() -> None:
+    model = nn.Linear(1, 1, bias=False)
+    model.weight.data.fill_(2.0)
+    mean = MeanWithStart(model, share=0.25)
+    model.weight.data.fill_(6.0)
+
+    with mean.in_model():
+        inside = model.weight.item()
+
+    assert inside == pytest.approx(0.25 * 2.0 + 0.75 * 6.0)
+    assert model.weight.item() == 6.0
+    assert mean.values["weight"].item() == 2.0

@@ -211,13 +211,18 @@ def time_models(runs: Path) -> None:
         if entry["microseconds"] is not None or not folder.exists():
             continue
         texts = [text for text, _ in read(folder / "test.csv")]
-        entry["microseconds"] = microseconds(shipped(folder).predict, texts)
+        entry["microseconds"] = microseconds(labels_by(shipped(folder)), texts)
         file.write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
 
 
 def shipped(folder: Path) -> limbeck.Classifier:
     """The best model of the run in this folder."""
     return limbeck.load(folder / "runs" / "train" / "models" / "best", threads=1)
+
+
+def labels_by(model: limbeck.Classifier) -> Predict:
+    """What a model answers, a label for each text."""
+    return lambda texts: np.array(model.predict(texts)).tolist()
 
 
 def collect(results: Path, *, out: Path) -> None:
@@ -291,7 +296,7 @@ def limbeck_run(task: Task, train: Rows, test: Rows, asked: argparse.Namespace) 
         "changed": [key for key in asked.set if not key.startswith("evaluation.")],  # those change no model
     }
     megabytes = sum(file.stat().st_size for file in best.rglob("*") if file.is_file()) / 1e6
-    return Trained(lambda texts: np.array(model.predict(texts)).tolist(), megabytes, seconds, facts)
+    return Trained(labels_by(model), megabytes, seconds, facts)
 
 
 def write(path: Path, rows: Rows) -> None:

@@ -22,6 +22,7 @@ class Contender:
     size_mb: float
     weights: Floats | None = None  # (rows of dev), with mean one: every class counts the same if the score is macro F1
     is_baseline: bool = False
+    is_blend: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Choice:
 def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None) -> Choice | None:
     """The best of the contenders within the size limit; None if there is none.
 
-    Contenders within one standard error of the highest score count as equal; of them, the lowest log-loss wins: it
+    Contenders within one standard error of the highest score count as equal; of them, a blend wins, as several students
+    are rarely wrong together, whatever dev says of one of them on few rows. Without one, the lowest log-loss wins: it
     sees on every row what the score sees only where a label changes. A student without a teacher wins only if no other
     is within two standard errors of it: on few rows of dev one of several is ahead by luck. If the best is an fp32 file
     and the int8 file of the same student is equal to it, the int8 file wins, because it is smaller and faster.
@@ -53,7 +55,7 @@ def choose(contenders: Sequence[Contender], *, max_size_mb: float | None = None)
         for one in allowed
         if is_equal(highest, one, errors=2.0 if highest.is_baseline and not one.is_baseline else 1.0)
     ]
-    best = min(equal, key=lambda one: (one.is_baseline, one.log_loss, -one.score, one.size_mb))
+    best = min(equal, key=lambda one: (not one.is_blend, one.is_baseline, one.log_loss, -one.score, one.size_mb))
     smaller = (one for one in allowed if one.student == best.student and one.is_int8 and is_equal(best, one))
     best = best if best.is_int8 else next(smaller, best)
     return Choice(best.name, tuple(one.name for one in allowed if one in equal or one is best))

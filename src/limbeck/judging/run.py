@@ -219,6 +219,7 @@ def _best(
                 is_int8=candidate.shipped.facts().precision == "int8",
                 size_mb=candidate.shipped.size_mb(),
                 is_baseline=candidate.role == "baseline",
+                is_blend=candidate.shipped.facts().kind == "blend",
                 **_compared(answers, targets, by=by),
             )
         )

@@ -20,7 +20,8 @@ def dev_targets(labels: Ints, *, teacher: npt.NDArray[Any] | None, models: Seque
 
     A few dozen labels hardly tell models apart: one row more or less is a point of accuracy. The teacher's
     probabilities say something about every class of every row. They count for nothing if the teacher is worse on dev
-    than the best of the models by more than one standard error, or has no logits for these rows.
+    than the best of the models by more than two standard errors (of several models, one is lucky on few rows), or has
+    no logits for these rows.
     """
     classes = models[0].shape[1] if models else 0 if teacher is None else teacher.shape[1]
     own = labels.astype(np.float64) if labels.ndim == 2 else np.eye(classes)[labels]
@@ -37,12 +38,12 @@ def teacher_share(rows: int) -> float:
 
 
 def _is_credible(teacher: npt.NDArray[Any], models: Sequence[npt.NDArray[Any]], labels: Ints) -> bool:
-    """Whether it is not worse than the best of the models beyond one standard error of the paired difference."""
+    """Whether it is not worse than the best of the models beyond two standard errors of the paired difference."""
     right = [_right(logits, labels) for logits in (teacher, *models)]
     best = max(right[1:], key=np.mean, default=right[0])
     differences = best - right[0]
     error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
-    return bool(differences.mean() <= error + 1e-12)
+    return bool(differences.mean() <= 2 * error + 1e-12)
 
 
 def _right(logits: npt.NDArray[Any], labels: Ints) -> Floats:

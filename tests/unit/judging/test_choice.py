@@ -32,6 +32,13 @@ def test_of_equals_the_lower_log_loss_wins() -> None:
     assert best_of(contender("bag", 300, log_loss=0.3), contender("bilstm", 301, log_loss=0.5)) == "bag"
 
 
+def test_of_equals_a_blend_wins_whatever_its_log_loss_is() -> None:
+    one, blend = contender("a", 80, log_loss=0.4), contender("blend", 80, log_loss=0.5, is_blend=True)
+
+    assert best_of(one, blend) == "blend"
+    assert best_of(contender("a", 90, log_loss=0.4), contender("blend", 60, is_blend=True)) == "a"
+
+
 def test_a_baseline_can_win() -> None:
     assert best_of(contender("bilstm-alone", 350), contender("bilstm", 300), contender("bilstm-int8", 300)) == (
         "bilstm-alone"

@@ -44,6 +44,18 @@ def test_a_teacher_that_is_worse_than_a_model_does_not_count() -> None:
     assert not np.isin(dev_targets(labels, teacher=good, models=[bad]), (0, 1)).all()
 
 
+@pytest.mark.parametrize(("wrong", "counts"), [(3, True), (5, False)])
+def test_a_teacher_counts_within_two_standard_errors_of_the_best(wrong: int, counts: bool) -> None:
+    """Of 100 rows, 3 that only the model has right are 0.03 with an error of 0.017, and 5 are 0.05 with 0.022."""
+    labels = np.tile([0, 1], 50)
+    model, teacher = np.eye(2)[labels] * 2.0, np.eye(2)[labels] * 2.0
+    teacher[:wrong] = -teacher[:wrong]
+
+    targets = dev_targets(labels, teacher=teacher, models=[model])
+
+    assert (not np.isin(targets, (0, 1)).all()) == counts
+
+
 def test_several_labels_per_row_are_mixed_class_by_class() -> None:
     labels = np.array([[1, 0], [0, 1]])
     teacher = np.array([[0.0, -20.0], [-20.0, 0.0]])

@@ -14,6 +14,7 @@ import numpy as np
 
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import fingerprint_of, read_small_json
+from limbeck.artifacts.rows import Rows, joined
 from limbeck.artifacts.run_folder import RunFolder
 from limbeck.distillation.speed import rate_of_student
 from limbeck.errors import LimbeckError
@@ -163,7 +164,7 @@ def planned_overrides(
 ) -> list[str]:
     """The keys of the recipe that differ in the plan, as `--set` takes them; it is kept for `kept_plan`."""
     asked = amounts_of(recipe, corpus, transfer=sum(len(text.rows) for text in gathered.values()))
-    rates = measured_rates(recipe, corpus)
+    rates = measured_rates(recipe, corpus, gathered)
     chosen = plan(asked, rates, seconds=60 * minutes, may_grow=may_grow)
     overrides = overrides_of(chosen, recipe, corpus, transfer=asked.transfer)
     words = in_words(chosen, rates, asked=asked, minutes=minutes)
@@ -192,7 +193,7 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
         copies=recipe.augmentation.copies if recipe.augmentation else 0,
         student_epochs=recipe.distillation.epochs,
         students=seeds * sum(NGRAMS_COST if isinstance(one, Ngrams) else 1.0 for one in (student, *recipe.candidates)),
-        baselines=seeds * (1 + NGRAMS_COST * recipe.blends_baseline) if recipe.distillation.baseline else 0,
+        baselines=seeds if recipe.distillation.baseline else 0,  # that of n-grams is fitted, not trained
         fewest_rows=max(FEWEST_ROWS, FEWEST_OF_A_CLASS * len(corpus.labels)),
         baseline_epochs=recipe.distillation.baseline_epochs or 0,
     )
@@ -240,14 +241,35 @@ def in_words(chosen: Amounts, rates: Rates, *, asked: Amounts, minutes: float) -
     )
 
 
-def measured_rates(recipe: Recipe, corpus: Corpus) -> Rates:
-    """A few seconds of each kind of work, on rows that are spread over the corpus. Raises NothingToPlan."""
+def measured_rates(recipe: Recipe, corpus: Corpus, gathered: ExtraText) -> Rates:
+    """A few seconds of each kind of work, on rows that are spread over what it reads. Raises NothingToPlan."""
     assert isinstance(recipe.student, WordStudent), "amounts_of has refused others"
-    train = corpus.splits["train"]
-    rows = train.select(np.linspace(0, len(train) - 1, min(TIMED_ROWS, len(train))).astype(int))
-    of_teacher = kind_of(recipe.teacher).rates(recipe.teacher, corpus, rows)
+    rows = _spread(corpus.splits["train"], TIMED_ROWS)
+    read = rows_like_those_read(recipe, corpus, gathered)
+    of_teacher = kind_of(recipe.teacher).rates(recipe.teacher, corpus, rows, read)
     if of_teacher is None:
         raise NothingToPlan(what="its teacher is not one that is trained here")
     fine_tuning, labelling = of_teacher
-    student = rate_of_student(recipe.distillation, student=recipe.student, corpus=corpus, rows=rows)
+    student = rate_of_student(recipe.distillation, student=recipe.student, corpus=corpus, rows=read)
     return Rates(fine_tuning=fine_tuning, labelling=labelling, student=student)
+
+
+def rows_like_those_read(recipe: Recipe, corpus: Corpus, gathered: ExtraText) -> Rows:
+    """Some rows of train, also in place of their copies, and of the transfer text, in the proportion in which teacher
+    and student read them: sentences of general text are often longer than the rows."""
+    train = corpus.splits["train"]
+    copies = recipe.augmentation.copies if recipe.augmentation else 0
+    counts = [len(train) * (1 + copies), *(len(text.rows) for text in gathered.values())]
+    parts = [train, *(text.rows for text in gathered.values())]
+    return joined(
+        [
+            _spread(rows, max(1, round(TIMED_ROWS * count / sum(counts))))
+            for rows, count in zip(parts, counts, strict=True)
+            if len(rows)
+        ]
+    )
+
+
+def _spread(rows: Rows, count: int) -> Rows:
+    """So many of the rows, from the first to the last."""
+    return rows.select(np.linspace(0, len(rows) - 1, min(count, len(rows))).astype(int))

@@ -84,16 +84,16 @@ def encoder_parameters(section: EncoderTeacher, look: BeforeRun) -> int | None:
     return weights_in(look.find_checkpoint(section.checkpoint))
 
 
-def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows) -> tuple[float, float] | None:
-    """Rows per second of fine-tuning, and of labelling, on this machine, timed for a few seconds; None if it is not
-    fine-tuned."""
+def encoder_rates(section: EncoderTeacher, corpus: Corpus, rows: Rows, asked: Rows) -> tuple[float, float] | None:
+    """Rows per second of fine-tuning on `rows`, and of labelling those that are `asked`, on this machine, timed for a
+    few seconds; None if it is not fine-tuned."""
     if section.train == "none":
         return None
     encoder = start_encoder(section.model_copy(update={"head": "own"}), corpus=corpus)
     model = encoder.model.to(training_device())
     first = rows.select(range(min(WARM_UP_ROWS, len(rows))))
     encoder.logits(first.texts, first.pairs)
-    labelling = per_second(lambda: encoder.logits(rows.texts, rows.pairs), rows=len(rows))
+    labelling = per_second(lambda: encoder.logits(asked.texts, asked.pairs), rows=len(asked))
     accelerator, loss = accelerator_for(encoder.arithmetic), label_loss(corpus)
     optimiser = optimiser_for(model, learning_rate=1e-6, weight_decay=0.0)
     tokens, labels = encoder.tokenise(rows.texts, rows.pairs), torch.from_numpy(rows.labels.copy())

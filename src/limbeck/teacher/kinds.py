@@ -71,8 +71,9 @@ class TeacherKind(Generic[Section]):
     """For the doctor: the teacher before a run, opened; None if it still has to be trained, or is an ensemble."""
     parameters: Callable[[Section, BeforeRun], int | None]
     """For the doctor: its number of parameters; None if unknown."""
-    rates: Callable[[Section, Corpus, Rows], tuple[float, float] | None]
-    """Rows per second of its training and of labelling, on these rows; None if it is not trained, or not alone."""
+    rates: Callable[[Section, Corpus, Rows, Rows], tuple[float, float] | None]
+    """Rows per second of its training on the first rows, and of labelling the second; None if it is not trained, or not
+    alone."""
     advice: TeacherAdvice
 
     @property

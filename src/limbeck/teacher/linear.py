@@ -93,13 +93,13 @@ def temperature_in(folder: Path) -> float:
     return float(json.loads((folder / LINEAR).read_text(encoding="utf-8"))["temperature"])
 
 
-def linear_rates(section: LinearTeacher, corpus: Corpus, rows: Rows) -> tuple[float, float]:
-    """Rows per second of training and of labelling, on these rows."""
+def linear_rates(section: LinearTeacher, corpus: Corpus, rows: Rows, asked: Rows) -> tuple[float, float]:
+    """Rows per second of training on `rows`, and of labelling those that are `asked`."""
     del section
     start = perf_counter()
     classifier, _ = fitted_classifier(
         rows.texts, rows.pairs, rows.labels, classes=len(corpus.labels), class_weights=corpus.class_weights
     )
     trained = perf_counter()
-    classifier.logits(rows.texts, rows.pairs)
-    return len(rows) / max(trained - start, 1e-6), len(rows) / max(perf_counter() - trained, 1e-6)
+    classifier.logits(asked.texts, asked.pairs)
+    return len(rows) / max(trained - start, 1e-6), len(asked) / max(perf_counter() - trained, 1e-6)

@@ -2,11 +2,16 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from limbeck.artifacts.atomic_folder import written_atomically
 from limbeck.artifacts.corpus import Corpus
+from limbeck.artifacts.manifest import Key
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.transfer_text import TransferText, save_transfer_text
 from limbeck.pipeline.budget import (
     PLANNED_KEYS,
     Amounts,
@@ -17,6 +22,7 @@ from limbeck.pipeline.budget import (
     measured_rates,
     overrides_of,
     plan,
+    rows_like_those_read,
 )
 from limbeck.recipe.recipe import Recipe
 
@@ -118,12 +124,31 @@ def recipe(**sections: Any) -> Recipe:
 def test_what_cannot_be_planned_is_named(sections: dict[str, Any], why: str, toy_corpus: Corpus) -> None:
     def plan_it() -> None:
         amounts_of(recipe(**sections), toy_corpus, transfer=0)
-        measured_rates(recipe(**sections), toy_corpus)
+        measured_rates(recipe(**sections), toy_corpus, {})
 
     with pytest.raises(NothingToPlan) as error:
         plan_it()
 
     assert why in str(error.value)
+
+
+def test_rates_are_timed_on_rows_and_text_as_they_will_be_read(toy_corpus: Corpus, tmp_path: Path) -> None:
+    """A row and its four copies are five texts like it, beside as many sentences of transfer text."""
+    count = 5 * len(toy_corpus.splits["train"])
+    sentences = [f"sentence number {number}" for number in range(count)]
+    with written_atomically(tmp_path / "transfer", kind="transfer", key=Key(section={}, inputs={})) as scratch:
+        rows = Rows.of(ids=[f"t{number}" for number in range(count)], texts=sentences)
+        save_transfer_text(scratch, rows=rows, quality={})
+    asked = recipe(augmentation={"copies": 4, "methods": [{"kind": "masking"}]})
+
+    alone = rows_like_those_read(asked, toy_corpus, {})
+    read = rows_like_those_read(asked, toy_corpus, {"transfer": TransferText(tmp_path / "transfer")})
+
+    assert set(alone.texts) <= set(toy_corpus.splits["train"].texts)
+    from_text = sum(text in sentences for text in read.texts)
+    from_rows = len(read) - from_text
+    assert from_text == 96
+    assert from_rows == min(96, len(toy_corpus.splits["train"]))
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_pairs_are_compared(tmp_path: Path) -> None:
 
 
 def test_its_time_can_be_planned(toy_corpus: Corpus) -> None:
-    rates = KINDS["linear"].rates(SECTION, toy_corpus, toy_corpus.splits["train"])
+    rates = KINDS["linear"].rates(SECTION, toy_corpus, toy_corpus.splits["train"], toy_corpus.splits["dev"])
 
     assert rates is not None
     assert min(rates) > 0

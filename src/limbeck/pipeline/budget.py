@@ -23,6 +23,7 @@ from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.student import Ngrams, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher
 from limbeck.teacher.kinds import kind_of
+from limbeck.transfer.text_filter import teacher_chooses
 
 PLAN = "plan.json"
 SHARE = 0.85  # of the minutes that is planned: some rows are longer than those that were timed
@@ -204,10 +205,12 @@ def overrides_of(chosen: Amounts, recipe: Recipe, corpus: Corpus, *, transfer: i
     train = len(corpus.splits["train"])
     # What the teacher chooses from is gathered, and labelled; without a choice, what is gathered is what is kept.
     kept = recipe.transfer.rows if recipe.transfer else None
-    cut_text = {"transfer.pool": max(1, chosen.transfer)}
-    if kept is not None:
-        cut_text = {"transfer.rows": max(1, min(kept, chosen.transfer))}
-        cut_text |= {"transfer.pool": max(1, chosen.transfer)} if transfer > kept else {}
+    chooses = recipe.transfer is not None and teacher_chooses(recipe.transfer)
+    cut_text = {}
+    if kept is not None or not chooses:
+        cut_text["transfer.rows"] = max(1, min(kept or transfer, chosen.transfer))
+    if chooses and transfer > (kept or 0):
+        cut_text["transfer.pool"] = max(1, chosen.transfer)
     of_epochs = {"teacher.epochs": chosen.teacher_epochs}
     of_epochs |= {"teacher.max_rows": chosen.teacher_rows} if chosen.teacher_rows < chosen.train else {}
     keys = {

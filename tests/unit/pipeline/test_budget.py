@@ -155,7 +155,8 @@ def test_rates_are_timed_on_rows_and_text_as_they_will_be_read(toy_corpus: Corpu
     ("section", "gathered", "chosen", "expected"),
     [
         ({"rows": 20_000}, 20_000, 5_000, {"transfer.rows=5000"}),
-        ({}, 20_000, 5_000, {"transfer.pool=5000"}),
+        ({}, 20_000, 5_000, {"transfer.rows=5000"}),  # nothing is chosen: a pool would be kept whole
+        ({"least_confidence": 0.6}, 20_000, 5_000, {"transfer.pool=5000"}),
         # The teacher chooses 10,000 of 40,000: there are never more rows than the recipe has.
         ({"rows": 10_000, "choice": "balanced"}, 40_000, 30_000, {"transfer.rows=10000", "transfer.pool=30000"}),
         ({"rows": 10_000, "choice": "balanced"}, 40_000, 4_000, {"transfer.rows=4000", "transfer.pool=4000"}),

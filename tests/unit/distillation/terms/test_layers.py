@@ -138,7 +138,8 @@ def test_layers_are_added_as_their_mean_their_sum_or_with_weights(of_loss: Any, 
     batch = make_batch(ALIKE)
 
     def value(**keys: Any) -> Tensor:
-        return term_of(of_loss(kind=KINDS_OF[of_loss], **keys), ALIKE)(batch)
+        found: Tensor = term_of(of_loss(kind=KINDS_OF[of_loss], **keys), ALIKE)(batch)
+        return found
 
     lower, upper = value(layers=[[1, 2]]), value(layers=[[2, 4]])
     torch.testing.assert_close(value(), (lower + upper) / 2)

@@ -67,7 +67,8 @@ class Amounts:
     """What a recipe asks for, or what a plan leaves of it."""
 
     train: int
-    others: int  # rows that are only labelled: dev and test
+    dev: int  # rows that the teacher answers after every epoch, and when it labels
+    test: int  # rows that are labelled once
     transfer: int
     teacher_epochs: int
     teacher_rows: int
@@ -83,13 +84,13 @@ class Amounts:
         """How long it takes."""
         read = self.train * (1 + self.copies) + self.transfer
         fine_tuning = self.teacher_rows * self.teacher_epochs / rates.fine_tuning
-        asked = self.teacher_rows + read + self.others * (1 + self.teacher_epochs)
+        asked = self.teacher_rows + read + self.dev * (1 + self.teacher_epochs) + self.test
         training = self.student_epochs * read * self.students
         training += (self.baseline_epochs or self.student_epochs) * self.train * self.baselines
         return (
             OVERHEAD
             + OVERHEAD_OF_STUDENT * (self.students + self.baselines)
-            + SECONDS_PER_ROW * (self.train + self.others)
+            + SECONDS_PER_ROW * (self.train + self.dev + self.test)
             + fine_tuning
             + asked / rates.labelling
             + training / rates.student
@@ -186,7 +187,8 @@ def amounts_of(recipe: Recipe, corpus: Corpus, *, transfer: int) -> Amounts:
     seeds = len(recipe.distillation.seeds)
     return Amounts(
         train=train,
-        others=sum(len(rows) for split, rows in corpus.splits.items() if split != "train"),
+        dev=len(corpus.splits["dev"]),
+        test=len(corpus.splits.get("test", ())),
         transfer=transfer,
         teacher_epochs=teacher.epochs if isinstance(teacher, EncoderTeacher) else 1,
         teacher_rows=min((teacher.max_rows if isinstance(teacher, EncoderTeacher) else None) or train, train),

@@ -29,7 +29,8 @@ from limbeck.recipe.recipe import Recipe
 RATES = Rates(fine_tuning=80.0, labelling=400.0, student=2_000.0)
 ASKED = Amounts(
     train=10_000,
-    others=3_000,
+    dev=1_000,
+    test=2_000,
     transfer=0,
     teacher_epochs=3,
     teacher_rows=10_000,
@@ -41,10 +42,10 @@ ASKED = Amounts(
 
 
 def test_the_seconds_of_a_plan_by_hand() -> None:
-    small = replace(ASKED, train=100, others=20, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5)
+    small = replace(ASKED, train=100, dev=20, test=80, teacher_rows=100, teacher_epochs=2, copies=1, student_epochs=5)
 
-    # 15 + 12·2 + 0.002·120; 200 rows at 80/s; (100 + 200 + 20·3) at 400/s; 5 · (200 + 100) at 2,000/s
-    assert small.seconds(RATES) == pytest.approx(39.24 + 2.5 + 0.9 + 0.75)
+    # 15 + 12·2 + 0.002·200; 200 rows at 80/s; (100 + 200 + 20·3 + 80) at 400/s; 5 · (200 + 100) at 2,000/s
+    assert small.seconds(RATES) == pytest.approx(39.4 + 2.5 + 1.1 + 0.75)
 
 
 @pytest.mark.parametrize("minutes", [2, 5, 10, 20, 60])

@@ -15,7 +15,8 @@ import pytest
 
 from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
 
-AT_ONCE = 1.0  # seconds; an idle server takes a millisecond, and the machine of a test is busy
+AT_ONCE = 5.0  # seconds; an idle server takes milliseconds, what once was wrong took 26 to 90, and machines are busy
+MEANWHILE = 5  # answers that others get while one heavy request is computed; none, if it held them up
 ONES = b'{"texts":[' + b"1," * 3_900_000 + b"1]}"
 BACKTICKS = json.dumps({"texts": ["`" * 25_600] * 310}).encode()
 
@@ -26,9 +27,9 @@ WHOLE = HEAD.encode() + BACKTICKS
 
 @dataclass
 class Watch:
-    """Asks for /livez and for one text over and over, and notes the longest wait."""
+    """Asks for /livez and for one text over and over, and notes each wait."""
 
-    longest: dict[str, float] = field(default_factory=dict)
+    waits: dict[str, list[float]] = field(default_factory=lambda: {"/livez": [], "/predict": []})
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -40,7 +41,7 @@ def watching(server: Running) -> Iterator[Watch]:
         while not watch.ended.is_set():
             began = time.monotonic()
             assert server.ask(path, question)[0] in (200, 429)
-            watch.longest[path] = max(watch.longest.get(path, 0), time.monotonic() - began)
+            watch.waits[path].append(time.monotonic() - began)
             watch.ended.wait(0.02)
 
     threads = [
@@ -79,8 +80,7 @@ def test_millions_of_bad_items_cost_neither_time_nor_memory(model_folder: Path) 
 
     assert {status for status, _ in answers} == {413}
     assert all(len(text) < 500 for _, text in answers)
-    assert watch.longest["/livez"] < AT_ONCE
-    assert watch.longest["/predict"] < AT_ONCE
+    assert max(watch.waits["/livez"] + watch.waits["/predict"]) < AT_ONCE
     assert grown < 100
 
 
@@ -88,11 +88,12 @@ def test_millions_of_bad_items_cost_neither_time_nor_memory(model_folder: Path) 
 def test_texts_that_take_long_to_read_hold_nobody_up(model_folder: Path, path: str, key: str) -> None:
     body = json.dumps({key: ["`" * 25_600] * 310}).encode()
     with running(model_folder) as server, watching(server) as watch:
+        before = {name: len(waits) for name, waits in watch.waits.items()}
         status, _ = post(server, body, path=path)
+        meanwhile = {name: len(waits) - before[name] for name, waits in watch.waits.items()}
 
-    assert status in (200, 429)
-    assert watch.longest["/livez"] < AT_ONCE
-    assert watch.longest["/predict"] < 2 * AT_ONCE
+    assert status == 200
+    assert min(meanwhile.values()) >= MEANWHILE
 
 
 def test_work_of_clients_that_have_left_is_dropped(model_folder: Path) -> None:
@@ -109,7 +110,7 @@ def test_work_of_clients_that_have_left_is_dropped(model_folder: Path) -> None:
         until(lambda: server.numbers().get('limbeck_errors_total{path="/predict",status="499"}', 0) == 5)
 
     assert status == 200
-    assert waited < 2 * AT_ONCE
+    assert waited < AT_ONCE
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
@@ -158,7 +159,7 @@ def test_a_busy_fallback_in_a_folder_holds_nobody_up_and_work_of_who_left_is_dro
         until(lambda: server.numbers()["limbeck_waiting_requests"] == 0)
 
     assert status == 200
-    assert waited < 2 * AT_ONCE
+    assert waited < AT_ONCE
 
 
 def test_a_fallback_that_hangs_does_not_delay_the_end(model_folder: Path) -> None:
@@ -179,7 +180,7 @@ def test_a_fallback_that_hangs_does_not_delay_the_end(model_folder: Path) -> Non
 
     assert status == 0
     assert "Traceback" not in errors
-    assert took < 10
+    assert took < 40
     assert answers[0][0] == 503
 
 

@@ -203,6 +203,15 @@ def test_a_refusal_in_overload_is_counted_and_says_when_to_come_back(model_folde
     assert found['limbeck_errors_total{path="/predict",status="429"}'] == 1
 
 
+def test_in_overload_nobody_reads_what_will_be_refused(model_folder: Path) -> None:
+    """At ten times the load a server read every body first, and had no time left for anything else."""
+    model = ServedModels.open([ModelSource(model_folder)])
+    with TestClient(create_app(model, settings=ServerSettings(queue=QueueLimits(jobs=0)))) as client:
+        found = client.post("/predict", content=b"no JSON", headers={"content-type": "application/json"})
+
+    assert found.status_code == 429
+
+
 class Ruler:
     """A model with two labels, whose folder does not matter."""
 

@@ -1,5 +1,6 @@
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 from limbeck.runtime.row import Row
 from limbeck.serving.wire.refusals import Refused
-from limbeck.serving.work_queue import MEASURED, ClientLeft, QueueLimits, WorkQueue
+from limbeck.serving.work_queue import MEASURED, ClientLeft, QueueLimits, WorkQueue, units
 
 LONG = "x" * 20_000  # a slice of its own
 PATIENCE = 20.0
@@ -157,6 +158,23 @@ def test_a_server_that_is_behind_takes_nothing_more() -> None:
             await queue.run("m", ["text"], lengths)
 
     run(work)
+
+
+def test_what_a_turn_waits_for_the_processor_counts_as_the_time_of_its_rows() -> None:
+    """Else a queue on a busy machine promises two seconds and means eight."""
+
+    class Late(WorkQueue):
+        def _next_turn(self) -> Any:
+            time.sleep(0.2)
+            return super()._next_turn()
+
+    async def work() -> float:
+        queue = Late()
+        await queue.run("m", [LONG] * 2, lengths)
+        queue.stop()
+        return queue.rate("m") * units(LONG)
+
+    assert asyncio.run(work()) > 0.05  # half of it: the first turn follows no other
 
 
 def test_the_rest_of_a_request_is_dropped_when_its_client_has_left() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -214,6 +215,19 @@ def test_other_host_names_are_refused_on_this_machine_alone(model_folder: Path) 
         ours, _ = server.ask("/predict", TEXT, headers={"host": "localhost:1234"})
 
     assert (foreign, ours) == (421, 200)
+
+
+def test_a_host_in_the_address_counts_more_than_the_header(model_folder: Path) -> None:
+    ask = "GET {}/model HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n"
+    targets = [("http://evil.example", "localhost"), ("http://localhost:80", "evil.example"), ("//localhost", "evil")]
+    with running(model_folder) as server:
+        statuses = []
+        for target, host in targets:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+                connection.sendall(ask.format(target, host).encode())
+                statuses.append(int(connection.recv(65_536).split(b" ", 2)[1]))
+
+    assert statuses == [421, 200, 421]
 
 
 def test_options_may_come_from_the_environment(model_folder: Path) -> None:

@@ -137,18 +137,6 @@ def test_a_stop_with_heavy_requests_in_flight_gives_each_an_answer_in_json(model
     assert all(json.loads(text).keys() & {"predictions", "detail"} for _, text in answers)
 
 
-def test_head_is_answered_as_get_is_without_a_body(model_folder: Path) -> None:
-    with running(model_folder) as server:
-        connection = server.connection()
-        connection.request("HEAD", "/")
-        response = connection.getresponse()
-        size, body = int(response.headers["content-length"]), response.read()
-        connection.close()
-
-    assert (response.status, body) == (200, b"")
-    assert size > 1_000
-
-
 def test_a_busy_fallback_in_a_folder_holds_nobody_up_and_work_of_who_left_is_dropped(model_folder: Path) -> None:
     options = ("--fallback", model_folder, "--threshold", "1", "--max-wait", "600")
     with running(model_folder, *options) as server:

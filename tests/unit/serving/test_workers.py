@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,13 @@ from limbeck.runtime.classifier import load
 from limbeck.serving import workers
 from limbeck.serving.workers import SHARED_FOLDER, Supervisor, WorkersDie, keep_counts
 from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
+
+
+@pytest.fixture(scope="module")
+def plain(model_folder: Path) -> Iterator[Running]:
+    """A server without options, for tests that only ask."""
+    with running(model_folder) as server:
+        yield server
 
 
 def label_of(text: str) -> Any:
@@ -209,23 +216,21 @@ def test_only_who_has_a_key_is_answered(model_folder: Path, tmp_path: Path) -> N
     assert "API key" in json.loads(text)["detail"]
 
 
-def test_other_host_names_are_refused_on_this_machine_alone(model_folder: Path) -> None:
-    with running(model_folder) as server:
-        foreign, _ = server.ask("/predict", TEXT, headers={"host": "evil.example:8000"})
-        ours, _ = server.ask("/predict", TEXT, headers={"host": "localhost:1234"})
+def test_other_host_names_are_refused_on_this_machine_alone(plain: Running) -> None:
+    foreign, _ = plain.ask("/predict", TEXT, headers={"host": "evil.example:8000"})
+    ours, _ = plain.ask("/predict", TEXT, headers={"host": "localhost:1234"})
 
     assert (foreign, ours) == (421, 200)
 
 
-def test_a_host_in_the_address_counts_more_than_the_header(model_folder: Path) -> None:
+def test_a_host_in_the_address_counts_more_than_the_header(plain: Running) -> None:
     ask = "GET {}/model HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n"
     targets = [("http://evil.example", "localhost"), ("http://localhost:80", "evil.example"), ("//localhost", "evil")]
-    with running(model_folder) as server:
-        statuses = []
-        for target, host in targets:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
-                connection.sendall(ask.format(target, host).encode())
-                statuses.append(int(connection.recv(65_536).split(b" ", 2)[1]))
+    statuses = []
+    for target, host in targets:
+        with socket.create_connection(("127.0.0.1", plain.port), timeout=PATIENCE) as connection:
+            connection.sendall(ask.format(target, host).encode())
+            statuses.append(int(connection.recv(65_536).split(b" ", 2)[1]))
 
     assert statuses == [421, 200, 421]
 
@@ -236,6 +241,17 @@ def test_options_may_come_from_the_environment(model_folder: Path) -> None:
 
     assert status == 413
     assert "at most 1" in json.loads(text)["detail"]
+
+
+def test_head_is_answered_as_get_is_without_a_body(plain: Running) -> None:
+    connection = plain.connection()
+    connection.request("HEAD", "/")
+    response = connection.getresponse()
+    size, body = int(response.headers["content-length"]), response.read()
+    connection.close()
+
+    assert (response.status, body) == (200, b"")
+    assert size > 1_000
 
 
 def test_the_access_log_has_no_texts(model_folder: Path, tmp_path: Path) -> None:

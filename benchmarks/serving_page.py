@@ -81,8 +81,9 @@ def load_section(found: Numbers) -> str:
             "## Load",
             f"{found['model']}; {found['seconds']:g} seconds a line. Each client has one connection and asks again as "
             "soon as it has its answer. A server that does nothing shows what these clients can ask at most; the plain "
-            "server is FastAPI around a pipeline of transformers with the teacher, a MiniLM (one thread a request). Refused are answers 429 "
-            "and 503. Memory is the most that all processes of the server had together, shared pages counted for each.",
+            "server is FastAPI around a pipeline of transformers with the teacher, a MiniLM (one thread a request). "
+            "Refused are answers 429 and 503. Memory is the most that all processes of the server had together, shared "
+            "pages counted for each.",
             *([SHARED] if _as_ratios(found) else ["Latency is what a client sees, in ms."]),
             load_lines(found),
             _setup(found),
@@ -91,11 +92,11 @@ def load_section(found: Numbers) -> str:
 
 
 SHARED = (
-    "The machine had much other work, so times are multiples of the plain server's with one worker. *Rows per core* are "
-    "rows in a second of the server's own processor time, which other work hardly changes; 64 and 256 clients did not "
-    "ask the plain server for 32 texts, which takes it minutes, and are compared with its line of 8. *p50* and *p99*, "
-    "the latency that a client sees, are those of its line with as many clients: only their order of magnitude says "
-    "something. Refused was where others had the processor, and the server was behind by half a second."
+    "The machine had much other work, so times are multiples of the plain server's with one worker. *Rows per core* "
+    "are rows in a second of the server's own processor time, which other work hardly changes; 64 and 256 clients did "
+    "not ask the plain server for 32 texts, which takes it minutes, and are compared with its line of 8. *p50* and "
+    "*p99*, the latency that a client sees, are those of its line with as many clients: only their order of magnitude "
+    "says something. Refused was where others had the processor, and the server was behind by half a second."
 )
 
 

@@ -261,8 +261,8 @@ def _refusals(server: AppParts) -> dict[type[Exception], Callable[[Request, Exce
 
     async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        headers = dict(error.headers or {})
-        detail = ELSEWHERE.get(error.status_code, str(error.detail)).format(**headers)
+        headers, known = dict(error.headers or {}), ELSEWHERE.get(error.status_code)
+        detail = str(error.detail) if known is None else known.format(**headers)
         return _refusal(request, error.status_code, detail, headers=headers)
 
     async def fail(request: Request, error: Exception) -> Response:

@@ -141,7 +141,7 @@ class WorkQueue:
         cost = sum(map(units, rows)) * self.rate(model) * factor
         if not self._open and cost <= INLINE_SECONDS and self._measured.get(model, 0) >= MEASURED:
             return [self._computed(model, list(rows), compute, factor=factor)]
-        self.refuse_too_much(cost)
+        self._refuse_too_much(cost)
         loop = asyncio.get_running_loop()
         job = Job(model, rows, compute, merges, loop, loop.create_future(), factor)
         self._enter(job)
@@ -159,8 +159,12 @@ class WorkQueue:
             self._stopped = True
             self._ready.notify_all()
 
-    def refuse_too_much(self, cost: float = 0.0) -> None:
-        """Raise Refused (429) if so many seconds of work would wait for too long; by default: however short it is."""
+    def refuse_any(self) -> None:
+        """Raise Refused (429) if a request would be refused however short it is. An idle model is never too late."""
+        if self._open:
+            self._refuse_too_much(0.0)
+
+    def _refuse_too_much(self, cost: float) -> None:
         turns = max(1.0, cost / SLICE_SECONDS)
         waiting = min(self.waiting_seconds, self._open * turns * SLICE_SECONDS)
         limits = self._limits

@@ -7,7 +7,8 @@
 ARG PYTHON=3.11
 
 FROM python:${PYTHON}-slim AS build
-# The compiler builds the native engine, and stays in this stage.
+# The compiler builds the native engine, and stays in this stage. Its version is not pinned: mirrors keep the newest only.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY constraints.txt ./

@@ -18,6 +18,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.serving_clients import Plan
 from benchmarks.serving_models import bilstm_folder, bodies, teacher_folder
-from benchmarks.serving_page import RESULTS, circumstances, keep, load_lines, write_page
+from benchmarks.serving_page import BEFORE, RESULTS, RIVAL, circumstances, keep, load_lines, write_page
 from benchmarks.serving_server import ROOT, Server, Watch, clients, limbeck_command, serving
 
 CLIENTS, ROWS, WORKERS = [1, 8, 64, 256], [1, 32], [1, 2]
-WARM_UP = 2.0  # seconds: words are learnt, caches are filled
+WARM_UP = 2.0  # seconds
 Line = dict[str, Any]
 
 
@@ -50,32 +51,39 @@ def main() -> None:
 
 
 def measured(asked: argparse.Namespace) -> Iterator[Line]:
-    """Server after server, each with every number of clients and rows."""
+    """All servers run; each cell is asked of one after the other, so that what else the machine does meets them all."""
+    with ExitStack() as stack:
+        servers = []
+        for name, workers, command, path in _commands(asked):
+            running = stack.enter_context(serving(command, environment=path))
+            if name == RIVAL:
+                running.wait_until("/health")
+            servers.append((name, workers, running))
+        for rows in asked.rows:
+            texts = bodies(rows)
+            for _, _, running in servers:  # words are learnt, caches are filled
+                clients(Plan(port=running.port, bodies=texts, clients=8, seconds=min(WARM_UP, asked.seconds)))
+            for count in asked.clients:
+                for name, workers, running in servers:
+                    if name == RIVAL and asked.most_rival_texts and rows * count > asked.most_rival_texts:
+                        continue
+                    plan = Plan(port=running.port, bodies=texts, clients=count, seconds=asked.seconds)
+                    yield {"server": name, "workers": workers, "rows": rows, "clients": count, **cell(running, plan)}
+
+
+def _commands(asked: argparse.Namespace) -> Iterator[tuple[str, int, list[str], dict[str, str] | None]]:
+    """Each server: its name, its workers, how it is started, and variables of its environment."""
     model = asked.model or bilstm_folder(asked.work)
-    nothing = [sys.executable, str(ROOT / "benchmarks" / "serving_nothing.py")]
-    with serving(nothing) as server:
-        yield from _lines(server, asked, server="nothing", workers=1)
+    yield "nothing", 1, [sys.executable, str(ROOT / "benchmarks" / "serving_nothing.py")], None
     if asked.before:
         path = {"PYTHONPATH": os.pathsep.join([str(asked.before / "src"), str(asked.before)])}
-        with serving(limbeck_command(model), environment=path) as server:
-            yield from _lines(server, asked, server="limbeck before", workers=1)
+        yield BEFORE, 1, limbeck_command(model), path
     for workers in asked.workers:
-        with serving(limbeck_command(model, workers=workers, threads=asked.threads)) as server:
-            yield from _lines(server, asked, server="limbeck", workers=workers)
-    for workers in asked.workers if not asked.without_rival else []:
-        rival = [sys.executable, "-m", "benchmarks.serving_rival", str(teacher_folder(asked.work))]
-        with serving([*rival, "--workers", str(workers)]) as server:
-            server.wait_until("/health")
-            yield from _lines(server, asked, server="FastAPI and transformers", workers=workers)
-
-
-def _lines(running: Server, asked: argparse.Namespace, *, server: str, workers: int) -> Iterator[Line]:
-    for rows in asked.rows:
-        texts = bodies(rows)
-        clients(Plan(port=running.port, bodies=texts, clients=8, seconds=min(WARM_UP, asked.seconds)))
-        for count in asked.clients:
-            plan = Plan(port=running.port, bodies=texts, clients=count, seconds=asked.seconds)
-            yield {"server": server, "workers": workers, "rows": rows, "clients": count, **cell(running, plan)}
+        yield "limbeck", workers, limbeck_command(model, workers=workers, threads=asked.threads), None
+    if not asked.without_rival:
+        rival = [sys.executable, "-m", "benchmarks.serving_rival", str(teacher_folder(asked.work)), "--workers"]
+        for workers in asked.workers:
+            yield RIVAL, workers, [*rival, str(workers)], {"OMP_NUM_THREADS": "1"}
 
 
 def cell(running: Server, plan: Plan) -> Line:
@@ -113,6 +121,7 @@ def _options() -> argparse.ArgumentParser:
     options.add_argument("--rows", type=int, nargs="*", default=ROWS)
     options.add_argument("--before", type=Path, help="a checkout of an older version, to be measured too")
     options.add_argument("--without-rival", action="store_true")
+    options.add_argument("--most-rival-texts", type=int, help="that it gets at once: 8,192 keep two cores for a minute")
     options.add_argument("--out", type=Path, default=RESULTS)
     options.add_argument("--write-page", action="store_true")
     return options

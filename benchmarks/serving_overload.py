@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from http.client import HTTPConnection
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -31,6 +32,7 @@ from benchmarks.serving_server import Pulse, Server, Watch, clients, limbeck_com
 
 CAPACITY_SECONDS, LEAVING_SECONDS, SETTLE_SECONDS = 5.0, 10.0, 5.0  # the first two at most
 LEAVING_SHARE, LEAVING_AFTER = 0.5, 0.02
+ALONE = 21  # single requests, for the usual time of one
 Line = dict[str, Any]
 
 
@@ -57,7 +59,7 @@ def main() -> int:
 
 def overloaded(server: Server, asked: argparse.Namespace, *, rows: int) -> list[Line]:
     """Each multiple of the capacity for requests of so many texts."""
-    capacity = capacity_of(server, asked, rows=rows)
+    capacity, usual = capacity_of(server, asked, rows=rows)
     print(f"{rows} texts a request: {capacity:,.1f} requests/s", file=sys.stderr, flush=True)
     found = []
     for factor in asked.factors:
@@ -68,19 +70,20 @@ def overloaded(server: Server, asked: argparse.Namespace, *, rows: int) -> list[
             seconds=asked.seconds,
             most_connections=asked.connections,
         )
-        line = {"factor": factor, "rows": rows, "capacity": round(capacity, 1), **held(server, plan)}
+        known = {"factor": factor, "rows": rows, "capacity": round(capacity, 1), "capacity_p50_ms": usual}
+        line = {**known, **held(server, plan)}
         print(json.dumps(line), file=sys.stderr, flush=True)
         found.append(line)
     return found
 
 
-def capacity_of(server: Server, asked: argparse.Namespace, *, rows: int) -> float:
-    """Requests a second that are answered when there is always one to answer."""
+def capacity_of(server: Server, asked: argparse.Namespace, *, rows: int) -> tuple[float, float]:
+    """Requests a second that are answered when there is always one to answer, and the median latency (ms) then."""
     seconds = min(CAPACITY_SECONDS, asked.seconds)
     plan = Plan(port=server.port, bodies=bodies(rows), clients=asked.clients, seconds=seconds)
     clients(plan)  # fills caches
     found = clients(plan)
-    return float(found["ends"].get("200", 0) / found["seconds"])
+    return float(found["ends"].get("200", 0) / found["seconds"]), float(found["latency_ms"]["200"]["p50"])
 
 
 def held(server: Server, plan: Plan) -> Line:
@@ -128,6 +131,7 @@ def settled(server: Server, before: Counter[str], ends: Counter[str]) -> tuple[C
 
 def left_alone(server: Server, asked: argparse.Namespace) -> Line:
     """Half of the requests are given up by who sent them, before the answer."""
+    first_before = median(milliseconds_of_one(server) for _ in range(ALONE))
     before, rows = server.counts(), asked.rows[0]
     plan = Plan(
         port=server.port,
@@ -149,6 +153,7 @@ def left_alone(server: Server, asked: argparse.Namespace) -> Line:
         "ends": found["ends"],
         "rows_answered": answered * rows,
         "rows_classified": after["rows"] - before["rows"],
+        "first_before_ms": first_before,
         "first_after_ms": first_after,
     }
 

@@ -12,12 +12,15 @@ from benchmarks.page_parts import table
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "serving.json", ROOT / "docs" / "serving-load.md"
 PACKAGES = ("fastapi", "uvicorn", "httptools")
+BEFORE, RIVAL = "limbeck before", "FastAPI and transformers"
 NAMES = {
     "nothing": "a server that does nothing",
-    "limbeck before": "`limbeck serve`, before",
+    BEFORE: "`limbeck serve`, before",
     "limbeck": "`limbeck serve`",
-    "FastAPI and transformers": "FastAPI and a pipeline of MiniLM",
+    RIVAL: "FastAPI and a pipeline of MiniLM",
 }
+SMALLEST = 0.01  # ratio that is told apart
+QUIET = 0.25  # of the cores busy before, at most: else the machine is shared, and times are given as ratios only
 Numbers = Mapping[str, Any]
 
 INTRODUCTION = """# Serving under load
@@ -31,6 +34,7 @@ COMMANDS = """## Again
 
 ```
 python benchmarks/serving_load.py runs/reviews/models/best       # without a model: a Bi-LSTM 150 of random weights
+python benchmarks/serving_turns.py runs/reviews/models/best
 python benchmarks/serving_overload.py runs/reviews/models/best
 python benchmarks/serving_restarts.py runs/reviews/models/best
 python benchmarks/serving_load.py --write-page
@@ -45,9 +49,11 @@ def keep(section: str, found: Numbers, *, file: Path = RESULTS) -> None:
 
 def circumstances() -> dict[str, Any]:
     """The machine, the versions of what serves, and how busy the machine was before."""
+    from benchmarks.runtime_texts import corpus
     from limbeck.timing.machine import machine_facts
 
     return {
+        "texts": corpus().name,
         "machine": machine_facts(threads=1),
         "versions": {name: version(name) for name in PACKAGES},
         "load_average": round(os.getloadavg()[0], 2),
@@ -74,44 +80,108 @@ def load_section(found: Numbers) -> str:
         [
             "## Load",
             f"{found['model']}; {found['seconds']:g} seconds a line. Each client has one connection and asks again as "
-            "soon as it has its answer. Latency is what the client sees, in milliseconds; refused are answers 429 and "
-            "503. Memory is the most that all processes of the server had together, shared pages counted for each; "
-            "*cores* is what the server used, and what its clients used beside it. The first lines are what these "
-            "clients can ask at most.",
+            "soon as it has its answer. A server that does nothing shows what these clients can ask at most; the plain "
+            "server is FastAPI around a pipeline of transformers with the teacher, a MiniLM (one thread a request). "
+            "Refused are answers 429 and 503. Memory is the most that all processes of the server had together, shared "
+            "pages counted for each.",
+            *([SHARED] if _as_ratios(found) else ["Latency is what a client sees, in ms."]),
             load_lines(found),
             _setup(found),
         ]
     )
 
 
+SHARED = (
+    "The machine had much other work, so times are multiples of the plain server's with one worker. *Rows per core* "
+    "are rows in a second of the server's own processor time, which other work hardly changes; 64 and 256 clients did "
+    "not ask the plain server for 32 texts, which takes it minutes, and are compared with its line of 8. *p50* and "
+    "*p99*, the latency that a client sees, are those of its line with as many clients: only their order of magnitude "
+    "says something. Refused was where others had the processor, and the server was behind by half a second."
+)
+
+
 def load_lines(found: Numbers) -> str:
     """The table of load."""
-    heads = ["server", "workers", "texts a request", "clients", "requests/s", "rows/s", "p50", "p99", "refused"]
+    order = {name: place for place, name in enumerate(NAMES)}
+    lines = sorted(found["lines"], key=lambda line: (order[line["server"]], line["workers"]))
+    plain = [line for line in lines if line["server"] == RIVAL and line["workers"] == 1]
+    as_ratios = _as_ratios(found)
     rows = [
         [
             NAMES[line["server"]],
             *(f"{line[name]:,}" for name in ("workers", "rows", "clients")),
-            f"{line['requests_per_second']:,.0f}",
-            f"{line['requests_per_second'] * line['rows']:,.0f}",
-            _milliseconds(line["p50_ms"]),
-            _milliseconds(line["p99_ms"]),
+            *(_against(line, plain) if as_ratios else _plainly(line)),
             f"{line['refused']:,}",
             f"{line['failed']:,}",
             f"{line['peak_mb']:,.0f}",
-            f"{line['busy']:.1f} + {line['clients_busy']:.1f}",
+            *([] if as_ratios else [f"{line['busy']:.1f} + {line['clients_busy']:.1f}"]),
         ]
-        for line in found["lines"]
+        for line in lines
     ]
-    return table([*heads, "failed", "MB", "cores"], rows)
+    heads = ["server", "workers", "texts a request", "clients", "rows per core" if as_ratios else "rows/s"]
+    return table([*heads, "p50", "p99", "refused", "failed", "MB", *([] if as_ratios else ["cores"])], rows)
+
+
+def _as_ratios(found: Numbers) -> bool:
+    return is_shared(found) and any(line["server"] == RIVAL for line in found["lines"])
+
+
+def _plainly(line: Numbers) -> list[str]:
+    rows = f"{line['requests_per_second'] * line['rows']:,.0f}"
+    return [rows, _milliseconds(line["p50_ms"]), _milliseconds(line["p99_ms"])]
+
+
+def _against(line: Numbers, plain: Sequence[Numbers]) -> list[str]:
+    """Beside the plain server's line of as many texts and clients, or else the one of most clients."""
+    alike = [other for other in plain if other["rows"] == line["rows"]]
+    same = next((other for other in alike if other["clients"] == line["clients"]), {})
+    most = max(alike, key=lambda other: other["clients"])
+    latencies = [_times(line[name], same.get(name)) for name in ("p50_ms", "p99_ms")]
+    return [_times(_per_core(line), _per_core(same or most)), *latencies]
+
+
+def _per_core(line: Numbers) -> float:
+    """Requests in a second of the server's own processor time."""
+    return float(line["requests_per_second"] / line["busy"]) if line["busy"] else 0.0
+
+
+def _times(number: float | None, other: float | None) -> str:
+    if number is None or not other:
+        return "–"
+    ratio = number / other
+    if ratio < SMALLEST:
+        return f"< {SMALLEST} ×"
+    return f"{ratio:,.{0 if ratio >= 10 else 1 if ratio >= 1 else 2}f} ×"
+
+
+def is_shared(found: Numbers) -> bool:
+    """Whether the machine had other work: a time then says little, and a ratio of two that were taken together more."""
+    return bool(found["load_average"] > QUIET * found["machine"]["cores"])
+
+
+def turns_section(found: Numbers) -> str:
+    """What it brings to compute texts of several requests together."""
+    return "\n\n".join(
+        [
+            "## Texts of several requests together",
+            "Where the native engine runs the model, short requests that wait are computed in one call. "
+            f"{found['model']}, {found['clients']} clients that ask for one text each, without a network: "
+            f"{found['ratio']:g} times as many texts a second as one by one (the median of {found['rounds']} pairs of "
+            "rounds). In onnxruntime a text's probabilities would depend on its neighbours, so requests are never "
+            "joined there.",
+            _setup(found),
+        ]
+    )
 
 
 def overload_section(found: Numbers) -> str:
     """What becomes of too many requests."""
-    rows = [_overload_row(line) for line in found["lines"]]
+    shared = is_shared(found)
+    rows = [_overload_row(line, as_ratios=shared) for line in found["lines"]]
     heads = [
         "asked",
         "texts a request",
-        "requests/s",
+        *([] if shared else ["requests/s"]),
         "sent",
         "asked again",
         "answered",
@@ -120,48 +190,51 @@ def overload_section(found: Numbers) -> str:
         "server counts",
     ]
     heads += ["p50 of answers", "p50 of refusals", "p99 of refusals", "longest `/livez`", "MB"]
+    unit = "a multiple of the median at capacity" if shared else "in ms"
     return "\n\n".join(
         [
             "## Overload",
             f"First the capacity is measured, by {found['clients']} clients in a closed loop. Then requests begin at "
-            f"a fixed rate for {found['seconds']:g} seconds, whatever became of those before, and latency (ms) is "
+            f"a fixed rate for {found['seconds']:g} seconds, whatever became of those before, and latency ({unit}) is "
             "counted from the moment at which a request should have begun. Those whose connection was closed "
             "before the server read them are *asked again*, on another one. *Neither* were not answered, not refused, "
             "or broken off. The server counts what the clients count, status by status, or the number it is "
             "off by is shown.",
             table(heads, rows, words={"server counts"}),
-            _leaving(found["leaving"]),
+            _leaving(found["leaving"], as_ratios=shared),
             _setup(found),
         ]
     )
 
 
-def _overload_row(line: Numbers) -> list[str]:
-    latency = line["latency_ms"]
+def _overload_row(line: Numbers, *, as_ratios: bool) -> list[str]:
+    latency, alive = line["latency_ms"], line["alive"]
     refusals = latency.get("429") or latency.get("503") or {}
     off = sum(abs(number) for number in line["off"].values())
+    times = [latency.get("200", {}).get("p50"), refusals.get("p50"), refusals.get("p99"), alive["longest_ms"]]
+    usual = line.get("capacity_p50_ms")
+    shown = [_times(time, usual) if as_ratios else _milliseconds(time) for time in times]
+    shown[-1] += f", {alive['failed']} failed" if alive["failed"] else ""
     return [
         f"{line['factor']:g} × capacity",
         f"{line['rows']:,}",
-        f"{line['rate']:,.0f}",
+        *([] if as_ratios else [f"{line['rate']:,.0f}"]),
         f"{line['sent']:,}" + (f" of {line['sent'] + line['not_sent']:,}" if line["not_sent"] else ""),
         *(f"{line[name]:,}" for name in ("asked_again", "answered", "refused", "neither")),
         "the same" if off == 0 else f"off by {off:,}",
-        _milliseconds(latency.get("200", {}).get("p50")),
-        _milliseconds(refusals.get("p50")),
-        _milliseconds(refusals.get("p99")),
-        f"{line['alive']['longest_ms']:,.0f} ms"
-        + (f", {line['alive']['failed']} failed" if line["alive"]["failed"] else ""),
+        *shown,
         f"{line['peak_mb']:,.0f}",
     ]
 
 
-def _leaving(found: Numbers) -> str:
+def _leaving(found: Numbers, *, as_ratios: bool) -> str:
+    before, after = found.get("first_before_ms"), found["first_after_ms"]
+    took = f"{_times(after, before)} its usual time" if as_ratios and before else f"{after:,.1f} ms"
     return (
         f"Clients that leave: of {found['sent']:,} requests, {found['left']:,} were given up by their client "
         f"{found['after_ms']:.0f} ms after they were sent. {found['answered']:,} were answered, "
         f"{found['rows_answered']:,} rows; the server classified {found['rows_classified']:,}. When all "
-        f"had left, one text was answered after {found['first_after_ms']:,.1f} ms."
+        f"had left, one text was answered after {took}."
     )
 
 
@@ -189,15 +262,21 @@ def restarts_section(found: Numbers) -> str:
     )
 
 
-SECTIONS = {"load": load_section, "overload": overload_section, "restarts": restarts_section}
+SECTIONS = {
+    "load": load_section,
+    "turns": turns_section,
+    "overload": overload_section,
+    "restarts": restarts_section,
+}
 
 
 def _setup(found: Numbers) -> str:
     versions = {"limbeck": found["machine"]["versions"]["limbeck"], **found["versions"]}
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return (
-        f"{found['machine']['cpu']}, {found['machine']['cores']} cores, Python {found['machine']['python']}; {named}."
-    )
+    texts = f" Texts of {found['texts']}." if "texts" in found else ""
+    shared = ", shared with other jobs" if is_shared(found) else ""
+    machine = found["machine"]
+    return f"{machine['cpu']}, {machine['cores']} cores{shared}, Python {machine['python']}; {named}.{texts}"
 
 
 def _milliseconds(found: float | None) -> str:

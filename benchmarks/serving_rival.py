@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 
 FOLDER = "SERVING_RIVAL_MODEL"  # a variable, since workers import this file again
+SECONDS_TO_START = 120  # of a worker: loading PyTorch takes longer on a busy machine than the five that uvicorn waits
 app = FastAPI()
 
 
@@ -55,7 +56,13 @@ def main() -> None:
     options.add_argument("--workers", type=int, default=1)
     asked = options.parse_args()
     os.environ[FOLDER] = asked.model
-    uvicorn.run("benchmarks.serving_rival:app", port=0, workers=asked.workers, access_log=False)
+    uvicorn.run(
+        "benchmarks.serving_rival:app",
+        port=0,
+        workers=asked.workers,
+        access_log=False,
+        timeout_worker_healthcheck=SECONDS_TO_START,
+    )
 
 
 if __name__ == "__main__":

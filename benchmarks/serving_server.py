@@ -23,7 +23,7 @@ CLIENTS = (sys.executable, str(ROOT / "benchmarks" / "serving_clients.py"))
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 SAMPLE = re.compile(r"^(limbeck_\w+?_total)(?:\{(.*)\})? ([\d.e+-]+)$", re.MULTILINE)
 LABEL = re.compile(r'(\w+)="([^"]*)"')
-PATIENCE_TO_START, PATIENCE_TO_STOP = 120.0, 60.0
+PATIENCE_TO_START, PATIENCE_TO_STOP = 240.0, 60.0
 SECONDS_BETWEEN_LOOKS = 0.1
 OUR_OWN = ("/metrics", "/livez", "/health", "/openapi.json")  # what the benchmarks themselves ask
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -1,15 +1,15 @@
 """What it brings to compute waiting short texts of several requests in one call: the queue of `limbeck serve` alone.
 
-    python benchmarks/serving_turns.py MODEL [--clients 64] [--rounds 15] [--out FILE]
+    python benchmarks/serving_turns.py [MODEL] [--clients 64] [--rounds 15] [--out FILE]
 
-MODEL is a folder that the native engine runs. So many clients ask for one text each, and again as soon as they have
-their answer; nothing goes over a network. Rounds with and without merging alternate, in one process; the ratio is the
-median of the pairs. Short texts are handed to the thread of the model here, as in a server that has other work too.
+MODEL is a folder that the native engine runs; by default the one of serving_load.py. So many clients ask for one text
+each, and again as soon as they have their answer; nothing goes over a network. Rounds with and without merging
+alternate, in one process; the ratio is the median of the pairs. Short texts are handed to the thread of the model here,
+as in a server that has other work too.
 """
 
 import argparse
 import asyncio
-import json
 import sys
 import time
 from pathlib import Path
@@ -17,9 +17,10 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.serving_models import bilstm_folder
+from benchmarks.serving_page import RESULTS, circumstances, keep, turns_section
 from limbeck.runtime.classifier import load
 from limbeck.serving.work_queue import WorkQueue
-from limbeck.timing.machine import machine_facts
 
 SECONDS = 0.5  # of a round
 TEXT = "a gorgeous, witty film with a story that stays with you for a long time"
@@ -58,22 +59,22 @@ async def measured(folder: Path, *, clients: int, rounds: int) -> dict[str, obje
         "merged_texts_per_second": round(median(rates[True])),
         "single_texts_per_second": round(median(rates[False])),
         "ratio": round(median(ratios), 2),
-        "machine": machine_facts(threads=1),
     }
 
 
 def main() -> None:
     """Measure, print, and write."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("model", type=Path)
+    options.add_argument("model", type=Path, nargs="?")
+    options.add_argument("--work", type=Path, default=Path("runs/benchmark-serving"), help="where models are kept")
     options.add_argument("--clients", type=int, default=64)
     options.add_argument("--rounds", type=int, default=15)
-    options.add_argument("--out", type=Path)
-    asked = options.parse_args()
-    found = asyncio.run(measured(asked.model, clients=asked.clients, rounds=asked.rounds))
-    print(json.dumps(found, indent=1))
-    if asked.out:
-        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    options.add_argument("--out", type=Path, default=RESULTS)
+    asked, before = options.parse_args(), circumstances()
+    model = asked.model or bilstm_folder(asked.work)
+    found = {**before, **asyncio.run(measured(model, clients=asked.clients, rounds=asked.rounds))}
+    keep("turns", found, file=asked.out)
+    print(turns_section(found))
 
 
 if __name__ == "__main__":

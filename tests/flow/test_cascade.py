@@ -17,11 +17,12 @@ from limbeck.artifacts.teacher_labels import TeacherLabels
 from limbeck.judging.answers import labelled_rows
 from limbeck.pipeline import run
 from limbeck.progress import SilentReporter
+from limbeck.runtime.cascade import Cascade, CascadeClassifier
 from limbeck.runtime.probabilities import confidence
 from limbeck.training.skill import predicted
 from tests.flow.test_toy_run import Notes
 
-POINT = 0.01
+POINT, POINTS_APART = 0.01, 5
 OVERRIDES = [
     'export.teacher="int8"', "export.examples=5", "evaluation.throughput_batches=[]", "evaluation.teacher_int8=true",
     "corpus.dev_fraction=0.2", "corpus.test_fraction=0.25",
@@ -69,8 +70,9 @@ def test_the_cascade_at_work_is_the_one_that_the_report_is_about(finished: Run) 
 
     assert report["student_accuracy"] + 0.1 < report["teacher_accuracy"]
     assert 0.1 < report["cheapest"]["asked_share"] < 0.9
-    for point in report["points"]:
-        model = limbeck.load(student, fallback=teacher, threshold=point["threshold"])
+    loaded = limbeck.load(student, fallback=teacher).cascade
+    for point in report["points"][::POINTS_APART]:
+        model = CascadeClassifier(Cascade(loaded.student, loaded.fallback, threshold=point["threshold"]))
         answers = model.answers(runtime_rows(rows))
         accuracy = float(np.mean(answers.probabilities.argmax(axis=1) == rows.labels))
         assert answers.by_fallback.mean() == pytest.approx(point["asked_share"], abs=POINT)

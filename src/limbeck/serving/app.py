@@ -50,6 +50,7 @@ QUESTIONS: dict[str, tuple[Reads, str]] = {  # address: what reads it, and what 
     "/v2/models/{name}/infer": (read_infer, "Open Inference Protocol: inference"),
 }
 REFUSED_BY_STATUS = {413: "too large", 429: "overload"}
+ELSEWHERE = {404: "there is no such address; /openapi.json lists all", 405: "this address takes {Allow}"}
 PARAMETER = re.compile(r"\{\w+\}")
 Shows = Callable[[Request], Response | bytes]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -260,7 +261,9 @@ def _refusals(server: AppParts) -> dict[type[Exception], Callable[[Request, Exce
 
     async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _refusal(request, error.status_code, str(error.detail), headers=dict(error.headers or {}))
+        headers, known = dict(error.headers or {}), ELSEWHERE.get(error.status_code)
+        detail = str(error.detail) if known is None else known.format(**headers)
+        return _refusal(request, error.status_code, detail, headers=headers)
 
     async def fail(request: Request, error: Exception) -> Response:
         del error  # its traceback goes to the server's log

@@ -60,7 +60,7 @@ class BoundedListener:
             return True
         if self._drop_handshake(after=SLOW_HANDSHAKE) or book.make_room() or self._drop_handshake(after=0.0):
             return True
-        return book.counts.open < book.counts.most + AT_ONCE
+        return book.counts.open + len(self._opening) < book.counts.most + AT_ONCE
 
     def _drop_handshake(self, *, after: float) -> bool:
         if self._ssl is None or not self._opening:

@@ -56,6 +56,7 @@ class Predictions:
     async def answer(self, request: Request, read: Reads, *, name: str | None = None) -> Response:
         """The response to a question. Raises Refused."""
         try:
+            self._queue.refuse_any()  # before it is read, which takes longer than to refuse it
             body = await self._body(request)
             asked, model = await self._read(body, read, request.headers, name)
             return await self._answer(request, asked, model)

@@ -1,6 +1,7 @@
 """HTTP on one connection, within limits: uvicorn's protocol, with time-outs, readable refusals and an orderly end."""
 
 import asyncio
+import re
 from typing import Any
 
 import httptools
@@ -172,6 +173,8 @@ class LimitedProtocol(AnsweringProtocol):
     def on_headers_complete(self) -> None:
         """Refuse by what the headers say, or begin to answer."""
         upgrades = self.parser.should_upgrade()
+        if not self.url.startswith(b"/"):
+            self._take_host_of_address()
         if (
             upgrades
             or self._chunked
@@ -188,6 +191,13 @@ class LimitedProtocol(AnsweringProtocol):
         self._pending_bytes = 0
         if self.book.stopping:
             self._make_last(self.cycle)
+
+    def _take_host_of_address(self) -> None:
+        """`GET http://name/path`, as proxies are asked: that name counts, not the header's (RFC 9112, 3.2.2)."""
+        scheme, slashes, rest = self.url.partition(b"://")
+        if slashes and scheme.lower() in (b"http", b"https"):
+            host = re.split(rb"[/?#]", rest, maxsplit=1)[0].rpartition(b"@")[2]
+            self.headers[:] = [(name, host if name == b"host" else value) for name, value in self.headers]
 
     def _refuse_by_headers(self) -> None:
         limits = self.limits

@@ -159,6 +159,11 @@ class WorkQueue:
             self._stopped = True
             self._ready.notify_all()
 
+    def refuse_any(self) -> None:
+        """Raise Refused (429) if a request would be refused however short it is. An idle model is never too late."""
+        if self._open:
+            self._refuse_too_much(0.0)
+
     def _refuse_too_much(self, cost: float) -> None:
         turns = max(1.0, cost / SLICE_SECONDS)
         waiting = min(self.waiting_seconds, self._open * turns * SLICE_SECONDS)
@@ -206,14 +211,17 @@ class WorkQueue:
                 self._jobs.remove(job)
 
     def _work(self) -> None:
+        last: float | None = None  # the end of the turn before, if this one follows at once
         while True:
             with self._ready:
                 while not self._jobs and not self._stopped:
                     self._ready.wait()
+                    last = None
                 if not self._jobs:
                     return
                 turn = self._next_turn()
-            self._take(turn)
+            self._take(turn, since=last)
+            last = time.perf_counter()
 
     def _next_turn(self) -> list[tuple[Job, list[Row]]]:
         """The next slice of the job whose turn it is and, if it ends that, short jobs behind it of the same model."""
@@ -240,11 +248,11 @@ class WorkQueue:
             job.taken += 1
         return rows, budget
 
-    def _take(self, turn: list[tuple[Job, list[Row]]]) -> None:
+    def _take(self, turn: list[tuple[Job, list[Row]]], *, since: float | None) -> None:
         job, _ = turn[0]
         rows = [row for _, of_job in turn for row in of_job]
         try:
-            found = self._computed(job.model, rows, job.compute, factor=job.factor)
+            found = self._computed(job.model, rows, job.compute, factor=job.factor, since=since)
         except BaseException as error:  # whatever it is, the request must not wait for ever
             for of_job, _ in turn:
                 _settle(of_job, error=error)
@@ -266,9 +274,16 @@ class WorkQueue:
                 self._ready.notify()
 
     def _computed(
-        self, model: str, rows: list[Row], compute: Callable[[list[Row]], Sequence[Any]], *, factor: float = 1.0
+        self,
+        model: str,
+        rows: list[Row],
+        compute: Callable[[list[Row]], Sequence[Any]],
+        *,
+        factor: float = 1.0,
+        since: float | None = None,
     ) -> Sequence[Any]:
-        started = time.perf_counter()
+        """`since`: when the thread was free for this; what it waits for a busy processor is part of a row's time."""
+        started = since or time.perf_counter()
         found = compute(rows)
         took = (time.perf_counter() - started) / max(1, sum(map(units, rows))) / factor
         seen = self._measured.get(model, 0)

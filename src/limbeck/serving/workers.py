@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import sleep
 
 from limbeck.errors import ServingError
 
@@ -101,7 +102,7 @@ class Supervisor:
     def _start(self) -> bool:
         """Fork a worker and wait until it answers. Raises WorkersDie."""
         if self._quick_deaths:
-            time.sleep(min(2.0, 0.1 * 2**self._quick_deaths))
+            sleep(min(2.0, 0.1 * 2**self._quick_deaths))
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -184,7 +185,7 @@ class Supervisor:
         left = set(pids)
         while left and time.monotonic() < until:
             left = {pid for pid in left if not self._has_ended(pid)}
-            time.sleep(0.02 if left else 0)
+            sleep(0.02 if left else 0)
         for pid in left:
             self._signal(pid, signal.SIGKILL)
             self._has_ended(pid, options=0)

@@ -37,6 +37,7 @@ EDGES_FROM = 2_000  # requests: the edges of every schema are some thousand, and
 MOST_RUNS = 40  # of schemathesis, for one model: of few cases each, where a schema has few
 PATIENCE = 1_200  # seconds for one of them
 MOST_SECONDS = 20  # for one answer
+HOOKS = {"SCHEMATHESIS_HOOKS": str(Path(__file__).with_name("server_hooks.py"))}
 
 
 class Tried(NamedTuple):
@@ -47,17 +48,17 @@ class Tried(NamedTuple):
     findings: list[str]
 
 
-def server(count: int, *, seed: int = 0) -> Campaign:
-    """At least so many requests, shared by the three servers; few are random ones, many begin with the edges."""
+def server(count: int, *, seed: int = 0, forms: Sequence[str] = FORMS) -> Campaign:
+    """At least so many requests, shared by the servers; few are random ones, many begin with the edges."""
     if find_spec("schemathesis") is None:
         raise CampaignImpossible("schemathesis is not installed: pip install -c constraints.txt schemathesis")
     detail: Counter[str] = Counter()
     findings: list[str] = []
     wrong = 0
-    for form in FORMS:
+    for form in forms:
         troubles: list[str] = []
         with serving(form_model(form), troubles=troubles) as address:
-            for tried in runs(address, -(-count // len(FORMS)), seed=seed, edges=count >= EDGES_FROM):
+            for tried in runs(address, -(-count // len(forms)), seed=seed, edges=count >= EDGES_FROM):
                 detail[form] += tried.cases
                 wrong += tried.wrong
                 troubles += tried.findings
@@ -108,8 +109,9 @@ def run_of(address: str, *, phases: str, most: int, seed: int) -> Tried:
             *("--report", "json", "--report-json-path", str(report)),
         ]
         done = subprocess.run(
-            command, cwd=scratch, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
-        )
+            command, cwd=scratch, env={**os.environ, **HOOKS}, capture_output=True, text=True, errors="replace",
+            timeout=PATIENCE, check=False,
+        )  # fmt: skip
         if not report.is_file():
             raise RuntimeError(f"schemathesis ended with {done.returncode}: {done.stderr[-2000:]}{done.stdout[-2000:]}")
         return tried_of(json.loads(report.read_text(encoding="utf-8")), done.stdout)

@@ -64,7 +64,7 @@ def running(*options: str | Path, environment: Mapping[str, str] | None = None) 
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
     ) as process:
-        guard = threading.Timer(PATIENCE, process.kill)
+        guard = threading.Timer(5 * PATIENCE, process.kill)
         guard.start()
         try:
             assert process.stdout is not None

@@ -246,6 +246,14 @@ def test_a_fault_of_ours_is_a_500_without_details() -> None:
     assert 'limbeck_errors_total{path="/predict",status="500"} 1.0' in errors
 
 
+def test_another_address_and_another_method_are_told_what_there_is(client: TestClient) -> None:
+    nowhere, other = client.get("/nowhere"), client.get("/predict")
+
+    assert (nowhere.status_code, other.status_code) == (404, 405)
+    assert "/openapi.json" in nowhere.json()["detail"]
+    assert other.json()["detail"] == "this address takes POST"
+
+
 def test_the_description_tells_what_predict_takes_and_refuses(client: TestClient) -> None:
     description = client.get("/openapi.json").json()
 

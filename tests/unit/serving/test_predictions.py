@@ -203,6 +203,19 @@ def test_a_refusal_in_overload_is_counted_and_says_when_to_come_back(model_folde
     assert found['limbeck_errors_total{path="/predict",status="429"}'] == 1
 
 
+def test_in_overload_nobody_reads_what_will_be_refused(model_folder: Path) -> None:
+    """At ten times the load a server read every body first, and had no time left for anything else."""
+    model = ServedModels.open([ModelSource(model_folder)])
+    app = create_app(model, settings=ServerSettings(queue=QueueLimits(jobs=1)))
+    with TestClient(app) as client:
+        idle = client.post("/predict", content=b"no JSON", headers={"content-type": "application/json"})
+        app.state.server.queue._open = 1
+        busy = client.post("/predict", content=b"no JSON", headers={"content-type": "application/json"})
+        app.state.server.queue._open = 0
+
+    assert (idle.status_code, busy.status_code) == (400, 429)
+
+
 class Ruler:
     """A model with two labels, whose folder does not matter."""
 

@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -20,7 +21,7 @@ from typing import Any
 import pytest
 
 SERVER = Path(__file__).parent / "tiny_server.py"
-PATIENCE = 15  # seconds, where a failing test would otherwise wait for ever
+PATIENCE = 30  # seconds, where a failing test would otherwise wait for ever
 GET = b"GET /%s HTTP/1.1\r\nhost: a\r\n\r\n"
 POST = b"POST /echo HTTP/1.1\r\nhost: a\r\n"
 LAST = b"GET /last HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
@@ -65,6 +66,10 @@ class Running:
         except OSError:
             return False
         return True
+
+    def release(self) -> None:
+        """Let it answer what it holds."""
+        self.process.send_signal(signal.SIGUSR1)
 
     def stop(self) -> None:
         """SIGTERM, and the end awaited."""
@@ -233,15 +238,16 @@ def test_a_flood_of_pipelined_requests_with_bodies_waits_in_the_kernel() -> None
     assert found == [*(f"/{number}" for number in range(count)), "/wait/0.1", "/last"]
     assert grown < 30_000
     assert held == 0
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 2 * PATIENCE
 
 
 def test_what_waits_unparsed_is_counted_with_the_bodies() -> None:
-    waiting = GET % b"wait/0.3" + (GET % b"next") * 200 + LAST
+    waiting = GET % b"hold" + (GET % b"next") * 200 + LAST
     with running() as server, server.socket() as connection:
         connection.sendall(waiting)
         until(lambda: server.counts()["body_bytes"] > 0)
         held = server.counts()["body_bytes"]
+        server.release()
         answer = everything(connection)
         after = server.counts()
 
@@ -499,7 +505,7 @@ def test_headers_that_do_not_come_are_a_408(impatient: Running) -> None:
         answer = everything(connection)
 
     assert_refused(answer, 408)
-    assert 0.3 < time.monotonic() - began < 3
+    assert 0.3 < time.monotonic() - began < PATIENCE
 
 
 def seconds_until_cut(connection: socket.socket, piece: bytes) -> float:
@@ -518,7 +524,7 @@ def test_headers_that_drip_end() -> None:
     with running(**SHORT, linger_seconds=0.3) as server, server.socket() as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
 
-        assert 0.3 < seconds_until_cut(connection, b"x: y\r\n") < 5
+        assert 0.3 < seconds_until_cut(connection, b"x: y\r\n") < PATIENCE
 
 
 def test_a_body_that_does_not_come_is_a_408(impatient: Running) -> None:
@@ -549,7 +555,7 @@ def test_a_connection_without_a_request_is_closed_without_a_word(impatient: Runn
 
     assert kept.count(b"HTTP/1.1 ") == 1
     assert b"connection: close" not in kept
-    assert 0.6 < time.monotonic() - began < 5
+    assert 0.6 < time.monotonic() - began < PATIENCE
 
 
 def test_a_long_answer_is_waited_for(impatient: Running) -> None:
@@ -558,9 +564,8 @@ def test_a_long_answer_is_waited_for(impatient: Running) -> None:
 
 def test_who_does_not_take_an_answer_is_cut_off(impatient: Running) -> None:
     with impatient.socket() as connection:
-        connection.sendall(GET % b"large")
-        connection.sendall(GET % b"large")
-        until(lambda: impatient.counts()["open"] == 2)
+        connection.sendall(GET % b"large" + GET % b"large")
+        select.select([connection], [], [], PATIENCE)  # the answer has begun
         until(lambda: impatient.counts()["open"] == 1)
         taken = 0
         with contextlib.suppress(ConnectionResetError):
@@ -574,7 +579,7 @@ def test_a_413_does_not_keep_a_client_for_ever() -> None:
     with running(**SHORT, linger_seconds=0.3) as server, server.socket() as connection:
         connection.sendall(POST + b"content-length: 50000000\r\n\r\n")
 
-        assert 0.2 < seconds_until_cut(connection, b"x") < 5
+        assert 0.2 < seconds_until_cut(connection, b"x") < PATIENCE
 
 
 # Many connections
@@ -592,14 +597,14 @@ def test_idle_connections_lock_nobody_out(begun: bytes) -> None:
             began = time.monotonic()
             while server.get("/real").get("path") != "/real":  # a body that is under way gets a second
                 assert POST in begun
-                assert time.monotonic() - began < 3
+                assert time.monotonic() - began < PATIENCE
                 time.sleep(0.1)
         real.close()
         counts = server.counts()
         server.stop()
 
     assert counts["most"] == 160 - 64
-    assert counts["open"] <= 160 - 64 + 32  # and those that read why they were refused
+    assert counts["open"] <= 160 - 64 + 16  # and those that read why they were refused
     assert counts["made_room"] > (90 if POST in begun else 200)  # of those with half a body some were refused instead
     assert len(server.errors) < 2_000, server.errors
 
@@ -608,8 +613,9 @@ def test_who_waits_for_an_answer_is_not_closed_and_the_next_is_refused() -> None
     with running(most_connections=8) as server, ExitStack() as stack:
         busy = [stack.enter_context(server.socket()) for _ in range(8)]
         for connection in busy:
-            connection.sendall(b"GET /wait/0.6 HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+            connection.sendall(b"GET /hold HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
         refused = [server.ask(GET % b"more") for _ in range(20)]
+        server.release()
         answers = [everything(connection) for connection in busy]
         later = server.get("/later")
         server.stop()
@@ -765,7 +771,7 @@ def test_a_stop_under_load_loses_no_request(number: int) -> None:
 
 
 def test_a_connection_between_two_requests_is_not_cut_by_the_stop() -> None:
-    with running(stop_seconds=2) as server:
+    with running(stop_seconds=20, grace=20) as server:
         client = server.client()
         client.request("GET", "/first")
         client.getresponse().read()
@@ -798,9 +804,11 @@ def test_who_has_connected_is_answered_even_if_not_accepted_yet() -> None:
 
 def test_requests_in_flight_are_finished() -> None:
     with running() as server, server.socket() as connection:
-        connection.sendall(GET % b"wait/0.4" + GET % b"second")
+        connection.sendall(GET % b"hold" + GET % b"second")
         until(lambda: server.counts()["open"] > 1)
         server.process.send_signal(signal.SIGTERM)
+        until(lambda: not server.listens())
+        server.release()
         answer = everything(connection)
         server.finish()
 

@@ -38,7 +38,7 @@ def serving(model: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str],
     """`limbeck serve` in a process of its own, and a connection to the address it prints."""
     command = [sys.executable, "-W", "error", "-m", "limbeck", "serve", str(model), "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        guard = threading.Timer(PATIENCE, process.kill)
+        guard = threading.Timer(5 * PATIENCE, process.kill)
         guard.start()
         try:
             assert process.stdout is not None

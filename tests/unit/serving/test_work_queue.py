@@ -1,13 +1,15 @@
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
 from limbeck.runtime.row import Row
+from limbeck.serving import work_queue
 from limbeck.serving.wire.refusals import Refused
-from limbeck.serving.work_queue import MEASURED, ClientLeft, QueueLimits, WorkQueue
+from limbeck.serving.work_queue import MEASURED, ClientLeft, QueueLimits, WorkQueue, units
 
 LONG = "x" * 20_000  # a slice of its own
 PATIENCE = 20.0
@@ -79,7 +81,8 @@ def test_a_short_request_does_not_wait_for_all_of_a_long_one() -> None:
     assert sum(map(len, calls)) == 21
 
 
-def test_rows_of_short_requests_are_computed_together_if_they_may_be() -> None:
+def test_rows_of_short_requests_are_computed_together_if_they_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work_queue, "SLICE_SECONDS", PATIENCE)  # however slow the machine seems to be, a turn has room
     held = Held()
 
     async def work(queue: WorkQueue) -> list[Any]:
@@ -157,6 +160,23 @@ def test_a_server_that_is_behind_takes_nothing_more() -> None:
             await queue.run("m", ["text"], lengths)
 
     run(work)
+
+
+def test_what_a_turn_waits_for_the_processor_counts_as_the_time_of_its_rows() -> None:
+    """Else a queue on a busy machine promises two seconds and means eight."""
+
+    class Late(WorkQueue):
+        def _next_turn(self) -> Any:
+            time.sleep(0.2)
+            return super()._next_turn()
+
+    async def work() -> float:
+        queue = Late()
+        await queue.run("m", [LONG] * 2, lengths)
+        queue.stop()
+        return queue.rate("m") * units(LONG)
+
+    assert asyncio.run(work()) > 0.05  # half of it: the first turn follows no other
 
 
 def test_the_rest_of_a_request_is_dropped_when_its_client_has_left() -> None:

@@ -5,11 +5,12 @@ import json
 import os
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,16 @@ from typer.testing import CliRunner
 
 from limbeck.cli import app
 from limbeck.runtime.classifier import load
+from limbeck.serving import workers
 from limbeck.serving.workers import SHARED_FOLDER, Supervisor, WorkersDie, keep_counts
 from tests.unit.serving.servers import PATIENCE, TEXT, Running, running, until
+
+
+@pytest.fixture(scope="module")
+def plain(model_folder: Path) -> Iterator[Running]:
+    """A server without options, for tests that only ask."""
+    with running(model_folder) as server:
+        yield server
 
 
 def label_of(text: str) -> Any:
@@ -159,7 +168,10 @@ def test_a_stop_under_load_loses_no_request(model_folder: Path, workers: str) ->
     assert (status, rest, errors) == (0, "Stopped.\n", "")
 
 
-def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
+def test_workers_that_cannot_start_end_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(workers, "sleep", pauses.append)
+
     def fail(_: Callable[[], None]) -> None:
         os._exit(3)
 
@@ -167,6 +179,7 @@ def test_workers_that_cannot_start_end_the_command(tmp_path: Path) -> None:
 
     with pytest.raises(WorkersDie, match="5 workers in a row ended right after their start"):
         supervisor.run()
+    assert pauses == [0.2, 0.4, 0.8, 1.6]
 
 
 def test_one_server_has_several_models(model_folder: Path, multi_label_folder: Path) -> None:
@@ -203,12 +216,23 @@ def test_only_who_has_a_key_is_answered(model_folder: Path, tmp_path: Path) -> N
     assert "API key" in json.loads(text)["detail"]
 
 
-def test_other_host_names_are_refused_on_this_machine_alone(model_folder: Path) -> None:
-    with running(model_folder) as server:
-        foreign, _ = server.ask("/predict", TEXT, headers={"host": "evil.example:8000"})
-        ours, _ = server.ask("/predict", TEXT, headers={"host": "localhost:1234"})
+def test_other_host_names_are_refused_on_this_machine_alone(plain: Running) -> None:
+    foreign, _ = plain.ask("/predict", TEXT, headers={"host": "evil.example:8000"})
+    ours, _ = plain.ask("/predict", TEXT, headers={"host": "localhost:1234"})
 
     assert (foreign, ours) == (421, 200)
+
+
+def test_a_host_in_the_address_counts_more_than_the_header(plain: Running) -> None:
+    ask = "GET {}/model HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n"
+    targets = [("http://evil.example", "localhost"), ("http://localhost:80", "evil.example"), ("//localhost", "evil")]
+    statuses = []
+    for target, host in targets:
+        with socket.create_connection(("127.0.0.1", plain.port), timeout=PATIENCE) as connection:
+            connection.sendall(ask.format(target, host).encode())
+            statuses.append(int(connection.recv(65_536).split(b" ", 2)[1]))
+
+    assert statuses == [421, 200, 421]
 
 
 def test_options_may_come_from_the_environment(model_folder: Path) -> None:
@@ -217,6 +241,17 @@ def test_options_may_come_from_the_environment(model_folder: Path) -> None:
 
     assert status == 413
     assert "at most 1" in json.loads(text)["detail"]
+
+
+def test_head_is_answered_as_get_is_without_a_body(plain: Running) -> None:
+    connection = plain.connection()
+    connection.request("HEAD", "/")
+    response = connection.getresponse()
+    size, body = int(response.headers["content-length"]), response.read()
+    connection.close()
+
+    assert (response.status, body) == (200, b"")
+    assert size > 1_000
 
 
 def test_the_access_log_has_no_texts(model_folder: Path, tmp_path: Path) -> None:
@@ -234,7 +269,8 @@ def test_the_access_log_has_no_texts(model_folder: Path, tmp_path: Path) -> None
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
 def test_it_speaks_https(model_folder: Path, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]  # made at once, unlike RSA
+    make = ["openssl", "req", "-x509", *curve, "-nodes", "-days", "2", "-subj", "/CN=localhost"]
     names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run([*make, *names], check=True, capture_output=True)
     with running(model_folder, "--ssl-certfile", certificate, "--ssl-keyfile", key) as server:

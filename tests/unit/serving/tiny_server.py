@@ -20,10 +20,13 @@ from limbeck.serving.protocol import protocol_class
 
 
 class TinyApplication:
-    """Answers with the path and the size of the body; `/wait/SECONDS` takes its time, `/early` answers unread."""
+    """Answers with the path and the size of the body; `/wait/SECONDS` takes its time, `/early` answers unread.
+
+    `/hold` is answered after SIGUSR1, so that no test depends on how fast the machine is.
+    """
 
     def __init__(self, protocol: Any) -> None:
-        self.counts, self.answered = protocol.book.counts, 0
+        self.counts, self.answered, self.holds = protocol.book.counts, 0, True
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope["path"]
@@ -37,6 +40,8 @@ class TinyApplication:
             more = message["more_body"]
         if path.startswith("/wait/"):
             await asyncio.sleep(float(path.removeprefix("/wait/")))
+        while path == "/hold" and self.holds:
+            await asyncio.sleep(0.005)
         if path == "/broken":
             raise RuntimeError("a fault of the application")
         self.answered += 1
@@ -70,6 +75,7 @@ def run(
         server.should_exit = True
 
     signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGUSR1, lambda *_: setattr(application, "holds", False))
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         print(listener.getsockname()[1], flush=True)

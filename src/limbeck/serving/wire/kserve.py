@@ -15,11 +15,10 @@ from limbeck.serving.wire.json_body import parsed, refuse_compressed
 from limbeck.serving.wire.questions import JSON_TYPE, Answered, AskedModel, Choose, ReadQuestion, Written, logits_of
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import NO_FLAG, NO_LIST, NO_TEXT, parameters_of, place_of
-from limbeck.serving.wire.tensors import BinaryData, TextTensor, floats_output, text_tensor, texts_output
+from limbeck.serving.wire.tensors import HEADER, BinaryData, TextTensor, floats_output, text_tensor, texts_output
 from limbeck.text.readable import readable
 
 BINARY_TYPE = "application/octet-stream"
-HEADER = "inference-header-content-length"
 MOST_DIGITS = 19  # of that length
 LABEL, PROBABILITIES, LOGITS = "label", "probabilities", "logits"
 MOST_INPUTS = 2
@@ -66,7 +65,7 @@ def _parts(body: bytes, headers: Mapping[str, str]) -> tuple[bytes, BinaryData]:
     """The JSON, and the binary data after it."""
     length = headers.get(HEADER)
     if length is None:
-        return body, BinaryData(b"")
+        return body, BinaryData(None)
     if not (length.isascii() and length.isdecimal() and len(length) < MOST_DIGITS and int(length) <= len(body)):
         raise Refused(400, f"the header '{HEADER}' is not the length of the JSON in bytes")
     return body[: int(length)], BinaryData(body[int(length) :])

@@ -6,8 +6,9 @@ from pydantic.json_schema import models_json_schema
 
 from limbeck.serving.limits import Limits
 from limbeck.serving.wire.answers import ANSWERS, BY_ADDRESS, REFUSALS, MultiLabelPredictAnswer, PredictAnswer
-from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, PROBABILITIES
+from limbeck.serving.wire.kserve import BINARY_TYPE, LABEL, LOGITS, MOST_CHARACTERS_OF_AN_ID, PROBABILITIES
 from limbeck.serving.wire.questions import JSON_TYPE
+from limbeck.serving.wire.tensors import HEADER
 
 Schema: TypeAlias = dict[str, Any]
 REFERENCE = "#/components/schemas/{model}"
@@ -58,10 +59,14 @@ def operation(address: str, *, multi_label: bool | None = False) -> Schema:
     answer: Schema = {"description": "The answer", "content": {JSON_TYPE: {"schema": _one_of(names)}}}
     if address not in QUESTIONS:
         return {"responses": {"200": answer}}
+    asked: Schema = {"required": True, "content": {JSON_TYPE: {"schema": _one_of(QUESTIONS[address])}}}
     if "InferQuestion" in QUESTIONS[address]:
         answer["content"][BINARY_TYPE] = {"schema": {"type": "string", "format": "binary"}}
+        asked["description"] = (
+            f"JSON. With the header '{HEADER}' binary data may follow it, as Triton's clients send it."
+        )
     return {
-        "requestBody": {"required": True, "content": {JSON_TYPE: {"schema": _one_of(QUESTIONS[address])}}},
+        "requestBody": asked,
         "responses": {"200": answer} | {str(status): refusal(address, why) for status, why in WHY.items()},
     }
 
@@ -169,30 +174,44 @@ def _classify(limits: Limits, *, pair: bool | None) -> Schema:
 
 
 def _infer(limits: Limits, *, pair: bool | None) -> Schema:
-    size: Schema = {"type": "integer", "minimum": 0}
-    text = _text(limits)
-    texts = {"type": "array", "items": text}
-    shape: list[Schema] = [size | {"maximum": limits.rows}, {"enum": [1, 2]}]
-    tensor = _object(
-        {
-            "name": {"type": "string"},
-            "shape": {"type": "array", "prefixItems": shape, "minItems": 1, "maxItems": 2},
-            "datatype": {"const": "BYTES"},
-            "data": {"anyOf": [texts, {"type": "array", "items": texts}]},
-            "parameters": _or_null(_object({"binary_data_size": size}, [])),
-        },
-        ["name", "shape", "datatype"],
-    )
-    after_json = {"parameters": _object({}, ["binary_data_size"])}
-    tensor["oneOf"] = [{"required": ["data"]}, {"properties": after_json, "required": ["parameters"]}]
+    """One tensor of texts; for pairs two of them, or one with two texts a row. JSON alone: binary data is no JSON."""
     binary = _object({"binary_data": {"type": "boolean"}, "classification": False}, [])
     output = _object({"name": {"enum": [LABEL, PROBABILITIES, LOGITS]}, "parameters": _or_null(binary)}, ["name"])
+    once = [_at_most_one(name) for name in (LABEL, PROBABILITIES, LOGITS)]
+    single = {"prefixItems": [_tensor(limits, width=1)], "minItems": 1, "maxItems": 1}
+    both = {"prefixItems": [_tensor(limits, width=2)], "minItems": 1, "maxItems": 1}
+    named = [_tensor(limits, width=1, name=name) for name in ("text", "pair")]
+    two = {"oneOf": [{"prefixItems": order, "minItems": 2, "maxItems": 2} for order in (named, named[::-1])]}
+    pairs: list[Schema] = [both, two]
+    ways = {None: [single, *pairs], True: pairs, False: [single]}[pair]
     properties = {
-        "id": {"type": ["string", "null"], "maxLength": 1_000},
+        "id": {"type": ["string", "null"], "maxLength": MOST_CHARACTERS_OF_AN_ID},
         "parameters": _or_null(_object({"binary_data_output": {"type": "boolean"}}, [])),
-        "inputs": {"type": "array", "items": tensor, "minItems": 1, "maxItems": 2},
-        "outputs": _or_null({"type": "array", "items": output, "uniqueItems": True}),
+        "inputs": {"type": "array", "anyOf": ways, "description": "The sizes of a shape multiply to its texts."},
+        "outputs": _or_null({"type": "array", "items": output, "allOf": once}),
     }
     names = ["text", "pair"] if pair else ["text"]
     example = {"inputs": [{"name": name, "shape": [1], "datatype": "BYTES", "data": ["a film"]} for name in names]}
     return _object(properties, ["inputs"]) | {"title": "InferQuestion", "examples": [example]}
+
+
+def _tensor(limits: Limits, *, width: int, name: str | None = None) -> Schema:
+    """So many texts a row; `name`: the only one that it may have."""
+    texts = {"type": "array", "items": _text(limits)}
+    sizes: list[Schema] = [{"type": "integer", "minimum": 0, "maximum": limits.rows}, {"const": width}]
+    return _object(
+        {
+            "name": {"type": "string"} if name is None else {"const": name},
+            "shape": {"type": "array", "prefixItems": sizes, "minItems": width, "maxItems": 2},
+            "datatype": {"const": "BYTES"},
+            "data": {"anyOf": [texts, {"type": "array", "items": texts}]},
+            "parameters": _or_null(_object({"binary_data_size": False}, [])),
+        },
+        ["name", "shape", "datatype", "data"],
+    )
+
+
+def _at_most_one(name: str) -> Schema:
+    """Of the outputs."""
+    found = {"properties": {"name": {"const": name}}, "required": ["name"]}
+    return {"contains": found, "minContains": 0, "maxContains": 1}

@@ -12,6 +12,7 @@ from limbeck.serving.wire.questions import Floats
 from limbeck.serving.wire.refusals import Refused
 from limbeck.serving.wire.rows import NO_LIST, NO_TEXT, parameters_of, refuse_too_long, refuse_too_many, whole
 
+HEADER = "inference-header-content-length"  # of the JSON, where binary data follows
 MOST_DIMENSIONS = 2
 LENGTH = struct.Struct("<I")  # of an element, before its bytes
 
@@ -28,11 +29,14 @@ class TextTensor:
 class BinaryData:
     """The bytes after the JSON; tensors take theirs from the front, in their order."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+    def __init__(self, data: bytes | None) -> None:
+        """None: the request does not say that there are any."""
+        self._is_there, self._data, self._at = data is not None, data or b"", 0
 
     def take(self, size: Any, place: str) -> bytes:
         """The next bytes. Raises Refused if there are fewer."""
+        if not self._is_there:
+            raise Refused(422, f"{place}: binary data needs the header '{HEADER}', which is missing")
         count = whole(size)
         if count is None or count < 0:
             raise Refused(422, f"{place}.parameters.binary_data_size: Input should be a whole number of 0 or more")

@@ -99,22 +99,22 @@ def test_a_server_that_takes_too_long_is_left(server: ScriptedServer, kind: str)
     with pytest.raises(FallbackFailed, match=r"not within 0\.3 seconds"):
         Server(server.url, timeout=0.3).post("/predict", {})
 
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20
 
 
 def test_questions_that_belong_together_share_a_deadline(server: ScriptedServer) -> None:
-    asked = Server(server.url, timeout=0.4)
+    asked = Server(server.url, timeout=40)
     deadline = asked.deadline()
     asked.get("/model", deadline=deadline)
     server.answer = always(Fault("silent"))
 
-    with pytest.raises(FallbackFailed, match=r"not within 0\.4 seconds"):
-        asked.get("/model", deadline=deadline - 0.3)
-    with pytest.raises(FallbackFailed, match=r"not within 0\.4 seconds"):
-        asked.get("/model", deadline=deadline - 10)
+    with pytest.raises(FallbackFailed, match=r"not within 40 seconds"):
+        asked.get("/model", deadline=time.monotonic() + 0.3)
+    with pytest.raises(FallbackFailed, match=r"not within 40 seconds"):
+        asked.get("/model", deadline=deadline - 50)
 
     assert len(server.asked) == 2
-    assert time.monotonic() < deadline + 0.2
+    assert time.monotonic() < deadline
 
 
 FORKED = """
@@ -157,8 +157,8 @@ def cut_off(asked: Server, waiting: "Future[Any]") -> str:
     started = time.monotonic()
     asked.close()
     with pytest.raises(FallbackFailed) as failed:
-        waiting.result(timeout=5)
-    assert time.monotonic() - started < 1
+        waiting.result(timeout=15)
+    assert time.monotonic() - started < 10
     return failed.value.reason
 
 
@@ -177,7 +177,7 @@ def test_closing_cuts_off_who_waits_for_an_answer(server: ScriptedServer, kind: 
     server.answer = answer
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(asked.post, "/predict", {})
-        assert under_way.wait(5)
+        assert under_way.wait(15)
 
         assert "stops" in cut_off(asked, waiting)
 

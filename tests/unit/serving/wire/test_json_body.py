@@ -19,7 +19,7 @@ from limbeck.serving.wire.vllm import read_classify
 
 Refusal = Callable[..., tuple[int, str]]
 SIZE = 7_800_000
-SECONDS = 1.0  # it takes less than a tenth of that; a busy machine may take longer
+SECONDS = 2.0  # of this thread's own time; it takes less than a tenth of that
 READERS: list[Reads] = [read_predict, read_hugging_face, read_classify, read_infer]
 
 
@@ -70,9 +70,9 @@ def test_the_largest_body_is_refused_at_once_and_in_little_memory(kind: str, ref
     body = HOSTILE[kind]()
 
     for reader in READERS:
-        started = time.perf_counter()
+        started = time.thread_time()
         status, detail = refusal(reader, body)
-        seconds = time.perf_counter() - started
+        seconds = time.thread_time() - started
 
         assert status in (400, 413, 422), (kind, reader)
         assert 10 < len(detail) <= 600, (kind, reader)

@@ -161,7 +161,7 @@ def test_no_rows_get_no_answers(ask: Ask, answered: Callable[..., Answered]) -> 
         ({"inputs": [tensor(["a"], shape=[1, 3])]}, "inputs[0].shape: a row has one text or two"),
         ({"inputs": [tensor(["a", 1])]}, "inputs[0].data[1]: Input should be a valid string"),
         ({"inputs": [tensor(["a"], parameters=1)]}, "inputs[0].parameters: Input should be an object"),
-        ({"inputs": [binary_tensor("a")]}, "inputs[0]: more bytes are announced than the 0 that follow"),
+        ({"inputs": [binary_tensor("a")]}, "inputs[0]: binary data needs the header 'inference-header-content-length'"),
         ({"inputs": [tensor(["a", "b"], shape=[1, 2])]}, "this model reads one text per row"),
         ({"inputs": [tensor(["a"]), tensor(["b"], name="pair")]}, "this model reads one text per row"),
         ({"inputs": [tensor(["a"])], "id": 1}, "id: Input should be a valid string"),

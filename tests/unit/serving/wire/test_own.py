@@ -170,9 +170,9 @@ def test_an_answer_of_a_thousand_rows_and_150_labels_is_written_fast() -> None:
         limits=Limits(),
     )
 
-    started = time.perf_counter()
+    started = time.thread_time()
     body = asked.write(Answered(probabilities=probabilities, milliseconds=1)).body
-    seconds = time.perf_counter() - started
+    seconds = time.thread_time() - started
 
     assert len(json.loads(body)["predictions"]) == 1_000
     assert seconds < 0.5  # it takes 0.03

@@ -39,7 +39,7 @@ def served(folder: Path) -> Iterator[str]:
         env=environment,
     )
     assert process.stdout is not None
-    guard = threading.Timer(PATIENCE, process.kill)
+    guard = threading.Timer(5 * PATIENCE, process.kill)
     guard.start()
     try:
         yield next(found[0] for line in process.stdout if (found := re.search(r"http://127\.0\.0\.1:\d+", line)))

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 from urllib.parse import quote
@@ -89,6 +90,12 @@ class LocalFallback:
         """(rows, classes)"""
         return np.asarray(self._classifier.predict_proba(rows)[:, self._places])
 
+    def portable(self) -> "LocalFallback":
+        """The same, whose pickle holds the files of the model."""
+        found = copy(self)
+        found._classifier = self._classifier.portable()
+        return found
+
     def close(self) -> None:
         """Nothing: nobody waits for another process here."""
 
@@ -96,10 +103,19 @@ class LocalFallback:
 class ServerFallback:
     """A model behind a server, asked for some rows at a time."""
 
-    def __init__(self, format: AnswerFormat, *, name: str) -> None:
-        self.name, self.format = name, format
+    def __init__(self, format: AnswerFormat, *, name: str, made_from: tuple[str, ModelFacts, FallbackOptions]) -> None:
+        """`made_from`: the address, the student, and options that leave no question open."""
+        self.name, self.format, self._made_from = name, format, made_from
         self.slow_seconds: float | None = None  # what takes too long is a failure already
         self.rows_at_once: int | None = format.rows_at_once
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Opened again without a question; the key is in no pickle, each process reads its environment variable."""
+        return _server, self._made_from
+
+    def portable(self) -> "ServerFallback":
+        """Itself: an address is one everywhere."""
+        return self
 
     def predict_proba(self, rows: list[Row]) -> Floats:
         """(rows, classes). Raises FallbackFailed at the first question that fails; all have one time-out together."""
@@ -182,7 +198,9 @@ def _server(url: str, student: ModelFacts, options: FallbackOptions) -> ServerFa
     format = said or detected(server)
     if said is None and format == "limbeck":
         _refuse_other_server(server, student, options.model)
-    fallback = ServerFallback(_format(format, server, wanted, options), name=server.url)
+    spoken = _format(format, server, wanted, options)
+    known = replace(options, format=format, model=getattr(spoken, "model", None))
+    fallback = ServerFallback(spoken, name=server.url, made_from=(url, student, known))
     if said is None:
         _refuse_unless_it_answers(fallback, format, pair=student.pair)
     return fallback

@@ -47,6 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("corpus", "transfer", "teacher", "pipeline", "report"),
     },
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
+    "estimator": {"recipe", "artifacts", "runtime", "drafting", "pipeline"},
     "sbom": {"artifacts"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),

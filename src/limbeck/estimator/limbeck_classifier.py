@@ -159,8 +159,8 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _digest(self, tables: Mapping[str, pa.Table], files: list[Path]) -> str:
         """A name for this fit: another one for other rows or other parameters, whatever its threads."""
-        told = {name: value for name, value in self.get_params(deep=False).items() if name not in UNTOLD}
-        digest = blake2b(repr((sorted(told.items()), [str(file.resolve()) for file in files])).encode(), digest_size=8)
+        named = {name: value for name, value in self.get_params(deep=False).items() if name not in NOT_NAMED}
+        digest = blake2b(repr((sorted(named.items()), [str(file.resolve()) for file in files])).encode(), digest_size=8)
         for name, table in tables.items():
             digest.update(repr((name, table.to_pydict())).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -172,7 +172,7 @@ class LimbeckClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         return tags
 
 
-UNTOLD = {"transfer", "folder", "threads", "engine", "verbose", "minutes"}  # by content, or they change no model
+NOT_NAMED = {"transfer", "folder", "threads", "engine", "verbose", "minutes"}  # by content, or they change no model
 
 
 def _predicted(X: Any) -> Any:

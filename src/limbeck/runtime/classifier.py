@@ -57,7 +57,7 @@ def load(
     threads: int | None = None,
     engine: EngineChoice = "auto",
 ) -> "Classifier | CascadeClassifier":
-    """The model in this folder, its files checked against its manifest.
+    """The model in this folder, its files checked against its manifest; `hf://user/model` is fetched from the hub.
 
     `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
     single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
@@ -74,10 +74,10 @@ def load(
     Raises ArtifactMissing, ArtifactDamaged (also for a network or a tokenizer that cannot be opened, or does not fit to
     the classes) or FormatTooNew; DependencyMissing if the model needs jieba to segment text
     and it is not installed; EngineUnusable if "native" is asked for and cannot run the model; for a fallback
-    FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown.
+    FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown; for an address HubModelUnusable.
     """
     if fallback is None and share is None and threshold is None:
-        return _loaded(Path(folder), threads=threads, engine=engine)
+        return _loaded(folder, threads=threads, engine=engine)
     from limbeck.runtime.fallbacks.fallback import FallbackMissing, options_in_python
     from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
@@ -92,9 +92,18 @@ def load(
         )
 
 
-def _loaded(folder: Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
+def local_folder(place: str | Path) -> Path:
+    """The folder itself, or that of the cache for a model of the hub. Raises HubModelUnusable."""
+    if not str(place).startswith("hf:/"):
+        return Path(place)
+    from limbeck.runtime.hub_model import fetched, hub_address
+
+    return fetched(hub_address(place))
+
+
+def _loaded(folder: str | Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
     _refuse_arguments(threads=threads, engine=engine)
-    model = open_model(folder)
+    model = open_model(local_folder(folder))
     found = Classifier(model, threads=threads, engine=engine)
     shape = found.logits([("", "") if found.facts.pair else ""]).shape
     if shape != (1, len(found.labels)):

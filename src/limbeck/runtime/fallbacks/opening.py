@@ -13,7 +13,7 @@ import numpy as np
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactMissing, some
 from limbeck.runtime.cascade import Cascade, CascadeClassifier
-from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.classifier import Classifier, load, local_folder
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.fallbacks.answers import WantedAnswer
 from limbeck.runtime.fallbacks.connections import RefusedByServer, Server, checked_url
@@ -71,6 +71,7 @@ def cascade_of(
 ) -> CascadeClassifier:
     """What `limbeck.load` gives for a student with a fallback."""
     refuse_numbers(share=share, threshold=threshold)
+    student = local_folder(student)
     classifier = load(student, threads=threads, engine=engine)
     found = threshold_of(ModelFolder(Path(student)), share=share, threshold=threshold)
     behind = open_fallback(fallback, classifier.facts, options=options, threads=threads, engine=engine)
@@ -150,7 +151,7 @@ def open_fallback(
     _refuse_options(options)
     if is_address(where):
         return _server(str(where), student, options)
-    return _local(Path(where), student, options, threads=threads, engine=engine)
+    return _local(local_folder(where), student, options, threads=threads, engine=engine)
 
 
 def _refuse_options(options: FallbackOptions) -> None:

@@ -12,6 +12,7 @@ from limbeck.artifacts.manifest import MANIFEST, read_manifest
 from limbeck.artifacts.model_folder import README, ModelFolder, copy_model, open_model
 from limbeck.errors import ArtifactMissing, LimbeckError, PathUnusable, some
 from limbeck.publishing.card import card_with
+from limbeck.publishing.stock_onnx import write_stock_graphs
 from limbeck.runtime.hub_model import FORM
 
 TRANSFORMERS = ("config.json", "model.safetensors", "tokenizer_config.json")  # beside the tokenizer, if it is the same
@@ -99,6 +100,7 @@ def written_repository(model: ModelFolder, folder: Path, *, repository: str, exa
         for name in TRANSFORMERS if is_same else (*TRANSFORMERS, "tokenizer.json"):
             if (student / name).is_file():
                 shutil.copyfile(student / name, target / name)
+        write_stock_graphs(student, target)
     card = model.folder / README
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     profile = model.profile()

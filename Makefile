@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test hostile browser demo fix docs site constraints hashes licences sbom clean
+.PHONY: help setup test hostile browser demo fix docs site constraints hashes licences wheels sbom clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ hashes: setup  ## write requirements/*.txt: the base install as in constraints.t
 
 licences: setup $(SITE_STAMP)  ## write docs/licences.md from the metadata of what is installed
 	$(BIN)/python docs/licences.py
+
+wheels: setup  ## build a source archive and wheels for Linux on x86-64 and aarch64 into dist/, and check them
+	$(BIN)/python wheels/build.py
 
 sbom: setup  ## write build/sbom.cdx.json: what .venv holds to run models, in CycloneDX
 	@mkdir -p build

@@ -8,6 +8,7 @@ from limbeck.telemetry import switch_off_telemetry
 if TYPE_CHECKING:
     from limbeck.artifacts.run_folder import Run
     from limbeck.errors import LimbeckError
+    from limbeck.estimator import LimbeckClassifier
     from limbeck.judging.evaluate import evaluate
     from limbeck.models.auto_classes import register_auto_classes
     from limbeck.pipeline import run
@@ -20,6 +21,7 @@ switch_off_telemetry()  # before anything that would report is imported
 __version__ = "0.1.0"
 __all__ = [
     "Classifier",
+    "LimbeckClassifier",
     "LimbeckError",
     "Recipe",
     "Run",
@@ -32,6 +34,7 @@ __all__ = [
 
 _HOMES = {
     "Classifier": "limbeck.runtime.classifier",
+    "LimbeckClassifier": "limbeck.estimator",
     "LimbeckError": "limbeck.errors",
     "Recipe": "limbeck.recipe.recipe",
     "Run": "limbeck.artifacts.run_folder",
@@ -47,7 +50,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that `import limbeck` is fast and needs no torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'limbeck' has no attribute '{name}'")
-    if name == "run":
+    if name in ("run", "LimbeckClassifier"):
         import_module("limbeck.cores").share_cores()
     return getattr(import_module(_HOMES[name]), name)
 

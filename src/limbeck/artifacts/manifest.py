@@ -109,7 +109,7 @@ def write_manifest(folder: Path, *, kind: str, key: Key) -> Manifest:
         json.dump(asdict(manifest), file, indent=1, ensure_ascii=False)
         file.flush()
         os.fsync(file.fileno())
-    scratch.rename(folder / MANIFEST)
+    scratch.replace(folder / MANIFEST)
     return manifest
 
 

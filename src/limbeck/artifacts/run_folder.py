@@ -1,19 +1,18 @@
 """The folder of a run: its artifacts, a lock, and run.json with what was built and how long it took."""
 
-import fcntl
 import filecmp
 import json
-import os
 import shutil
 import time
 import tomllib
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from limbeck.artifacts.atomic_folder import why_redo
+from limbeck.artifacts.file_lock import FileIsLocked, locked
 from limbeck.artifacts.manifest import MANIFEST, Key, read_small_json
 from limbeck.artifacts.report import Report, made_after_report, open_report
 from limbeck.errors import ArtifactError, ArtifactMissing, PathUnusable, in_shell, some
@@ -105,7 +104,7 @@ class RunFolder:
         """Write a file of the run in one step: if the disk is full, the previous file is still there."""
         scratch = self.folder / f"{name}.partial"
         scratch.write_text(text, encoding="utf-8")
-        scratch.rename(self.folder / name)
+        scratch.replace(self.folder / name)
 
 
 @contextmanager
@@ -113,15 +112,12 @@ def open_run(folder: Path, *, reporter: Reporter, facts: dict[str, Any]) -> Iter
     """Lock the folder for this process; the lock ends with the process, however it ends."""
     _refuse_foreign(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder / LOCK, os.O_CREAT | os.O_RDWR)
-    try:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            stack.enter_context(locked(folder / LOCK))
+        except FileIsLocked:
             raise RunBusy(folder=folder) from None
         yield RunFolder(folder=folder, reporter=reporter, facts=facts, stages=_earlier_stages(folder))
-    finally:
-        os.close(handle)
 
 
 class RunOfOtherData(PathUnusable):

@@ -111,6 +111,6 @@ def keep(folder: Path, table: pa.Table) -> None:
     scratch = folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same file at the same time
     try:
         scratch.write_bytes(content)
-        scratch.rename(folder / f"{name}.arrow")
+        scratch.replace(folder / f"{name}.arrow")
     finally:
         scratch.unlink(missing_ok=True)

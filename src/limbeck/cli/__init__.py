@@ -21,6 +21,7 @@ from limbeck.cli import serve
 from limbeck.cli import pretrain
 from limbeck.cli import import_tf
 from limbeck.cli import bench
+from limbeck.cli import push
 from limbeck.cli import sbom
 # isort: on
 
@@ -42,6 +43,7 @@ __all__ = [
     "main",
     "predict",
     "pretrain",
+    "push",
     "recipes",
     "report",
     "review",

@@ -8,7 +8,7 @@ from pathlib import Path
 from limbeck.artifacts.disk import refuse_place
 from limbeck.artifacts.run_folder import RUNS, refuse_other_data
 from limbeck.drafting.draft import draft_recipe, has_gpu
-from limbeck.drafting.draft_teacher import chosen_teacher
+from limbeck.drafting.draft_teacher import DraftedTeacher, chosen_teacher
 from limbeck.drafting.draft_transfer import place
 from limbeck.drafting.inspection import inspect_file
 from limbeck.drafting.unlabelled import is_data_file, look_at_text, own_unlabelled, text_beside
@@ -105,10 +105,11 @@ def draft_for(
     text: str | None = None,
     pair: str | None = None,
     label: str | None = None,
+    teacher: DraftedTeacher | None = None,
 ) -> Draft:
     """Inspect the data and the unlabelled text, and draft a recipe; nothing is written yet.
 
-    `held_out` are files of dev and test, by split. What is None is guessed.
+    `held_out` are files of dev and test, by split. What is None is guessed; without a `teacher` one is chosen.
     """
     found = inspect_file(data, text=text, pair=pair, label=label, given=held_out, encoding=encoding)
     given = look_at_text(transfer, found) if transfer else own_unlabelled(found)
@@ -117,7 +118,8 @@ def draft_for(
     folder = recipe.parent
     files = [data, *found.given.values(), *(path for text in (given, beside) if text for path in text.files)]
     _refuse_names([place(path, folder=folder) for path in files])
-    teacher = None if found.scores and not given else chosen_teacher(found, gpu=has_gpu())
+    if teacher is None and (given or not found.scores):
+        teacher = chosen_teacher(found, gpu=has_gpu())
     drafted = draft_recipe(
         data,
         found,

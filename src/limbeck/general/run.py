@@ -297,7 +297,7 @@ class _Clock:
         """For a process that continues."""
         scratch = self.file.with_suffix(".partial")
         scratch.write_text(json.dumps(self.seconds), encoding="utf-8")
-        scratch.rename(self.file)
+        scratch.replace(self.file)
 
 
 def _train(model: _Taught, task: _Task, clock: _Clock, *, work: Path, reporter: Reporter) -> list[dict[str, Any]]:

@@ -57,6 +57,6 @@ class LabelStore:
         scratch = self.folder / f"{name}.{uuid4().hex}.partial"  # another run may be writing the same shard just now
         try:
             scratch.write_bytes(content)
-            scratch.rename(self.folder / f"{name}.arrow")
+            scratch.replace(self.folder / f"{name}.arrow")
         finally:
             scratch.unlink(missing_ok=True)  # if the disk is full: a partial file must not take up space

@@ -331,7 +331,7 @@ def _write(path: Path, text: str) -> None:
     """Write atomically, so that no reader finds half a card."""
     scratch = path.with_name(f"{path.name}.partial")
     scratch.write_text(text, encoding="utf-8")
-    scratch.rename(path)
+    scratch.replace(path)
 
 
 FOLDER = "exports/teacher-int8"

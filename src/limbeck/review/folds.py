@@ -75,7 +75,7 @@ def _keep(path: Path, answers: Logits) -> None:
     scratch = path.with_suffix(".partial")
     with scratch.open("wb") as file:
         np.save(file, answers.astype(np.float32))
-    scratch.rename(path)
+    scratch.replace(path)
 
 
 def combined(of_view: Mapping[str, Logits], labels: Ints, *, is_train: npt.NDArray[np.bool_]) -> Logits:

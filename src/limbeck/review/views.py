@@ -94,7 +94,7 @@ def _keep(path: Path, vectors: npt.NDArray[np.float16]) -> None:
     scratch = path.with_suffix(".partial")
     with scratch.open("wb") as file:
         np.save(file, vectors)
-    scratch.rename(path)
+    scratch.replace(path)
 
 
 def teacher_view(section: AnyTeacher, corpus: Corpus, rows: Rows, *, work: Path, reporter: Reporter) -> View:

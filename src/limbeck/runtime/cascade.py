@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,8 @@ import numpy.typing as npt
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.runtime.batches import chunks_of
 from limbeck.runtime.circuit_breaker import CircuitBreaker
-from limbeck.runtime.classifier import Classifier
+from limbeck.runtime.classifier import Classifier, described
+from limbeck.runtime.data_frames import Table, frame_of
 from limbeck.runtime.engine import Logits
 from limbeck.runtime.explain import Explanation
 from limbeck.runtime.fallbacks.fallback import Fallback, FallbackFailed
@@ -68,6 +70,10 @@ class Cascade:
     ) -> None:
         self.student, self.fallback, self.threshold = student, fallback, threshold
         self.breaker = breaker or CircuitBreaker(slow_seconds=fallback.slow_seconds)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """With a breaker of its own in each process: what fails for one may answer another."""
+        return _rebuilt, (self.student, self.fallback, self.threshold)
 
     @cached_property
     def note(self) -> str | None:
@@ -148,6 +154,10 @@ class Cascade:
         return self.merged(probabilities, unsure, found, failure)
 
 
+def _rebuilt(student: Classifier, fallback: Fallback, threshold: float) -> Cascade:
+    return Cascade(student, fallback, threshold=threshold)
+
+
 def _joined(parts: list[CascadeAnswers]) -> CascadeAnswers:
     """One after the other, with what went wrong first."""
     if len(parts) == 1:
@@ -180,6 +190,17 @@ class CascadeClassifier:
     def __init__(self, cascade: Cascade) -> None:
         self.cascade = cascade
 
+    def __repr__(self) -> str:
+        student, fallback = described(self.facts), self.cascade.fallback.name
+        return f"<limbeck.CascadeClassifier {student}; up to confidence {self.threshold:.4g} '{fallback}' answers>"
+
+    def portable(self) -> "CascadeClassifier":
+        """The same, whose pickle holds the files of its models; a server keeps its address."""
+        cascade = self.cascade
+        take = getattr(cascade.fallback, "portable", None)
+        fallback = take() if take else cascade.fallback
+        return CascadeClassifier(Cascade(cascade.student.portable(), fallback, threshold=cascade.threshold))
+
     @property
     def facts(self) -> ModelFacts:
         """Those of the student."""
@@ -189,6 +210,11 @@ class CascadeClassifier:
     def labels(self) -> list[str]:
         """Class names, in the order of the columns of `predict_proba`."""
         return self.cascade.student.labels
+
+    @property
+    def classes_(self) -> npt.NDArray[np.str_]:
+        """The same as an array, under the name that scikit-learn has for them."""
+        return self.cascade.student.classes_
 
     @property
     def folder(self) -> Path:
@@ -210,30 +236,40 @@ class CascadeClassifier:
         """Why the fallback is never asked, in one sentence; None if it may be."""
         return self.cascade.note
 
-    def answers(self, rows: Iterable[Row]) -> CascadeAnswers:
+    def answers(self, rows: Iterable[Row] | Table) -> CascadeAnswers:
         """The probabilities of each row, who gave them, and a note if the fallback was asked and did not answer."""
-        found = [self.cascade.answers(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
+        frame = frame_of(rows)
+        texts: Any = frame.rows(pair=self.facts.pair, folder=self.folder) if frame else rows
+        found = [self.cascade.answers(chunk) for chunk in chunks_of(texts, pair=self.facts.pair)]
         if not found:
             none = np.zeros((0, len(self.labels)), dtype=np.float32)
             return CascadeAnswers(none, np.zeros(0, dtype=np.bool_))
         return _joined(found)
 
-    def logits(self, rows: Iterable[Row]) -> Logits:
+    def logits(self, rows: Iterable[Row] | Table) -> Logits:
         """(rows, classes): those of the student; the fallback is not asked."""
         return self.cascade.student.logits(rows)
 
-    def explain(self, rows: Iterable[Row], *, label: str | None = None) -> list[Explanation]:
+    def explain(self, rows: Iterable[Row] | Table, *, label: str | None = None) -> list[Explanation]:
         """Why the student gives its answers, also to rows that the fallback would answer: see `Classifier.explain`."""
         return self.cascade.student.explain(rows, label=label)
 
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
+    @overload
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]: ...
+    @overload
+    def predict(self, rows: Table) -> Any: ...
+    def predict(self, rows: Iterable[Row] | Table) -> Any:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
-        of at least 0.5, in the order of the classes, possibly empty."""
-        probabilities = self.predict_proba(rows)
-        if self.facts.multi_label:
-            return label_sets(probabilities, self.labels)
-        return best_labels(probabilities, self.labels)
+        of at least 0.5, in the order of the classes, possibly empty. As a column, as `Classifier.predict` does."""
+        probabilities, frame = self.answers(rows).probabilities, frame_of(rows)
+        found = (label_sets if self.facts.multi_label else best_labels)(probabilities, self.labels)
+        return frame.labels(found) if frame else found
 
-    def predict_proba(self, rows: Iterable[Row]) -> Floats:
+    @overload
+    def predict_proba(self, rows: Iterable[Row]) -> Floats: ...
+    @overload
+    def predict_proba(self, rows: Table) -> Any: ...
+    def predict_proba(self, rows: Iterable[Row] | Table) -> Any:
         """(rows, classes): the calibrated probabilities of the student, or those of the fallback."""
-        return self.answers(rows).probabilities
+        probabilities, frame = self.answers(rows).probabilities, frame_of(rows)
+        return frame.probabilities(probabilities, self.labels) if frame else probabilities

@@ -3,15 +3,18 @@
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder, open_model
-from limbeck.errors import ArtifactDamaged, LimbeckError
+from limbeck.errors import ArtifactDamaged, LimbeckError, some
 from limbeck.runtime.batches import chunks_of
+from limbeck.runtime.data_frames import GivenFrame, Table, frame_of
 from limbeck.runtime.engine import EngineChoice, Logits, open_network
 from limbeck.runtime.explain import Explanation, explanation
+from limbeck.runtime.pickling import ModelFiles, from_files, from_folder
 from limbeck.runtime.probabilities import Floats, best_labels, label_sets, probabilities_of
 from limbeck.runtime.row import Row
 from limbeck.text.tokenizer_limits import TokenizerRefused
@@ -54,7 +57,7 @@ def load(
     threads: int | None = None,
     engine: EngineChoice = "auto",
 ) -> "Classifier | CascadeClassifier":
-    """The model in this folder, its files checked against its manifest.
+    """The model in this folder, its files checked against its manifest; `hf://user/model` is fetched from the hub.
 
     `threads` is how many rows or batches are computed at once. Default: one for each CPU that this process may use. A
     single row always uses one thread. `engine` is what runs the network: "native", for word-level students on x86-64
@@ -71,10 +74,10 @@ def load(
     Raises ArtifactMissing, ArtifactDamaged (also for a network or a tokenizer that cannot be opened, or does not fit to
     the classes) or FormatTooNew; DependencyMissing if the model needs jieba to segment text
     and it is not installed; EngineUnusable if "native" is asked for and cannot run the model; for a fallback
-    FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown.
+    FallbackUnusable, FallbackOptionsWrong and ThresholdUnknown; for an address HubModelUnusable.
     """
     if fallback is None and share is None and threshold is None:
-        return _loaded(Path(folder), threads=threads, engine=engine)
+        return _loaded(folder, threads=threads, engine=engine)
     from limbeck.runtime.fallbacks.fallback import FallbackMissing, options_in_python
     from limbeck.runtime.fallbacks.opening import FallbackOptions, cascade_of
 
@@ -89,9 +92,18 @@ def load(
         )
 
 
-def _loaded(folder: Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
+def local_folder(place: str | Path) -> Path:
+    """The folder itself, or that of the cache for a model of the hub. Raises HubModelUnusable."""
+    if not str(place).startswith("hf:/"):
+        return Path(place)
+    from limbeck.runtime.hub_model import fetched, hub_address
+
+    return fetched(hub_address(place))
+
+
+def _loaded(folder: str | Path, *, threads: int | None, engine: EngineChoice) -> "Classifier":
     _refuse_arguments(threads=threads, engine=engine)
-    model = open_model(folder)
+    model = open_model(local_folder(folder))
     found = Classifier(model, threads=threads, engine=engine)
     shape = found.logits([("", "") if found.facts.pair else ""]).shape
     if shape != (1, len(found.labels)):
@@ -124,23 +136,54 @@ class Classifier:
     """Keeps nothing between calls but a cache of words, so many threads may share one.
 
     Rows are texts, or pairs of texts if `facts.pair` is set, in any iterable. They are read and tokenised chunk by
-    chunk, and run by the engine; results are in the order of the rows.
+    chunk, and run by the engine; results are in the order of the rows. For a column or a table of pandas, Polars or
+    Arrow, `predict` and `predict_proba` give a column and a table of the same library; of pandas, with its index.
+
+    A pickle holds the path of the folder, or with `portable()` the files of the model. Copies are the same object.
     """
+
+    _carried: ModelFiles | None = None  # what a pickle holds in place of the path
 
     def __init__(self, model: ModelFolder, *, threads: int | None = None, engine: EngineChoice = "auto") -> None:
         """Without the manifest check of `load`. Raises ArtifactDamaged, as do its methods."""
         _refuse_arguments(threads=threads, engine=engine)
         self.facts: ModelFacts = model.facts()
-        self._folder = model.folder
+        self._folder, self._threads, self._choice = model.folder, threads, engine
         try:
             self._network = open_network(model, self.facts, choice=engine, threads=threads or _usable_cpus())
         except BaseException as error:
             raise _damaged(model.folder, error) from error
 
+    def __repr__(self) -> str:
+        return f"<limbeck.Classifier {described(self.facts)}, {self.engine}, '{self.folder}'>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._carried is not None:
+            return from_files, (self._carried, self._threads, self._choice)
+        return from_folder, (str(self._folder.resolve()), self._threads, self._choice)
+
+    def __copy__(self) -> "Classifier":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Classifier":
+        return self
+
+    def portable(self) -> "Classifier":
+        """The same model, whose pickle holds its files: for processes that do not see its folder.
+
+        Its own files are a copy among the temporary ones, which is removed when it is not used any more.
+        """
+        return self if self._carried else from_files(ModelFiles.of(self._folder), self._threads, self._choice)
+
     @property
     def labels(self) -> list[str]:
         """Class names, in the order of the columns of `predict_proba`."""
         return list(self.facts.labels)
+
+    @property
+    def classes_(self) -> npt.NDArray[np.str_]:
+        """The same as an array, under the name that scikit-learn has for them."""
+        return np.array(self.facts.labels)
 
     @property
     def folder(self) -> Path:
@@ -153,40 +196,68 @@ class Classifier:
         its members."""
         return self._network.name
 
-    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]:
+    @overload
+    def predict(self, rows: Iterable[Row]) -> list[str] | list[list[str]]: ...
+    @overload
+    def predict(self, rows: Table) -> Any: ...
+    def predict(self, rows: Iterable[Row] | Table) -> Any:
         """The most probable label of each row; if `facts.multi_label` is set, a list of all labels with a probability
         of at least 0.5, in the order of the classes, possibly empty."""
+        if frame := self._frame(rows):
+            return frame.labels(self.predict(self._rows(frame)))
         labels = self.facts.labels
         if self.facts.multi_label:
             return label_sets(self.predict_proba(rows), labels)
         return best_labels(self.logits(rows), labels)
 
-    def predict_proba(self, rows: Iterable[Row]) -> Floats:
+    @overload
+    def predict_proba(self, rows: Iterable[Row]) -> Floats: ...
+    @overload
+    def predict_proba(self, rows: Table) -> Any: ...
+    def predict_proba(self, rows: Iterable[Row] | Table) -> Any:
         """(rows, classes): probabilities, at the temperature that was fitted on dev when the model was exported.
 
         Each row sums to one; multi-label: each probability is independent of the others.
         """
+        if frame := self._frame(rows):
+            return frame.probabilities(self.predict_proba(self._rows(frame)), self.facts.labels)
         return probabilities_of(self.logits(rows) / self.facts.temperature, multi_label=self.facts.multi_label)
 
-    def logits(self, rows: Iterable[Row]) -> Logits:
+    def logits(self, rows: Iterable[Row] | Table) -> Logits:
         """(rows, classes): the output of the network, before temperature and softmax or sigmoid. For a blend: the
         logits of its members, each divided by its own temperature, in a weighted sum."""
-        blocks = [self._logits(chunk) for chunk in chunks_of(rows, pair=self.facts.pair)]
+        blocks = [self._logits(chunk) for chunk in self._chunks(rows)]
         if not blocks:
             return np.zeros((0, len(self.facts.labels)), dtype=np.float32)
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def explain(self, rows: Iterable[Row], *, label: str | None = None) -> list[Explanation]:
+    def explain(self, rows: Iterable[Row] | Table, *, label: str | None = None) -> list[Explanation]:
         """For each row its parts in reading order, and how much each moved the margin of `label`, by default of the
         most probable one (see `limbeck.runtime.explain.explanation`). It takes far longer than a prediction."""
-        chunks = chunks_of(rows, pair=self.facts.pair)
-        return [explanation(self, row, label=label) for chunk in chunks for row in chunk]
+        return [explanation(self, row, label=label) for chunk in self._chunks(rows) for row in chunk]
+
+    def _frame(self, rows: object) -> GivenFrame | None:
+        return None if type(rows) is list else frame_of(rows)  # for a single row, every microsecond counts
+
+    def _rows(self, frame: GivenFrame) -> Iterable[Row]:
+        return frame.rows(pair=self.facts.pair, folder=self._folder)
+
+    def _chunks(self, rows: Any) -> Iterable[list[Row]]:
+        frame = self._frame(rows)
+        return chunks_of(self._rows(frame) if frame else rows, pair=self.facts.pair)
 
     def _logits(self, rows: list[Row]) -> Logits:
         try:
             return self._network.logits(rows)
         except BaseException as error:
             raise _damaged(self._folder, error) from error
+
+
+def described(facts: ModelFacts) -> str:
+    """What a model is, in a few words, for people."""
+    labels = f"{len(facts.labels):,} labels ({some(facts.labels)})"
+    reads = "pairs of texts" if facts.pair else "texts"
+    return f"'{facts.name}' {facts.precision}: {reads}, {labels}{', several a row' if facts.multi_label else ''}"
 
 
 def _usable_cpus() -> int:

@@ -193,7 +193,7 @@ def _write(found: Search) -> None:
     }.items():
         scratch = found.folder / f"{name}.partial"
         scratch.write_text(text, encoding="utf-8")
-        scratch.rename(found.folder / name)
+        scratch.replace(found.folder / name)
 
 
 def _ship(found: Search) -> None:

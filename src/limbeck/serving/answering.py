@@ -1,9 +1,8 @@
 """How a connection answers, refuses, waits and ends."""
 
 import asyncio
-import fcntl
 import math
-import termios
+import sys
 from collections import deque
 from typing import Any, ClassVar, cast
 
@@ -323,6 +322,11 @@ class AnsweringProtocol(HttpToolsProtocol):
 
     def _has_more_to_read(self) -> bool:
         """Whether something came that was not read yet: perhaps a whole request."""
+        if sys.platform == "win32":
+            return False
+        import fcntl
+        import termios
+
         connection = self.transport.get_extra_info("socket")
         try:
             waiting = fcntl.ioctl(connection.fileno(), termios.FIONREAD, NOTHING)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-import resource
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -165,6 +165,10 @@ class Connections:
 
 def connections_allowed(wanted: int) -> int:
     """So many connections, or as many as the limit of open files of this process leaves for them."""
+    if sys.platform == "win32":
+        return wanted
+    import resource
+
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if files == resource.RLIM_INFINITY:
         return wanted

@@ -1,6 +1,7 @@
 """`limbeck serve`: loads models, opens a port, answers until it is stopped."""
 
 import errno
+import os
 import signal
 import socket
 import ssl
@@ -26,6 +27,7 @@ from limbeck.serving.settings import ServerSettings
 from limbeck.serving.workers import Supervisor, shared_counters, signals_blocked
 
 BACKLOG = 2_048
+RELOAD = getattr(signal, "SIGHUP", None)  # Windows has none
 STDERR = "-"  # for the access log
 EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -68,6 +70,7 @@ def serve(
     Raises what `limbeck.load` raises, PortTaken, AddressUnusable, ModelNameTaken or ModelNameUnusable.
     """
     settings, console = settings or ServerSettings(), console or plain_console()
+    _refuse_workers(settings.workers)
     _check_tls(settings)
     _check_access_log(settings)
     sources = [model if isinstance(model, ModelSource) else ModelSource(model) for model in models]
@@ -84,6 +87,12 @@ def serve(
                 _print_address(console, served, settings=settings, port=port)
                 _supervise(served, settings, listener, tell=_to(console))
     _to(console)("Stopped.")
+
+
+def _refuse_workers(workers: int) -> None:
+    if workers > 1 and not hasattr(os, "fork"):
+        advice = "Leave --workers out, or run several servers behind a proxy."
+        raise ServingError("several workers need a system with fork, which Windows has not", advice=advice)
 
 
 @dataclass
@@ -268,12 +277,13 @@ def _on_signals(wanted: RequestedBySignal) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         del frame
-        if number == signal.SIGHUP:
+        if number == RELOAD:
             wanted.reload = True
         else:
             wanted.stop = True
 
-    earlier = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    numbers = [signal.SIGINT, signal.SIGTERM, *([] if RELOAD is None else [RELOAD])]
+    earlier = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

@@ -24,7 +24,8 @@ from time import sleep
 from limbeck.errors import ServingError
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # where processes count together; prometheus_client reads it when imported
-SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+# Windows has not all of them, and no workers either.
+SIGNALS = {getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD") if hasattr(signal, name)}
 TICK_SECONDS = 0.5
 START_SECONDS = 60.0  # until a worker must answer
 QUICK_SECONDS = 2.0  # a worker that dies so soon after its start is started again only after a pause

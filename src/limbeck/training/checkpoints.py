@@ -131,7 +131,7 @@ def progress_of(folder: Path) -> dict[str, Any]:
 def _save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
     scratch = path.with_suffix(".partial")
     save_file(_copied(tensors), str(scratch), metadata=metadata)
-    scratch.rename(path)
+    scratch.replace(path)
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

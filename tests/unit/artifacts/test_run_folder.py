@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +44,34 @@ def step(run: RunFolder, name: str = "corpus", **section: Any) -> Path:
 def stages_of(folder: Path) -> dict[str, dict[str, Any]]:
     stages: dict[str, dict[str, Any]] = json.loads((folder / "run.json").read_text(encoding="utf-8"))["stages"]
     return stages
+
+
+def test_a_second_run_in_the_same_process_is_refused_too(tmp_path: Path) -> None:
+    with (
+        open_run(tmp_path / "run", reporter=SilentReporter(), facts=FACTS),
+        pytest.raises(RunBusy),
+        open_run(tmp_path / "run", reporter=SilentReporter(), facts=FACTS),
+    ):
+        pass
+    with open_run(tmp_path / "run", reporter=SilentReporter(), facts=FACTS):
+        pass  # it is free again
+
+
+def test_on_windows_the_lock_is_that_of_a_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[int] = []
+
+    def locking(_handle: int, mode: int, count: int) -> None:
+        if held:
+            raise PermissionError(13, "Permission denied")
+        held.append(count + mode)
+
+    monkeypatch.setattr("limbeck.artifacts.file_lock.sys.platform", "win32")
+    monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+
+    with open_run(tmp_path / "run", reporter=SilentReporter(), facts=FACTS), pytest.raises(RunBusy):
+        open_run(tmp_path / "run", reporter=SilentReporter(), facts=FACTS).__enter__()
+
+    assert held == [3]
 
 
 def test_a_second_process_is_refused_while_the_first_works(tmp_path: Path) -> None:

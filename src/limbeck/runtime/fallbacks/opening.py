@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, assert_never, get_args
 from urllib.parse import quote
@@ -12,7 +13,7 @@ import numpy as np
 from limbeck.artifacts.model_folder import ModelFacts, ModelFolder
 from limbeck.errors import ArtifactMissing, some
 from limbeck.runtime.cascade import Cascade, CascadeClassifier
-from limbeck.runtime.classifier import Classifier, load
+from limbeck.runtime.classifier import Classifier, load, local_folder
 from limbeck.runtime.engine import EngineChoice
 from limbeck.runtime.fallbacks.answers import WantedAnswer
 from limbeck.runtime.fallbacks.connections import RefusedByServer, Server, checked_url
@@ -70,6 +71,7 @@ def cascade_of(
 ) -> CascadeClassifier:
     """What `limbeck.load` gives for a student with a fallback."""
     refuse_numbers(share=share, threshold=threshold)
+    student = local_folder(student)
     classifier = load(student, threads=threads, engine=engine)
     found = threshold_of(ModelFolder(Path(student)), share=share, threshold=threshold)
     behind = open_fallback(fallback, classifier.facts, options=options, threads=threads, engine=engine)
@@ -89,6 +91,12 @@ class LocalFallback:
         """(rows, classes)"""
         return np.asarray(self._classifier.predict_proba(rows)[:, self._places])
 
+    def portable(self) -> "LocalFallback":
+        """The same, whose pickle holds the files of the model."""
+        found = copy(self)
+        found._classifier = self._classifier.portable()
+        return found
+
     def close(self) -> None:
         """Nothing: nobody waits for another process here."""
 
@@ -96,10 +104,19 @@ class LocalFallback:
 class ServerFallback:
     """A model behind a server, asked for some rows at a time."""
 
-    def __init__(self, format: AnswerFormat, *, name: str) -> None:
-        self.name, self.format = name, format
+    def __init__(self, format: AnswerFormat, *, name: str, made_from: tuple[str, ModelFacts, FallbackOptions]) -> None:
+        """`made_from`: the address, the student, and options that leave no question open."""
+        self.name, self.format, self._made_from = name, format, made_from
         self.slow_seconds: float | None = None  # what takes too long is a failure already
         self.rows_at_once: int | None = format.rows_at_once
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Opened again without a question; the key is in no pickle, each process reads its environment variable."""
+        return _server, self._made_from
+
+    def portable(self) -> "ServerFallback":
+        """Itself: an address is one everywhere."""
+        return self
 
     def predict_proba(self, rows: list[Row]) -> Floats:
         """(rows, classes). Raises FallbackFailed at the first question that fails; all have one time-out together."""
@@ -134,7 +151,7 @@ def open_fallback(
     _refuse_options(options)
     if is_address(where):
         return _server(str(where), student, options)
-    return _local(Path(where), student, options, threads=threads, engine=engine)
+    return _local(local_folder(where), student, options, threads=threads, engine=engine)
 
 
 def _refuse_options(options: FallbackOptions) -> None:
@@ -182,7 +199,9 @@ def _server(url: str, student: ModelFacts, options: FallbackOptions) -> ServerFa
     format = said or detected(server)
     if said is None and format == "limbeck":
         _refuse_other_server(server, student, options.model)
-    fallback = ServerFallback(_format(format, server, wanted, options), name=server.url)
+    spoken = _format(format, server, wanted, options)
+    known = replace(options, format=format, model=getattr(spoken, "model", None))
+    fallback = ServerFallback(spoken, name=server.url, made_from=(url, student, known))
     if said is None:
         _refuse_unless_it_answers(fallback, format, pair=student.pair)
     return fallback

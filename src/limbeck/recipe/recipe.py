@@ -16,7 +16,7 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, WordStudent
+from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -205,6 +205,8 @@ class Recipe(Section):
             self._refuse_without_layers(self._asking_for("layers"))
         if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
             raise ValueError(self.student.why_not_pairs)
+        if self.corpus.pair is None and isinstance(self.student, PairStudent) and self.student.why_not_single:
+            raise ValueError(self.student.why_not_single)
 
     @property
     def _one_of_seeds(self) -> str:

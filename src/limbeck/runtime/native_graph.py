@@ -56,6 +56,7 @@ Matrix = tuple[Array, Floats | None]  # float32; or int8, with its scales
 
 # For each pooling of a recurrent student, a constant that only it has.
 POOLINGS = {"max": "below_every_state", "mean": "no_state", "attention": "question.weight"}
+COMPARES = "compare.same_word"  # a constant of students that align two texts, for which there is no kernel
 LAST = "last"  # the pooling without a constant
 GATES = {"lstm": 4, "gru": 3}
 WIDEST = 1 << 16  # the widths of vectors and states: sums of so many integers fit into 32 bits
@@ -86,6 +87,8 @@ def native_network(graph: OnnxFile) -> Network:
     kind = STUDENT_KINDS.get(graph.name)
     if kind is None or kind.native_plan is None:
         raise GraphNotUnderstood(f"networks of the kind '{graph.name}' are not supported")
+    if COMPARES in graph.constants:
+        raise GraphNotUnderstood("it compares the words of two texts, which only onnxruntime does")
     plan: Plan = resolved(kind.native_plan)(graph)
     refuse_unless_exported(graph, _exported(graph, plan))
     return plan.network(**plan.arguments, **_shared(graph))

@@ -386,7 +386,7 @@ def test_a_student_that_compares_two_texts_is_left_to_onnxruntime(tmp_path: Path
 
             assert Classifier(model, engine="auto").engine == "onnxruntime"
             with pytest.raises(
-                EngineUnusable, match="compares the words of two texts, which only onnxruntime does|AVX2"
+                EngineUnusable, match=r"compares the words of two texts, which only onnxruntime does|AVX2"
             ):
                 Classifier(model, engine="native")
 

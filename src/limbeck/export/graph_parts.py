@@ -43,8 +43,8 @@ def word_graph(
     length of 0 is read as 1, as in the students.
 
     `read` computes `{ids}.features` (rows, features) of one text. It can use `{ids}.inside` and `{ids}.words` (rows,
-    tokens), and `{lengths}.positive` (rows) int32 and `{lengths}.column` (rows, 1) int64. Or `together`, the nodes after
-    those of both texts, compute the features.
+    tokens), and `{lengths}.positive` (rows) int32 and `{lengths}.column` (rows, 1) int64. Or `together`, the nodes
+    after those of both texts, compute the features.
     """
     texts = (FIRST, SECOND) if student.config.pair else (FIRST,)
     nodes = [part for text in texts for part in (*_words(text), *read(text))]

@@ -210,7 +210,8 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
             ReadText(words, tokens_inside(many, words.shape[1]), self._word_states(words, many))
             for words, many in ((ids, lengths), (pair_ids, pair_lengths))
         )
-        return self.comparison(one, other, compose=self._composed)
+        features: tuple[Tensor, Tensor] = self.comparison(one, other, compose=self._composed)
+        return features
 
     def _word_states(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(rows, tokens, width): what a comparison reads of each word, in the order of the words."""

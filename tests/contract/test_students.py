@@ -149,7 +149,10 @@ STUDENTS = [
     of_words("bilstm-attention-pair", bilstm_section(pooling="attention"), features=4 * BILSTM, pair=True),
     of_words("bilstm-attending", bilstm_section(**ATTENDS), features=4 * COMPARED, pair=True),
     of_words(
-        "bilstm-attending-composed", bilstm_section(layers=2, **ATTENDS), features=4 * (2 * BILSTM + 2), pair=True
+        "bilstm-attending-composed",
+        bilstm_section(layers=2, pooling="attention", **ATTENDS),
+        features=4 * (2 * BILSTM + 2),
+        pair=True,
     ),
     of_words(
         "bilstm-attending-three-gru-low-rank",

@@ -209,7 +209,7 @@ def _arrays(student: BiLstmForSequenceClassification) -> Arrays:
     for number, level in enumerate(student.levels):
         directions = [level.get_submodule(name) for name in (FORWARDS, BACKWARDS)]
         arrays |= _level_arrays(f"level_{number}", student.config.cell, directions)
-    if student.config.pooling == "attention":
+    if student.config.pooling == "attention" and student.comparison is None:
         arrays |= {
             ATTENTION: numpy_of(student.attention.weight.T),
             "attention.bias": numpy_of(student.attention.bias),

@@ -60,7 +60,7 @@ class BiLstmForSequenceClassification(WordStudentModel):
             nn.ModuleDict({direction: cell(width, hidden, batch_first=True) for direction in (FORWARDS, BACKWARDS)})
             for width in widths
         )
-        if config.pooling == "attention":
+        if config.pooling == "attention" and not config.attends:
             self.attention = nn.Linear(2 * hidden, 2 * hidden)
             self.question = nn.Linear(2 * hidden, 1, bias=False)
         if config.attends:
@@ -172,7 +172,7 @@ def _recurrent(config: Config, *, tokens: int) -> int:
     second = int(config["compare_size"]) if attends(config) else 2 * hidden
     widths = _input_widths(levels, first=vector_size(config), second=second, hidden=hidden)
     of_levels = sum(2 * tokens * gates * hidden * (width + hidden) for width in widths)
-    if config["pooling"] != "attention":
+    if config["pooling"] != "attention" or attends(config):
         return of_levels
     both = 2 * hidden
     return of_levels + tokens * chain(both, both, 1) + tokens * both

@@ -14,7 +14,7 @@ SAME_WORD = 5.0  # added to the relevance of an equal word, and a learned number
 OVERLAPS = 2  # features of a text that say how many of its words are in the other one
 
 
-class ReadText(NamedTuple):
+class TextStates(NamedTuple):
     """One text of each row, as a comparison reads it."""
 
     ids: Tensor  # (rows, tokens)
@@ -51,7 +51,7 @@ class Comparison(nn.Module):
             self.word_weights.weight[:, 0] = (places + 2.0).log().log()
 
     def forward(
-        self, one: ReadText, other: ReadText, *, compose: Callable[[Tensor, Tensor], Tensor]
+        self, one: TextStates, other: TextStates, *, compose: Callable[[Tensor, Tensor], Tensor]
     ) -> tuple[Tensor, Tensor]:
         """(rows, features) of each text; `compose` turns the comparisons of a text's words, given what is inside of
         it, into states that know of each other."""
@@ -70,7 +70,7 @@ class Comparison(nn.Module):
 
     def _features(
         self,
-        text: ReadText,
+        text: TextStates,
         own: Tensor,
         aligned: Tensor,
         matches: Tensor,

@@ -20,7 +20,7 @@ def text_vectors(
 ) -> npt.NDArray[np.float32]:
     """(texts, width), read as sentence encoders are trained to be read (Reimers and Gurevych 2019, arXiv:1908.10084).
 
-    `read` is told how many texts were read. Raises what a checkpoint raises that is missing or damaged.
+    `read` is called with the number of texts of each batch. Raises what a checkpoint raises that is missing or damaged.
     """
     folder = find_checkpoint(checkpoint, what=WHAT)
     with damage_as_user_errors(folder, what=WHAT):

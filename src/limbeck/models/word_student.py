@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from limbeck.models.comparison import Comparison, ReadText, compared_size
+from limbeck.models.comparison import Comparison, TextStates, compared_size
 from limbeck.recipe.student import WordStudent
 
 
@@ -207,7 +207,7 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
         if self.comparison is None:
             return self._read(ids, lengths), self._read(pair_ids, pair_lengths)
         one, other = (
-            ReadText(words, tokens_inside(many, words.shape[1]), self._word_states(words, many))
+            TextStates(words, tokens_inside(many, words.shape[1]), self._word_states(words, many))
             for words, many in ((ids, lengths), (pair_ids, pair_lengths))
         )
         features: tuple[Tensor, Tensor] = self.comparison(one, other, compose=self._composed)

@@ -197,17 +197,8 @@ class BiLstm(PairStudent):
     """The recurrent cell."""
     pooling: Annotated[Literal["max", "last", "mean", "attention"], NETWORK] = "max"
     """How the states of the words become features of the text: the largest value over all words, the last state of each
-    direction (Tang et al.), the mean over all words, or a mean with learned attention weights."""
-
-    @property
-    def why_not_pairs(self) -> str | None:
-        """A reason if its pooling would have no effect: compared words are always pooled in two ways."""
-        if not self.attends or self.pooling == "max":
-            return None
-        return (
-            'student.pooling is for texts that are read by themselves: with student.pairing = "attend" remove it, as '
-            "the mean and the largest values of the comparisons are used"
-        )
+    direction (Tang et al.), the mean over all words, or a mean with learned attention weights. Not used with `pairing =
+    "attend"`, whose features are the weighted mean and the largest value of the comparisons."""
 
 
 class TextCnn(WordStudent):

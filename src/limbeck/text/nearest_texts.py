@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags
 
 ROWS_AT_ONCE = 512
 TOO_COMMON, FEW = 0.1, 50  # a word in more than this share of the texts, and in more than 50, is not searched for
@@ -32,6 +31,8 @@ def nearest_texts(words: Sequence[Collection[str]], *, most: int) -> list[list[i
 
 def _weights(words: Sequence[Collection[str]]) -> tuple[Any, npt.NDArray[np.int64]]:
     """(texts, words): rows of length 1; and the number of texts with each word."""
+    from scipy.sparse import csr_matrix, diags  # for training only: this room works without it
+
     numbers: dict[str, int] = {}
     columns = [numbers.setdefault(word, len(numbers)) for text in words for word in sorted(text)]
     rows = np.repeat(np.arange(len(words)), [len(text) for text in words])

@@ -44,13 +44,14 @@ ATTEND = 'student.pairing="attend"'
 VARIANTS: dict[str, tuple[str, ...]] = {
     "siamese": (),
     "attend": (ATTEND,),
+    "attend, no copies": (ATTEND,),
     "attend, two layers": (ATTEND, "student.layers=2"),
     "siamese bag": ('student={kind="bag",embedding_size=150}',),
     "attend bag": ('student={kind="bag",embedding_size=150,pairing="attend"}',),
     "siamese, general": OF_GENERAL,
     "attend, general": (*OF_GENERAL, ATTEND),
     "attend, general, no copies": (*OF_GENERAL, ATTEND),
-    "attend, general, pairs by encoder": (*OF_GENERAL, ATTEND, "augmentation.methods.0.checkpoint=all-MiniLM-L6-v2"),
+    "attend, pairs by encoder": (ATTEND, "augmentation.methods.0.checkpoint=all-MiniLM-L6-v2"),
 }
 RECIPE = """
 [corpus]

@@ -75,6 +75,7 @@ TEACHERS_WORDS = [
     "[student.vocabulary]",
     "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
 ]
+PAIRING = 'pairing = "attend"  # compares the texts word by word; "siamese" is quicker, and less accurate'
 OF_GENERAL = " of the general student"
 GENERAL_START = 'start = "general:english"  # knows words and sentences before it sees the task; see docs/general.md'
 SECOND_STUDENT = [
@@ -110,6 +111,7 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
     return [
         "[student]",
         'kind = "bilstm"',
+        *([PAIRING] if found.pair is not None else []),
         *([GENERAL_START] if starts_general else []),
         *_setting("hidden_size" + (OF_GENERAL if starts_general else _of(found)), gpu=gpu),
         *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),

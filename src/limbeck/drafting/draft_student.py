@@ -103,10 +103,9 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
     has_vectors = has_vectors and not found.scores
     many_words = gpu and _is_as_headlines(found)
     is_english = found.language == "en" and not found.other_language
-    general_words = is_english and found.pair is None
-    starts_general = general_words and not gpu  # the one that comes with the package has the size of a student for CPUs
-    general_words = general_words and (has_vectors or starts_general)
-    of_vectors = OF_GENERAL if starts_general else " of pairs" if found.pair is not None else ""
+    starts_general = is_english and not gpu  # the one that comes with the package has the size of a student for CPUs
+    general_words = is_english and found.pair is None and (has_vectors or starts_general)
+    of_vectors = " of pairs" if found.pair is not None else OF_GENERAL if starts_general else ""
     more_words = GENERAL_WORDS if starts_general else TEACHERS_WORDS
     return [
         "[student]",
@@ -116,7 +115,7 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
         *_setting("hidden_size" + (OF_GENERAL if starts_general else _of(found)), gpu=gpu),
         *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),
         *(_setting("tune_vectors" + of_vectors, gpu=gpu) if (gpu and has_vectors) or general_words else []),
-        *(_setting("embedding_size", gpu=gpu) if general_words else []),
+        *(_setting("embedding_size", gpu=gpu) if general_words or starts_general else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {max_length_of(found)}",
         *(MANY_WORDS if many_words else more_words if general_words else []),

@@ -229,7 +229,7 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool, general:
 
 def _is_quick(found: Inspection, *, general: int) -> bool:
     """Whether a CPU labels a copy of each row beside the rows in a few minutes."""
-    return found.is_complete and found.pair is None and _enough_without_gpu(found, general=general) >= found.rows
+    return found.is_complete and _enough_without_gpu(found, general=general) >= found.rows
 
 
 def _copies(found: Inspection, *, gpu: bool, has_text: bool, general: int) -> int:

@@ -29,8 +29,8 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float32]
-# Of two texts, word by word, for pairs: the projection (width of a word's state, size), its scales (size) with int8, its
-# bias (size); the joined numbers (4 · size + 1, size), their scales and bias likewise; what equal words count (1);
+# Of two texts, word by word, for pairs: the projection (width of a word's state, size), its scales (size) with int8,
+# its bias (size); the joined numbers (4 · size + 1, size), their scales and bias likewise; what equal words count (1);
 # word weights (words + 1), as logarithms. Features of a text: 2 · size + 2. A recurrent student has one layer and the
 # pooling "max" beside it.
 _Comparison = tuple[_Array, _Floats | None, _Floats, _Array, _Floats | None, _Floats, _Floats, _Floats]

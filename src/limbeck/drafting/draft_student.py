@@ -83,6 +83,14 @@ SECOND_STUDENT = [
     "[[candidates]]",
     'kind = "ngrams"  # hashed n-grams of words and characters: typos, names, parts of words',
 ]
+SECOND_OF_PAIRS = [
+    "# A second and a third student. What is best on dev, one of them or several together, is models/best.",
+    "[[candidates]]",
+    'kind = "bag"  # compares the words themselves, without their order: as quick as a siamese Bi-LSTM',
+    'pairing = "attend"',
+    "",
+    *SECOND_STUDENT[1:],
+]
 SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
 RANDOM_VECTORS = ['word_vectors = "random"  # or a word2vec/GloVe file, which is better; this teacher has none']
@@ -120,7 +128,7 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
         f"max_length = {max_length_of(found)}",
         *(MANY_WORDS if many_words else more_words if general_words else []),
         "",
-        *SECOND_STUDENT,
+        *(SECOND_STUDENT if found.pair is None else SECOND_OF_PAIRS),
     ]
 
 

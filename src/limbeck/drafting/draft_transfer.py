@@ -110,7 +110,9 @@ def transfer_lines(
         'text = "text"  # the column (not needed for .txt)',
     ]
     if corpus.pair is not None:
-        lines.append('pair = "pair"  # the column of the second text')
+        lines.append(
+            'pair = "pair"  # the column of the second text; for text of single ones partners = 3 in its place'
+        )
     elif not corpus.is_long:
         lines.append("split_sentences = true  # long texts into sentences, as the labelled rows are short")
     return [*LEVER, "# If you have any, take the # away:", *_hidden(lines)]

@@ -264,6 +264,7 @@ def test_pairs_are_compared_word_by_word_and_have_copies_also_without_a_gpu(
         assert isinstance(recipe.student, BiLstm)
         assert (recipe.student.pairing, recipe.student.start) == ("attend", start)
         assert recipe.student.tune_vectors
+        assert [student.kind for student in recipe.candidates] == ["bag", "ngrams"]
         assert recipe.augmentation is not None
         assert recipe.augmentation.methods[0].kind == "pairing"
 

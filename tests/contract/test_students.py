@@ -20,6 +20,7 @@ from torch import Tensor
 from transformers import AutoModelForSequenceClassification, pipeline
 
 from limbeck.artifacts.model_folder import GRAPH, ModelFacts, ModelFolder, save_facts
+from limbeck.errors import EngineUnusable
 from limbeck.models.folding import folded
 from limbeck.models.size import parameter_count
 from limbeck.models.students import word_student
@@ -129,6 +130,7 @@ def ngrams_section(**values: Any) -> Ngrams:
 
 
 BILSTM, TEXTCNN = 2 * 8, 2 * 7  # features: both directions; filters of both windows
+ATTENDS, COMPARED = {"pairing": "attend", "compare_size": 6}, 2 * 6 + 2  # mean, largest and two overlaps of a text
 STUDENTS = [
     of_words("bilstm-max", bilstm_section(pooling="max"), features=BILSTM),
     of_words("bilstm-last", bilstm_section(pooling="last"), features=BILSTM),
@@ -145,6 +147,20 @@ STUDENTS = [
     of_words("bilstm-no-dense-layer", bilstm_section(dense_size=0), features=BILSTM),
     of_words("bilstm-pair", bilstm_section(), features=4 * BILSTM, pair=True),
     of_words("bilstm-attention-pair", bilstm_section(pooling="attention"), features=4 * BILSTM, pair=True),
+    of_words("bilstm-attending", bilstm_section(**ATTENDS), features=4 * COMPARED, pair=True),
+    of_words(
+        "bilstm-attending-composed",
+        bilstm_section(layers=2, pooling="attention", **ATTENDS),
+        features=4 * (2 * BILSTM + 2),
+        pair=True,
+    ),
+    of_words("bilstm-attending-gru", bilstm_section(cell="gru", **ATTENDS), features=4 * COMPARED, pair=True),
+    of_words(
+        "bilstm-attending-three-gru-low-rank",
+        bilstm_section(layers=3, cell="gru", vector_rank=5, dense_size=0, **ATTENDS),
+        features=4 * (2 * BILSTM + 2),
+        pair=True,
+    ),
     of_words("bilstm-multi-label", bilstm_section(), features=BILSTM, multi_label=True),
     of_words("textcnn", textcnn_section(), features=TEXTCNN),
     of_words("textcnn-pair", textcnn_section(), features=4 * TEXTCNN, pair=True),
@@ -157,6 +173,8 @@ STUDENTS = [
     of_words("bag-low-rank", bag_section(vector_rank=5), features=WIDTH),
     of_words("bag-low-rank-no-dense-layer", bag_section(vector_rank=5, dense_size=0), features=WIDTH),
     of_words("bag-pair", bag_section(), features=4 * WIDTH, pair=True),
+    of_words("bag-attending", bag_section(**ATTENDS), features=4 * COMPARED, pair=True),
+    of_words("bag-attending-low-rank", bag_section(vector_rank=5, **ATTENDS), features=4 * COMPARED, pair=True),
     of_words("bag-multi-label", bag_section(), features=WIDTH, multi_label=True),
     of_words("ngrams", ngrams_section(), features=WIDTH),
     of_words("ngrams-dense-layer", ngrams_section(dense_size=16), features=WIDTH),
@@ -343,8 +361,12 @@ def rows_for(kind: Kind) -> list[Row]:
     return list(zip(texts, texts[::-1], strict=True)) if kind.pair else list(texts)
 
 
+COMPOSING = [kind for kind in STUDENTS if "attending-composed" in kind.name or "attending-three" in kind.name]
+NATIVE = [kind for kind in STUDENTS if kind.masks_itself and kind not in COMPOSING]
+
+
 @pytest.mark.parametrize("precision", ["fp32", "int8"])
-@pytest.mark.parametrize("kind", [kind for kind in STUDENTS if kind.masks_itself], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", NATIVE, ids=lambda kind: kind.name)
 def test_both_engines_have_the_same_logits_for_its_file(kind: Kind, precision: Precision, tmp_path: Path) -> None:
     _native = pytest.importorskip("limbeck.runtime._native")
     if not _native.level():
@@ -357,6 +379,18 @@ def test_both_engines_have_the_same_logits_for_its_file(kind: Kind, precision: P
     np.testing.assert_allclose(native, portable, rtol=0, atol=near)
     alone = [Classifier(model, engine="native").logits([row]) for row in rows]
     np.testing.assert_array_equal(np.concatenate(alone), native)  # no row depends on its company
+
+
+def test_a_student_with_layers_above_the_comparison_is_left_to_onnxruntime(tmp_path: Path) -> None:
+    for kind in COMPOSING:
+        for precision in ("fp32", "int8"):
+            folder = tmp_path / kind.name / precision
+            folder.mkdir(parents=True)
+            model = exported(kind, kind.build(), folder, precision=precision)
+
+            assert Classifier(model, engine="auto").engine == "onnxruntime"
+            with pytest.raises(EngineUnusable, match=r"it runs those with one recurrent layer|AVX2"):
+                Classifier(model, engine="native")
 
 
 LOW_RANK = [kind for kind in STUDENTS if "low-rank" in kind.name]

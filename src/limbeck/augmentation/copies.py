@@ -122,15 +122,15 @@ class CopyMaker:
     def _new_pair(
         self, sources: Sequence[SourceText], texts: Sequence[str], rng: Rng, changes: list[int], tally: Tally
     ) -> list[str] | None:
-        """One text of the pair, chosen at random, with a new partner; None if no method makes one."""
+        """The pair that the first method makes which makes one; None if none does."""
         for number, method in self.pair_methods:
             stays, started = pick(rng, 2), perf_counter()
-            partner = method.partner(sources[stays], rng)
+            found = method.new_pair(sources, texts, stays, rng)
             tally.seconds[number] += perf_counter() - started
-            if partner is not None:
+            if found is not None:
                 changes[number] = len(sources[1 - stays].cut.words) or 1
                 tally.words += changes[number]
-                return [texts[0], partner] if stays == 0 else [partner, texts[1]]
+                return found
         return None
 
     def _chosen_sides(self, count: int, rng: Rng) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """The interfaces of augmentation methods: on single words, on texts, and on pairs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -71,13 +71,14 @@ class TextMethod(ABC):
 
 
 class PairMethod(ABC):
-    """Combines a text with a new second one, instead of all changes to words and texts."""
+    """Makes a new pair of a pair, instead of all changes to words and texts."""
 
     kind: str
 
     @abstractmethod
-    def partner(self, source: SourceText, rng: Rng) -> str | None:
-        """Another text to pair with this one; None if there is no such text, or if none was drawn."""
+    def new_pair(self, sources: Sequence[SourceText], texts: Sequence[str], stays: int, rng: Rng) -> list[str] | None:
+        """The texts of the new pair; None if there is none, or if none was drawn. `stays` is the side, drawn for every
+        method, of which a text that takes part is kept."""
 
 
 Prepared: TypeAlias = WordMethod | TextMethod | PairMethod

@@ -1,19 +1,15 @@
-"""New pairs: a text with another one of train that shares its rarer words (Thakur et al. 2021, arXiv:2010.08240)."""
+"""New pairs: a text with another one that is like it (Thakur et al. 2021, arXiv:2010.08240), or the texts exchanged."""
 
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-from scipy.sparse import csr_matrix, diags
 
 from limbeck.artifacts.rows import Rows, content_key
 from limbeck.augmentation.method import PairMethod, PreparationContext, Rng, SourceText, pick, texts_of
 from limbeck.augmentation.words import cut_words
-from limbeck.recipe.augmentation import Pairing
+from limbeck.recipe.augmentation import Exchange, Pairing
 from limbeck.text.folding import folded
+from limbeck.text.nearest_texts import nearest_texts, nearest_vectors
 
 
 @dataclass(frozen=True)
@@ -25,67 +21,50 @@ class NewPairs(PairMethod):
     nearest: Mapping[bytes, "array[int]"]  # by content key of the text: positions in `texts`
     kind: str = "pairing"
 
-    def partner(self, source: SourceText, rng: Rng) -> str | None:
-        """One of the nearest texts."""
+    def new_pair(self, sources: Sequence[SourceText], texts: Sequence[str], stays: int, rng: Rng) -> list[str] | None:
+        """One text stays, and one of its nearest texts takes the place of the other."""
         if rng.random() >= self.probability:
             return None
-        near = self.nearest.get(source.key)
-        return self.texts[near[pick(rng, len(near))]] if near else None
+        near = self.nearest.get(sources[stays].key)
+        if not near:
+            return None
+        partner = self.texts[near[pick(rng, len(near))]]
+        return [texts[0], partner] if stays == 0 else [partner, texts[1]]
 
 
 def pairing(section: Pairing, rows: Rows, context: PreparationContext) -> NewPairs:
     """Find the nearest texts of each text of the rows, on either side of a pair."""
     texts = list({folded(text): text for text in texts_of(rows)}.values())  # spellings of one text are merged
-    words = [{word.lower() for word in cut_words(text, language=context.language).words} for text in texts]
-    near = nearest_texts(words, most=section.neighbours)
+    near = _near(section, texts, context)
     positions = {folded(text): position for position, text in enumerate(texts)}
     found = {content_key(text): array("i", near[positions[folded(text)]]) for text in texts_of(rows)}
     return NewPairs(section.probability, texts, found)
 
 
-ROWS_AT_ONCE = 512
-TOO_COMMON, FEW = 0.1, 50  # a word in more than this share of the texts, and in more than 50, is not searched for
+def _near(section: Pairing, texts: list[str], context: PreparationContext) -> list[list[int]]:
+    if section.checkpoint is None:
+        words = [{word.lower() for word in cut_words(text, language=context.language).words} for text in texts]
+        return nearest_texts(words, most=section.neighbours)
+    from limbeck.models.text_vectors import text_vectors  # only here: processes that make copies need no torch
+
+    with context.reporter.bar("reading texts to pair", total=len(texts), unit="texts") as bar:
+        vectors = text_vectors(section.checkpoint, texts, read=bar.advance)
+    return nearest_vectors(vectors, most=section.neighbours)
 
 
-def nearest_texts(words: Sequence[Collection[str]], *, most: int) -> list[list[int]]:
-    """For each text, given as its distinct words, the positions of the most similar others, the nearest first.
+@dataclass(frozen=True)
+class ExchangeTexts(PairMethod):
+    """The two texts of a pair change places."""
 
-    Similarity is the cosine of vectors with log(texts / texts with the word) for every word. Texts that share only very
-    common words are not near, so there may be fewer than `most`, or none.
-    """
-    matrix, counts = _weights(words)
-    searched = (counts > 1) & (counts <= max(FEW, TOO_COMMON * len(words)))
-    columns = matrix[:, searched]
-    transposed = columns.T.tocsr()
-    found: list[list[int]] = []
-    for start in range(0, len(words), ROWS_AT_ONCE):
-        similarity = (columns[start : start + ROWS_AT_ONCE] @ transposed).tocsr()
-        for row in range(similarity.shape[0]):
-            inside = slice(similarity.indptr[row], similarity.indptr[row + 1])
-            found.append(_best(similarity.indices[inside], similarity.data[inside], itself=start + row, most=most))
-    return found
+    probability: float
+    kind: str = "exchange"
+
+    def new_pair(self, sources: Sequence[SourceText], texts: Sequence[str], stays: int, rng: Rng) -> list[str] | None:
+        """The second text first."""
+        del sources, stays
+        return [texts[1], texts[0]] if rng.random() < self.probability and texts[0] != texts[1] else None
 
 
-def _weights(words: Sequence[Collection[str]]) -> tuple[Any, npt.NDArray[np.int64]]:
-    """(texts, words): rows of length 1; and the number of texts with each word."""
-    numbers: dict[str, int] = {}
-    columns = [numbers.setdefault(word, len(numbers)) for text in words for word in sorted(text)]
-    rows = np.repeat(np.arange(len(words)), [len(text) for text in words])
-    counts = np.bincount(columns, minlength=len(numbers))
-    weights = np.log(len(words) / np.maximum(counts, 1))
-    matrix = csr_matrix((weights[columns], (rows, columns)), shape=(len(words), len(numbers)))
-    lengths = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
-    return diags(1 / np.where(lengths > 0, lengths, 1)) @ matrix, counts
-
-
-def _best(
-    positions: npt.NDArray[np.int32], similarities: npt.NDArray[np.float64], *, itself: int, most: int
-) -> list[int]:
-    """By similarity, ties by position; similarities are rounded, so that all machines agree."""
-    others = (positions != itself) & (similarities > 0)
-    positions, similarities = positions[others], similarities[others].round(9)
-    if len(positions) > most:
-        floor = np.partition(similarities, len(similarities) - most)[len(similarities) - most]
-        positions, similarities = positions[similarities >= floor], similarities[similarities >= floor]
-    order = np.lexsort((positions, -similarities))[:most]
-    return [int(position) for position in positions[order]]
+def exchange(section: Exchange) -> ExchangeTexts:
+    """The method; it needs no preparation."""
+    return ExchangeTexts(section.probability)

@@ -22,7 +22,7 @@ from limbeck.augmentation.masked_lm import masked_lm
 from limbeck.augmentation.masking import DeleteWords, KeepNgram, MaskWords, SwapWords
 from limbeck.augmentation.method import PreparationContext, Prepared
 from limbeck.augmentation.originals import Originals
-from limbeck.augmentation.pairing import pairing
+from limbeck.augmentation.pairing import exchange, pairing
 from limbeck.augmentation.portions import SIDES, copy_portion, portions_of, schema_of
 from limbeck.augmentation.pos_swap import pos_swap
 from limbeck.augmentation.processes import available_cores, spread, worthwhile
@@ -34,6 +34,7 @@ from limbeck.progress import Reporter
 from limbeck.recipe.augmentation import (
     Augmentation,
     Delete,
+    Exchange,
     MaskedLm,
     Masking,
     Method,
@@ -217,7 +218,7 @@ def prepared(method: Method, rows: Rows, context: PreparationContext) -> Prepare
             return _without_preparation(method)
 
 
-def _without_preparation(method: Masking | Delete | Ngram | Swap) -> Prepared:
+def _without_preparation(method: Masking | Delete | Ngram | Swap | Exchange) -> Prepared:
     """The methods that do not depend on the rows."""
     match method:
         case Masking():
@@ -228,5 +229,7 @@ def _without_preparation(method: Masking | Delete | Ngram | Swap) -> Prepared:
             return KeepNgram(method.probability, method.shortest, method.longest)
         case Swap():
             return SwapWords(method.fraction)
+        case Exchange():
+            return exchange(method)
         case _:
             assert_never(method)

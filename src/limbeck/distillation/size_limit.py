@@ -123,7 +123,7 @@ class SizeLimit:
 
 def levers_of(section: AnyStudent) -> tuple[str, ...]:
     """The keys, in addition to its vocabulary, that make such a student smaller."""
-    return STUDENT_KINDS[section.kind].size_levers
+    return tuple(key for key in STUDENT_KINDS[section.kind].size_levers if key not in section.fields_without_effect)
 
 
 def cut_facts(limit: SizeLimit | None, *, before: int, after: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from limbeck.transfer.domain import FAR
 
 MIN_EXTRA_ENTROPY = 0.05  # as a share of the maximum entropy: smaller differences are ignored
 FLIPS = 0.2  # share of copies
-NEW_LABEL_METHODS = ("pairing",)  # a new pair has its own label
+NEW_LABEL_METHODS = ("pairing", "exchange")  # a new pair has its own label
 FEW_SOURCES = 0.5  # share of the rows that could be copied
 UNCHANGED = 0.9  # share of the copies requested
 

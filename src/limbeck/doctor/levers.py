@@ -10,7 +10,7 @@ from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.likely_reasons import HARDLY_BETTER, NEAR_PERFECT, model_of
 from limbeck.recipe.recipe import Recipe
-from limbeck.recipe.student import BiLstm, Transformer, WordStudent
+from limbeck.recipe.student import BiLstm, PairStudent, Transformer, WordStudent
 from limbeck.recipe.teacher import each_teacher
 from limbeck.teacher.kinds import kind_of
 
@@ -108,6 +108,8 @@ def _more_words(known: Known) -> Iterator[Lever]:
 
 def _more_student(recipe: Recipe) -> Iterator[Lever]:
     student, of_one_text = recipe.student, recipe.corpus.pair is None
+    if isinstance(student, PairStudent) and not of_one_text and not student.attends:
+        yield Lever('comparing the two texts word by word (student.pairing = "attend")', ('student.pairing="attend"',))
     if not isinstance(student, BiLstm):
         return
     if recipe.transfer is not None and of_one_text and _could_be_frozen(student):

@@ -75,12 +75,21 @@ TEACHERS_WORDS = [
     "[student.vocabulary]",
     "teacher_words = 20_000  # common words that the rows may lack; the teacher knows them",
 ]
+PAIRING = 'pairing = "attend"  # compares the texts word by word; "siamese" is quicker, and less accurate'
 OF_GENERAL = " of the general student"
 GENERAL_START = 'start = "general:english"  # knows words and sentences before it sees the task; see docs/general.md'
 SECOND_STUDENT = [
     "# A second student, as small as the first. What is best on dev, one of them or both together, is models/best.",
     "[[candidates]]",
     'kind = "ngrams"  # hashed n-grams of words and characters: typos, names, parts of words',
+]
+SECOND_OF_PAIRS = [
+    "# A second and a third student. What is best on dev, one of them or several together, is models/best.",
+    "[[candidates]]",
+    'kind = "bag"  # compares the words themselves, without their order: as quick as a siamese Bi-LSTM',
+    'pairing = "attend"',
+    "",
+    *SECOND_STUDENT[1:],
 ]
 SHORT_TIMING = ["", "[evaluation]", "throughput_batches = []  # [32, 256] also times batches, in half a minute more"]
 TEACHERS_VECTORS = 'word_vectors = "teacher"  # or a word2vec/GloVe file, or "random"'
@@ -102,24 +111,24 @@ def student_lines(found: Inspection, *, gpu: bool, has_vectors: bool = True) -> 
     has_vectors = has_vectors and not found.scores
     many_words = gpu and _is_as_headlines(found)
     is_english = found.language == "en" and not found.other_language
-    general_words = is_english and found.pair is None
-    starts_general = general_words and not gpu  # the one that comes with the package has the size of a student for CPUs
-    general_words = general_words and (has_vectors or starts_general)
-    of_vectors = OF_GENERAL if starts_general else " of pairs" if found.pair is not None else ""
+    starts_general = is_english and not gpu  # the one that comes with the package has the size of a student for CPUs
+    general_words = is_english and found.pair is None and (has_vectors or starts_general)
+    of_vectors = " of pairs" if found.pair is not None else OF_GENERAL if starts_general else ""
     more_words = GENERAL_WORDS if starts_general else TEACHERS_WORDS
     return [
         "[student]",
         'kind = "bilstm"',
+        *([PAIRING] if found.pair is not None else []),
         *([GENERAL_START] if starts_general else []),
         *_setting("hidden_size" + (OF_GENERAL if starts_general else _of(found)), gpu=gpu),
         *([TEACHERS_VECTORS] if has_vectors else RANDOM_VECTORS),
         *(_setting("tune_vectors" + of_vectors, gpu=gpu) if (gpu and has_vectors) or general_words else []),
-        *(_setting("embedding_size", gpu=gpu) if general_words else []),
+        *(_setting("embedding_size", gpu=gpu) if general_words or starts_general else []),
         *(["vector_rank = 128  # narrow vectors pay for the many words below"] if many_words else []),
         f"max_length = {max_length_of(found)}",
         *(MANY_WORDS if many_words else more_words if general_words else []),
         "",
-        *SECOND_STUDENT,
+        *(SECOND_STUDENT if found.pair is None else SECOND_OF_PAIRS),
     ]
 
 

@@ -110,7 +110,9 @@ def transfer_lines(
         'text = "text"  # the column (not needed for .txt)',
     ]
     if corpus.pair is not None:
-        lines.append('pair = "pair"  # the column of the second text')
+        lines.append(
+            'pair = "pair"  # the column of the second text; for text of single ones partners = 3 in its place'
+        )
     elif not corpus.is_long:
         lines.append("split_sentences = true  # long texts into sentences, as the labelled rows are short")
     return [*LEVER, "# If you have any, take the # away:", *_hidden(lines)]
@@ -230,7 +232,7 @@ def augmentation_lines(found: Inspection, *, gpu: bool, has_text: bool, general:
 
 def _is_quick(found: Inspection, *, general: int) -> bool:
     """Whether a CPU labels a copy of each row beside the rows in a few minutes."""
-    return found.is_complete and found.pair is None and _enough_without_gpu(found, general=general) >= found.rows
+    return found.is_complete and _enough_without_gpu(found, general=general) >= found.rows
 
 
 def _copies(found: Inspection, *, gpu: bool, has_text: bool, general: int) -> int:

@@ -3,7 +3,20 @@
 import numpy as np
 from onnx import ModelProto, NodeProto
 
-from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, one_more_row, word_graph
+from limbeck.export.comparison_graph import JOIN, PROJECT, compared, comparison_arrays, pooled
+from limbeck.export.graph_parts import (
+    EMBEDDINGS,
+    FIRST,
+    LOWEST,
+    SECOND,
+    Arrays,
+    Text,
+    node,
+    numpy_of,
+    one_more_row,
+    word_graph,
+)
+from limbeck.export.int8 import int8_graph
 from limbeck.models.bag import BagForSequenceClassification
 
 WORD_WEIGHTS = "word_weights"  # (words), as logarithms
@@ -15,12 +28,26 @@ def bag_graph(student: BagForSequenceClassification) -> ModelProto:
     The weights stay logarithms, and a softmax normalises them. It is one node, and numerically safe for any weights;
     exponentials multiplied into the vectors beforehand could overflow, or underflow for a complete text.
     """
+    if student.comparison is not None:
+        together = [*compared(), *(part for text in (FIRST, SECOND) for part in pooled(text, f"{text.ids}.compared"))]
+        arrays = comparison_arrays(student.comparison)
+        return word_graph(student, name="bag", read=_word_states, arrays=arrays, together=together)
     weighted = student.word_weights is not None
 
     def read(text: Text) -> list[NodeProto]:
         return [*_logarithms(text.ids, weighted=weighted), *_mean(text.ids)]
 
     return word_graph(student, name="bag", read=read, arrays=_arrays(student))
+
+
+def bag_int8(graph: ModelProto) -> ModelProto:
+    """The graph quantised to int8."""
+    return int8_graph(graph, matrices=(PROJECT, JOIN))
+
+
+def _word_states(text: Text) -> list[NodeProto]:
+    """Words → `.word_states` (rows, tokens, width): their vectors, zeros outside."""
+    return [node("Gather", [EMBEDDINGS, f"{text.ids}.words"], f"{text.ids}.word_states")]
 
 
 def _logarithms(ids: str, *, weighted: bool) -> list[NodeProto]:

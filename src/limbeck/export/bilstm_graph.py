@@ -1,5 +1,6 @@
 """The Bi-LSTM student and its variants as an ONNX graph."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,18 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, TensorProto, helper
 from torch import Tensor, nn
 
-from limbeck.export.graph_parts import EMBEDDINGS, LOWEST, Arrays, Text, node, numpy_of, word_graph
+from limbeck.export.comparison_graph import JOIN, PROJECT, compared, comparison_arrays, pooled
+from limbeck.export.graph_parts import (
+    EMBEDDINGS,
+    FIRST,
+    LOWEST,
+    SECOND,
+    Arrays,
+    Text,
+    node,
+    numpy_of,
+    word_graph,
+)
 from limbeck.export.int8 import int8_graph
 from limbeck.models.bilstm import BACKWARDS, FORWARDS, BiLstmForSequenceClassification
 
@@ -22,16 +34,58 @@ ATTENTION = "attention.weight"
 
 def bilstm_graph(student: BiLstmForSequenceClassification) -> ModelProto:
     """The graph of `word_graph`. A level is one bidirectional ONNX operator, which reads the rows' lengths."""
+    config, name = student.config, "bilstm"
+    if student.comparison is not None:
+        arrays = _arrays(student) | comparison_arrays(student.comparison)
+        together = [*compared(), *(part for text in (FIRST, SECOND) for part in _composed(config, text))]
+        return word_graph(student, name=name, read=partial(_word_states, config), arrays=arrays, together=together)
 
     def read(text: Text) -> list[NodeProto]:
-        return [*_states(student.config, text), *_pooled(student.config, text)]
+        return [*_states(config, text), *_pooled(config, text)]
 
-    return word_graph(student, name="bilstm", read=read, arrays=_arrays(student))
+    return word_graph(student, name=name, read=read, arrays=_arrays(student))
 
 
 def bilstm_int8(graph: ModelProto) -> ModelProto:
     """The graph quantised to int8."""
-    return int8_graph(graph, matrices=(ATTENTION,))
+    return int8_graph(graph, matrices=(ATTENTION, PROJECT, JOIN))
+
+
+def _word_states(config: Any, text: Text) -> list[NodeProto]:
+    """Words → `.word_states` (rows, tokens, 2 · hidden) of the first level."""
+    ids = text.ids
+    return [
+        node("Transpose", [f"{ids}.words"], f"{ids}.by_token", perm=[1, 0]),
+        node("Gather", [EMBEDDINGS, f"{ids}.by_token"], f"{ids}.level_0"),
+        _level(config, text, 0, [f"{ids}.states_0"]),
+        *_by_row(f"{ids}.states_0", f"{ids}.word_states"),
+    ]
+
+
+def _composed(config: Any, text: Text) -> list[NodeProto]:
+    """`.compared` → `.features`, after the levels above the first."""
+    ids, top = text.ids, config.layers - 1
+    if not top:
+        return pooled(text, f"{ids}.compared")
+    nodes = [node("Transpose", [f"{ids}.compared"], f"{ids}.level_1", perm=[1, 0, 2])]
+    for level in range(1, config.layers):
+        nodes.append(_level(config, text, level, [f"{ids}.states_{level}"]))
+        nodes += [] if level == top else _side_by_side(f"{ids}.states_{level}", f"{ids}.level_{level + 1}")
+    return [*nodes, *_by_row(f"{ids}.states_{top}", f"{ids}.composed"), *pooled(text, f"{ids}.composed")]
+
+
+def _level(config: Any, text: Text, level: int, outputs: list[str]) -> NodeProto:
+    """One bidirectional level over `.level_{level}`."""
+    below = f"{text.ids}.level_{level}"
+    return helper.make_node(
+        OPERATORS[config.cell],
+        [below, *(f"level_{level}.{name}" for name in "WRB"), f"{text.lengths}.positive"],
+        outputs,
+        name=f"{below}.{config.cell}",
+        direction="bidirectional",
+        hidden_size=config.hidden_size,
+        **ATTRIBUTES[config.cell],
+    )
 
 
 def _states(config: Any, text: Text) -> list[NodeProto]:
@@ -47,19 +101,8 @@ def _states(config: Any, text: Text) -> list[NodeProto]:
     ]
     for level in range(config.layers):
         top = level == config.layers - 1
-        below, states = f"{ids}.level_{level}", f"{ids}.states" if top else f"{ids}.states_{level}"
-        weights = [f"level_{level}.{name}" for name in "WRB"]
-        nodes.append(
-            helper.make_node(
-                OPERATORS[config.cell],
-                [below, *weights, f"{text.lengths}.positive"],
-                [states, f"{ids}.last" if top else ""],
-                name=f"{below}.{config.cell}",
-                direction="bidirectional",
-                hidden_size=config.hidden_size,
-                **ATTRIBUTES[config.cell],
-            )
-        )
+        states = f"{ids}.states" if top else f"{ids}.states_{level}"
+        nodes.append(_level(config, text, level, [states, f"{ids}.last" if top else ""]))
         nodes += [] if top else _side_by_side(states, f"{ids}.level_{level + 1}")
     return nodes
 
@@ -68,6 +111,14 @@ def _side_by_side(states: str, both: str) -> list[NodeProto]:
     """(tokens, directions, rows, hidden) → (tokens, rows, directions · hidden)."""
     return [
         node("Transpose", [states], f"{states}.by_row", perm=[0, 2, 1, 3]),
+        node("Reshape", [f"{states}.by_row", "side_by_side"], both),
+    ]
+
+
+def _by_row(states: str, both: str) -> list[NodeProto]:
+    """(tokens, directions, rows, hidden) → (rows, tokens, directions · hidden)."""
+    return [
+        node("Transpose", [states], f"{states}.by_row", perm=[2, 0, 1, 3]),
         node("Reshape", [f"{states}.by_row", "side_by_side"], both),
     ]
 
@@ -158,7 +209,7 @@ def _arrays(student: BiLstmForSequenceClassification) -> Arrays:
     for number, level in enumerate(student.levels):
         directions = [level.get_submodule(name) for name in (FORWARDS, BACKWARDS)]
         arrays |= _level_arrays(f"level_{number}", student.config.cell, directions)
-    if student.config.pooling == "attention":
+    if student.config.pooling == "attention" and student.comparison is None:
         arrays |= {
             ATTENTION: numpy_of(student.attention.weight.T),
             "attention.bias": numpy_of(student.attention.bias),

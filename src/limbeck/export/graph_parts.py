@@ -3,7 +3,7 @@
 Graphs are built node by node and not traced, so there are no tracing errors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,9 @@ FIRST, SECOND = Text("input_ids", "lengths", "tokens"), Text("pair_ids", "pair_l
 Read = Callable[[Text], list[NodeProto]]
 
 
-def word_graph(student: WordStudentModel, *, name: str, read: Read, arrays: Arrays) -> ModelProto:
+def word_graph(
+    student: WordStudentModel, *, name: str, read: Read, arrays: Arrays, together: Sequence[NodeProto] = ()
+) -> ModelProto:
     """The graph of a student, given the nodes that read a text and the constants that they may use.
 
     Inputs: input_ids (rows, tokens) int64 and lengths (rows) int32; for pairs also pair_ids and pair_lengths. Output:
@@ -41,10 +43,12 @@ def word_graph(student: WordStudentModel, *, name: str, read: Read, arrays: Arra
     length of 0 is read as 1, as in the students.
 
     `read` computes `{ids}.features` (rows, features) of one text. It can use `{ids}.inside` and `{ids}.words` (rows,
-    tokens), and `{lengths}.positive` (rows) int32 and `{lengths}.column` (rows, 1) int64.
+    tokens), and `{lengths}.positive` (rows) int32 and `{lengths}.column` (rows, 1) int64. Or `together`, the nodes
+    after those of both texts, compute the features.
     """
     texts = (FIRST, SECOND) if student.config.pair else (FIRST,)
     nodes = [part for text in texts for part in (*_words(text), *read(text))]
+    nodes += together
     nodes += _joined() if student.config.pair else []
     nodes += _classified(student, "joined" if student.config.pair else f"{FIRST.ids}.features")
     used = {name for part in nodes for name in part.input}

@@ -67,6 +67,17 @@ def layers(config: Config, *, tokens: int, exported: bool) -> int:
     return projection + (count - 1) * of_layer + of_last
 
 
+def attends(config: Config) -> bool:
+    """Whether a student of words compares two texts word by word."""
+    return bool(config["pair"]) and config.get("pairing") == "attend"
+
+
+def two_texts(tokens: Sequence[int]) -> tuple[int, int]:
+    """The lengths of the two texts of a row."""
+    one, other = tokens
+    return one, other
+
+
 def vector_size(config: Config) -> int:
     """Width of a student's input for one word: both channels together."""
     return int(config["embedding_size"]) * (2 if config["static_channel"] else 1)

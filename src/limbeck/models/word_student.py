@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from limbeck.models.comparison import Comparison, TextStates, compared_size
 from limbeck.recipe.student import WordStudent
 
 
@@ -40,6 +41,8 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         static_channel: bool = False,
         vector_rank: int | None = None,
         pair: bool = False,
+        pairing: str = "siamese",
+        compare_size: int = 100,
         **rest: Any,
     ) -> None:
         self.vocab_size = vocab_size
@@ -50,6 +53,8 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         self.static_channel = static_channel
         self.vector_rank = vector_rank
         self.pair = pair
+        self.pairing = pairing
+        self.compare_size = compare_size
         super().__init__(pad_token_id=PAD, **{key: value for key, value in rest.items() if key != "pad_token_id"})
 
     @property
@@ -57,17 +62,36 @@ class WordStudentConfig(PreTrainedConfig):  # type: ignore[misc]  # transformers
         """Width of the network's input for one word: both channels together."""
         return self.embedding_size * (2 if self.static_channel else 1)
 
+    @property
+    def attends(self) -> bool:
+        """Whether it reads two texts and compares them word by word."""
+        return self.pair and self.pairing == "attend"
+
 
 class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers is untyped
     """Word vectors → the features of a text, which depend on the kind of student → ReLU layer → classes.
 
     A row of two texts is read twice by the same network and classified from [h1; h2; h1⊙h2; |h1−h2|], as Tang et al.
     2019 (arXiv:1903.12136) do. A kind of student makes its own layers, then calls `_complete` with the width of its
-    features of a text, and implements `_read` and `vector_readers`.
+    features of a text, and implements `_read` and `vector_readers`. One that can compare two texts word by word calls
+    `_complete_attending` in its place for them, and implements `_word_states` and perhaps `_composed`.
 
     With a `vector_rank`, the table has this many numbers per word, and the projection `widening` makes word vectors of
     them (as in ALBERT: Lan et al. 2020, arXiv:1909.11942, section 3.1).
     """
+
+    def __init__(self, config: WordStudentConfig) -> None:
+        super().__init__(config)
+        self.comparison: Comparison | None = None
+
+    def _complete_attending(self, *, width: int, composed: int) -> None:
+        """Add a comparison of words with states of this width, whose results `_composed` makes that wide; then as
+        `_complete`."""
+        config = self.config
+        self.comparison = Comparison(
+            width=width, size=config.compare_size, words=config.vocab_size, dropout=config.dropout
+        )
+        self._complete(compared_size(composed))
 
     def _complete(self, features: int) -> None:
         """Add the word vectors and the head, which reads `features` numbers per text; then initialise all weights."""
@@ -102,7 +126,9 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
     def _init_weights(self, module: nn.Module) -> None:
         """PyTorch's own initial values, except for the word vectors."""
-        if isinstance(module, nn.Embedding):
+        if self.comparison is not None and module is self.comparison.word_weights:
+            self.comparison.start_weights()
+        elif isinstance(module, nn.Embedding):
             with torch.no_grad():
                 module.weight.normal_(0.0, SPREAD)
                 module.weight[PAD] = 0.0
@@ -147,12 +173,14 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
 
         Labels are (rows) class numbers; where a row may have several, (rows, classes) of 0 and 1.
         """
-        features = self._read(input_ids, _lengths(input_ids, attention_mask))
+        lengths = _lengths(input_ids, attention_mask)
         if self.config.pair:
             if pair_ids is None:
                 raise ValueError("this student reads two texts: pair_ids are missing")
-            other = self._read(pair_ids, _lengths(pair_ids, pair_mask))
-            features = torch.cat([features, other, features * other, (features - other).abs()], dim=-1)
+            one, other = self._read_both(input_ids, lengths, pair_ids, _lengths(pair_ids, pair_mask))
+            features = torch.cat([one, other, one * other, (one - other).abs()], dim=-1)
+        else:
+            features = self._read(input_ids, lengths)
         active = self.dropout(features)
         if self.dense is not None:
             active = torch.relu(self.dense(active))
@@ -173,6 +201,26 @@ class WordStudentModel(PreTrainedModel):  # type: ignore[misc]  # transformers i
     def _read(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(rows, features) of one text per row; ids (rows, tokens) after a row's length must not change them."""
         raise NotImplementedError
+
+    def _read_both(self, ids: Tensor, lengths: Tensor, pair_ids: Tensor, pair_lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """(rows, features) of both texts: each by itself, or compared word by word."""
+        if self.comparison is None:
+            return self._read(ids, lengths), self._read(pair_ids, pair_lengths)
+        one, other = (
+            TextStates(words, tokens_inside(many, words.shape[1]), self._word_states(words, many))
+            for words, many in ((ids, lengths), (pair_ids, pair_lengths))
+        )
+        features: tuple[Tensor, Tensor] = self.comparison(one, other, compose=self._composed)
+        return features
+
+    def _word_states(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(rows, tokens, width): what a comparison reads of each word, in the order of the words."""
+        raise NotImplementedError
+
+    def _composed(self, compared: Tensor, inside: Tensor) -> Tensor:
+        """(rows, tokens, width): comparisons of a text's words, as they are or after further layers."""
+        del inside
+        return compared
 
     def vector_readers(self) -> list[str]:
         """The names of all weights that multiply word vectors: (outputs, vector_size, …)."""

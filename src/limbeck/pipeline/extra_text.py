@@ -14,7 +14,7 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.augmentation.run import augment
 from limbeck.labeling.choice import choose_rows
 from limbeck.pipeline.keys import ExtraText, input_fingerprints, settings_of, texts
-from limbeck.recipe.augmentation import Augmentation, MaskedLm, WordVectors
+from limbeck.recipe.augmentation import Augmentation, MaskedLm, Pairing, WordVectors
 from limbeck.recipe.recipe import Recipe
 from limbeck.teacher.checkpoint import checkpoint_fingerprint
 from limbeck.text.forms import FormStep
@@ -123,4 +123,6 @@ def _files_of_methods(section: Augmentation) -> dict[str, str]:
         elif isinstance(method, MaskedLm):
             vectors = file_digest(Path(method.word_vectors)) if method.word_vectors else ""
             found[f"method {number}"] = f"{checkpoint_fingerprint(method.checkpoint)} {vectors}"
+        elif isinstance(method, Pairing) and method.checkpoint is not None:
+            found[f"method {number}"] = checkpoint_fingerprint(method.checkpoint)
     return found

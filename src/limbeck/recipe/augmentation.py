@@ -103,12 +103,27 @@ class Pairing(Section):
     """Probability that a copy is changed this way."""
     neighbours: int = Field(default=10, ge=1)
     """Number of most similar texts to draw from."""
+    checkpoint: Annotated[str | None, by_content()] = None
+    """An encoder whose vectors say which texts are similar, by their cosine: a Hugging Face folder, an offline package
+    or a hub name, best a sentence encoder ("all-MiniLM-L6-v2"). It finds the same meaning in other words. Default: by
+    the rarer words that texts share, which finds other meanings in the same words. A recipe may have both."""
+
+
+class Exchange(Section):
+    """The two texts of a pair change places. Pairs only; for tasks where a pair and its mirror image have one label the
+    student learns that they have. A copy is either such a pair or one changed by the other methods."""
+
+    kind: Literal["exchange"]
+    """The kind of method."""
+    probability: Share = 0.1
+    """Probability that a copy is changed this way."""
 
 
 Method = Annotated[
-    Masking | PosSwap | Ngram | WordVectors | MaskedLm | Delete | Swap | Pairing,
+    Masking | PosSwap | Ngram | WordVectors | MaskedLm | Delete | Swap | Pairing | Exchange,
     Field(discriminator="kind"),
 ]
+PairMethods = Pairing | Exchange
 WORD_METHODS = ("masking", "pos_swap", "word_vectors", "masked_lm", "delete")  # one draw per word chooses among them
 
 
@@ -136,7 +151,7 @@ class Augmentation(Section):
     def _is_possible(self) -> Self:
         if not self.copies and not self.transfer_copies:
             raise ValueError("copies and transfer_copies are both 0: remove [augmentation]")
-        shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | Pairing)]
+        shares = [method.fraction for method in self.methods if not isinstance(method, Ngram | Swap | PairMethods)]
         if sum(shares) > 1 + 1e-9:
             raise ValueError(
                 f"the fractions of all methods on words must not exceed 1 in total (found {sum(shares):g})"
@@ -158,6 +173,9 @@ class Augmentation(Section):
                     if method.word_vectors is not None:
                         found["word_vectors"] = locate(method.word_vectors)
                     methods.append(method.model_copy(update=found))
+                case Pairing() if method.checkpoint is not None:
+                    checkpoint = locate(method.checkpoint, required=False)
+                    methods.append(method.model_copy(update={"checkpoint": checkpoint}))
                 case _:
                     methods.append(method)
         return self.model_copy(update={"methods": methods})

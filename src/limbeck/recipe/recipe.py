@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self, cast
 from pydantic import Field, ValidationError, model_validator
 
 from limbeck.kinds import AUTO, AUTO_CANDIDATES, AUTO_SHARED, DEFAULT_STUDENT, STUDENT_KINDS, resolved
-from limbeck.recipe.augmentation import Augmentation, Pairing
+from limbeck.recipe.augmentation import Augmentation, PairMethods
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import CorpusSection
 from limbeck.recipe.decisions import decides, decides_nothing
@@ -16,7 +16,7 @@ from limbeck.recipe.export import Export, Precision
 from limbeck.recipe.kinds import Student
 from limbeck.recipe.labeling import Labeling
 from limbeck.recipe.losses import Need, needs_of
-from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, WordStudent
+from limbeck.recipe.student import SHORTEST, AnyStudent, BiLstm, Ngrams, PairStudent, WordStudent
 from limbeck.recipe.teacher import EncoderTeacher, EnsembleTeacher, FileTeacher, Teacher, each_teacher
 from limbeck.recipe.transfer import Transfer
 
@@ -92,15 +92,20 @@ class Recipe(Section):
         if self.transfer is not None:
             if self.transfer.choice == "nearest" and self.features == "none":
                 raise ValueError('transfer.choice = "nearest" needs features: set labeling.features = "mean"')
-            if (self.corpus.pair is None) != (self.transfer.pair is None):
-                raise ValueError("corpus.pair and transfer.pair must both be given, or neither")
+            has_pairs = self.transfer.pair is not None or self.transfer.partners > 0
+            if (self.corpus.pair is None) == has_pairs:
+                raise ValueError(
+                    "corpus.pair and transfer.pair must both be given, or neither; for pairs, transfer.partners makes "
+                    "pairs of single texts"
+                )
         methods = self.augmentation.methods if self.augmentation else []
         if self.augmentation and self.augmentation.transfer_copies and self.transfer is None:
             raise ValueError(
                 "augmentation.transfer_copies copies transfer text, but the recipe has no [transfer]: add it"
             )
-        if self.corpus.pair is None and any(isinstance(method, Pairing) for method in methods):
-            raise ValueError("pairing makes new pairs, but the corpus has no pairs: remove it, or set corpus.pair")
+        if self.corpus.pair is None and (of_pairs := [one for one in methods if isinstance(one, PairMethods)]):
+            kind = of_pairs[0].kind
+            raise ValueError(f"{kind} makes new pairs, but the corpus has no pairs: remove it, or set corpus.pair")
         self._teacher_fits()
         self._losses_fit()
         self._student_fits()
@@ -205,6 +210,8 @@ class Recipe(Section):
             self._refuse_without_layers(self._asking_for("layers"))
         if self.corpus.pair is not None and isinstance(self.student, WordStudent) and self.student.why_not_pairs:
             raise ValueError(self.student.why_not_pairs)
+        if self.corpus.pair is None and isinstance(self.student, PairStudent) and self.student.why_not_single:
+            raise ValueError(self.student.why_not_single)
 
     @property
     def _one_of_seeds(self) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator, model_validator
 
 from limbeck.errors import did_you_mean
 from limbeck.recipe.base import Locate, Section
-from limbeck.recipe.decisions import by_content, decides
+from limbeck.recipe.decisions import by_content, decides, fields_marked, has_effect_if
 from limbeck.recipe.files import GENERAL, GENERAL_FOLDER, ready_general
 
 WITHOUT_FILE = ("teacher", "random")  # where word vectors come from if not from a file
@@ -17,6 +17,7 @@ SHAPE = decides(
 )  # the space that max_size_mb leaves for tokens depends on it
 VOCABULARY = decides("vocabulary", "sized_vocabulary")  # and students only through the vocabulary
 LIMIT = decides("vocabulary", "sized_vocabulary", "report")  # only models within it can be the best
+WORDS_ARE_COMPARED = has_effect_if('`pairing` is "attend"')
 SHORTEST = 4  # input of a transformer: two special tokens of a text, three of a pair, and a token
 
 
@@ -152,7 +153,37 @@ def _general(start: str, locate: Locate) -> str:
     return locate(str(GENERAL_FOLDER / name), what=what, instead=f"{hint}, or make it with `limbeck pretrain`")
 
 
-class BiLstm(WordStudent):
+class PairStudent(WordStudent):
+    """What students share that can compare two texts word by word."""
+
+    pairing: Literal["siamese", "attend"] = "siamese"
+    """How two texts meet (pairs only). "siamese": each is read by itself, and the features of both are compared (Tang
+    et al.). "attend": each word is compared with those of the other text that are most like it, and with itself where
+    it occurs there too (ESIM, Chen et al. 2017; Parikh et al. 2016): better for pairs, and slower."""
+    compare_size: Annotated[int, WORDS_ARE_COMPARED] = Field(default=100, ge=1)
+    """Width of the comparison of a word with the other text (`pairing = "attend"` only)."""
+
+    @property
+    def fields_without_effect(self) -> frozenset[str]:
+        """The width of comparisons, without any."""
+        return frozenset() if self.attends else fields_marked(type(self), WORDS_ARE_COMPARED)
+
+    @property
+    def attends(self) -> bool:
+        """Whether it compares two texts word by word."""
+        return self.pairing == "attend"
+
+    @property
+    def why_not_single(self) -> str | None:
+        """Why a student with these settings cannot read rows of one text; None if it can."""
+        if not self.attends:
+            return None
+        return (
+            'student.pairing = "attend" compares two texts, but the corpus has no pairs: remove it, or set corpus.pair'
+        )
+
+
+class BiLstm(PairStudent):
     """The Bi-LSTM of Tang et al. 2019 (arXiv:1903.12136): word vectors, one Bi-LSTM, a ReLU layer, the classes."""
 
     kind: Literal["bilstm"] = "bilstm"
@@ -160,12 +191,14 @@ class BiLstm(WordStudent):
     hidden_size: int = Field(default=150, ge=1)
     """Width of the recurrent layer in each direction."""
     layers: int = Field(default=1, ge=1)
-    """Number of recurrent layers; each reads both directions of the one below."""
+    """Number of recurrent layers; each reads both directions of the one below. With `pairing = "attend"` texts are
+    compared after the first one, and the others read the comparisons of a text, as ESIM does."""
     cell: Literal["lstm", "gru"] = "lstm"
     """The recurrent cell."""
     pooling: Annotated[Literal["max", "last", "mean", "attention"], NETWORK] = "max"
     """How the states of the words become features of the text: the largest value over all words, the last state of each
-    direction (Tang et al.), the mean over all words, or a mean with learned attention weights."""
+    direction (Tang et al.), the mean over all words, or a mean with learned attention weights. Not used with `pairing =
+    "attend"`, whose features are the weighted mean and the largest value of the comparisons."""
 
 
 class TextCnn(WordStudent):
@@ -183,22 +216,23 @@ class TextCnn(WordStudent):
     """Dropout on word vectors and on the features of a text."""
 
 
-class Bag(WordStudent):
+class Bag(PairStudent):
     """The mean of a text's word vectors, each word with a learned weight, then a ReLU layer: takes microseconds."""
 
     kind: Literal["bag"]
     """The kind of student."""
     word_weights: bool = True
-    """Whether each word has a learned weight in the mean; otherwise all words count the same."""
+    """Whether each word has a learned weight in the mean; otherwise all words count the same. Comparisons of pairs
+    (`pairing = "attend"`) always have weights."""
 
     @property
     def why_not_pairs(self) -> str | None:
-        """A reason if it has a rank: the rank needs a layer after the word vectors, and with pairs there is none."""
-        if not self.vector_rank:
+        """A reason if it has a rank: the rank needs a layer after the word vectors, and a siamese bag has none."""
+        if not self.vector_rank or self.attends:
             return None
         return (
             "student.vector_rank is not possible for a bag that reads pairs, as it has no layer between its word "
-            "vectors and their products: lower student.embedding_size"
+            'vectors and their products: lower student.embedding_size, or set student.pairing = "attend"'
         )
 
 

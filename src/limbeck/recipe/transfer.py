@@ -26,6 +26,9 @@ class Transfer(Section):
     """Column of the text (not used for files of plain lines)."""
     pair: Column | None = None
     """Column of the second text, for tasks about two texts."""
+    partners: int = Field(default=0, ge=0)
+    """For tasks about two texts, if the text has single ones: each is paired with so many of those that share most of
+    its rarer words, among this text and train, and the teacher labels the pairs. 0: the text has pairs itself."""
     format: FileFormat = "auto"
     """File format; "auto" depends on the file's extension (.txt contains plain lines)."""
     header: bool = True
@@ -56,7 +59,7 @@ class Transfer(Section):
     """Rows whose Jaccard similarity to an earlier row, or to a row of dev or test, reaches this value are dropped. 1.0
     drops only rows that are equal except for case, width and white space."""
     rows: Annotated[int | None, CHOICE] = Field(default=None, ge=1)
-    """Number of rows to keep. Default: all."""
+    """Number of rows to keep; with `partners` also the number of texts that are paired. Default: all."""
     choice: Annotated[Literal["random", "nearest", "balanced"], CHOICE] = "random"
     """Which rows to keep: drawn at random; nearest to the corpus by the teacher's features; or the same number of each
     class, by the teacher's labels."""
@@ -74,6 +77,10 @@ class Transfer(Section):
     def _window(self) -> Self:
         if self.min_words > self.max_words:
             raise ValueError(f"min_words ({self.min_words}) is larger than max_words ({self.max_words})")
+        if self.partners and self.pair is not None:
+            raise ValueError(
+                "partners makes pairs of single texts, but the text has a column `pair`: remove one of them"
+            )
         if (self.split_sentences or self.split_paragraphs) and self.pair is not None:
             raise ValueError("split_sentences and split_paragraphs are for single texts; remove them for pairs")
         if self.split_sentences and self.split_paragraphs:

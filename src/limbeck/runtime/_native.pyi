@@ -29,6 +29,11 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
 _Floats = npt.NDArray[np.float32]
+# Of two texts, word by word, for pairs: the projection (width of a word's state, size), its scales (size) with int8,
+# its bias (size); the joined numbers (4 · size + 1, size), their scales and bias likewise; what equal words count (1);
+# word weights (words + 1), as logarithms. Features of a text: 2 · size + 2. A recurrent student has one layer and the
+# pooling "max" beside it.
+_Comparison = tuple[_Array, _Floats | None, _Floats, _Array, _Floats | None, _Floats, _Floats, _Floats]
 
 def level() -> str:
     """The best level of this CPU: "avx512-vnni", "avx2" or "" (not supported: constructors raise RuntimeError)."""
@@ -46,6 +51,7 @@ class Recurrent:
         classifier: tuple[_Floats, _Floats],
         embedding_scales: _Floats | None = None,
         attention: tuple[_Array, _Floats | None, _Floats, _Floats] | None = None,
+        comparison: _Comparison | None = None,
         dense: tuple[_Floats, _Floats] | None = None,
         pair: bool = False,
         level: str | None = None,
@@ -117,6 +123,7 @@ class Bag:
         embedding_scales: _Floats | None = None,
         word_weights: _Floats | None = None,
         unit_length: bool = False,
+        comparison: _Comparison | None = None,
         dense: tuple[_Floats, _Floats] | None = None,
         pair: bool = False,
         level: str | None = None,

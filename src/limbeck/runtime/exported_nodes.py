@@ -99,17 +99,18 @@ def recurrent_nodes(text: TextNames, *, cell: str, levels: int, hidden: int, poo
     """Words → `.features` of a Bi-LSTM or Bi-GRU."""
     ids = text.ids
     nodes = [node("Transpose", [f"{ids}.words"], f"{ids}.by_token", perm=[1, 0])]
-    nodes += _vectors(f"{ids}.by_token", f"{ids}.level_0", int8=int8)
+    nodes += looked_up(f"{ids}.by_token", f"{ids}.level_0", int8=int8)
     for level in range(levels):
         top = level == levels - 1
         states = f"{ids}.states" if top else f"{ids}.states_{level}"
         outputs = states, f"{ids}.last" if top else ""
-        nodes.append(_level(cell, text, level, *outputs, hidden=hidden, int8=int8))
+        nodes.append(recurrent_level(cell, text, level, *outputs, hidden=hidden, int8=int8))
         nodes += [] if top else _side_by_side(states, f"{ids}.level_{level + 1}")
     return nodes + _pooled(text, pooling, int8=int8)
 
 
-def _level(cell: str, text: TextNames, level: int, *outputs: str, hidden: int, int8: bool) -> Node:
+def recurrent_level(cell: str, text: TextNames, level: int, *outputs: str, hidden: int, int8: bool) -> Node:
+    """One bidirectional level."""
     weights = [f"level_{level}.{name}" for name in "WRB"]
     inputs = [f"{text.ids}.level_{level}", *weights, f"{text.lengths}.positive"]
     if cell == "gru":
@@ -144,7 +145,7 @@ def _pooled(text: TextNames, pooling: str, *, int8: bool) -> list[Node]:
 def _attended(ids: str, *, int8: bool) -> list[Node]:
     return [
         *_side_by_side(f"{ids}.states", f"{ids}.both"),
-        _product(f"{ids}.both", ATTENTION, f"{ids}.turned", int8=int8),
+        product(f"{ids}.both", ATTENTION, f"{ids}.turned", int8=int8),
         node("Add", [f"{ids}.turned", "attention.bias"], f"{ids}.shifted"),
         node("Tanh", [f"{ids}.shifted"], f"{ids}.asked"),
         node("MatMul", [f"{ids}.asked", "question.weight"], f"{ids}.relevance"),
@@ -184,8 +185,8 @@ def convolution_nodes(text: TextNames, *, windows: list[int], int8: bool) -> lis
     ids, numbers = text.ids, range(len(windows))
     places = [f"{ids}.said_{number}_{place}" for number in numbers for place in range(windows[number])]
     return [
-        *_vectors(f"{ids}.words", f"{ids}.vectors", int8=int8),
-        _product(f"{ids}.vectors", FILTERS, f"{ids}.said", int8=int8),
+        *looked_up(f"{ids}.words", f"{ids}.vectors", int8=int8),
+        product(f"{ids}.vectors", FILTERS, f"{ids}.said", int8=int8),
         node("Split", [f"{ids}.said", "widths"], *places, axis=2),
         node("Unsqueeze", [f"{ids}.inside", "axis_2"], f"{ids}.inside_3d"),
         *(part for number in numbers for part in _window(ids, number, windows[number])),
@@ -226,7 +227,7 @@ def bag_nodes(text: TextNames, *, weighted: bool, unit_length: bool, int8: bool)
     ]
     return [
         logarithms,
-        *_vectors(f"{ids}.words", f"{ids}.vectors", int8=int8),
+        *looked_up(f"{ids}.words", f"{ids}.vectors", int8=int8),
         node("Softmax", [f"{ids}.logarithms"], f"{ids}.shares", axis=1),
         *(scaled if unit_length else []),
         node("Unsqueeze", [shares, "axis_1"], f"{shares}_3d"),
@@ -235,7 +236,7 @@ def bag_nodes(text: TextNames, *, weighted: bool, unit_length: bool, int8: bool)
     ]
 
 
-def _vectors(words: str, vectors: str, *, int8: bool) -> list[Node]:
+def looked_up(words: str, vectors: str, *, int8: bool) -> list[Node]:
     """A lookup of word vectors."""
     if not int8:
         return [node("Gather", [EMBEDDINGS, words], vectors)]
@@ -247,7 +248,8 @@ def _vectors(words: str, vectors: str, *, int8: bool) -> list[Node]:
     ]
 
 
-def _product(states: str, weight: str, output: str, *, int8: bool) -> Node:
+def product(states: str, weight: str, output: str, *, int8: bool) -> Node:
+    """States times a matrix, as integers where it is int8."""
     if not int8:
         return node("MatMul", [states, weight], output)
     return node("DynamicQuantizeMatMul", [states, weight, f"{weight}.scale"], output, domain=CONTRIB)

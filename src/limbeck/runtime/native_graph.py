@@ -5,7 +5,8 @@ written down as an export would have written it, and the one in the file has to 
 to onnxruntime, which runs what the graph says.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +15,17 @@ import numpy.typing as npt
 
 from limbeck.kinds import STUDENT_KINDS, resolved
 from limbeck.runtime import _native
+from limbeck.runtime.exported_comparison import FIXED as COMPARISON_FIXED
+from limbeck.runtime.exported_comparison import (
+    JOIN,
+    PROJECT,
+    SAME_WORD,
+    SCALE,
+    bag_word_states,
+    compared_nodes,
+    recurrent_word_states,
+)
+from limbeck.runtime.exported_comparison import WORD_WEIGHTS as COMPARED_WEIGHTS
 from limbeck.runtime.exported_nodes import (
     ATTENTION,
     CONTRIB,
@@ -79,6 +91,7 @@ class Plan(NamedTuple):
     weights: dict[str, GraphWeight]
     fixed: dict[str, Array]
     first_nodes: list[Node]  # before those of the texts
+    together: Sequence[Node] = ()  # after those of both texts, from what these compute to the features of each
 
 
 def native_network(graph: OnnxFile) -> Network:
@@ -108,6 +121,8 @@ def recurrent(graph: OnnxFile) -> Plan:
     pooling = next((name for name, constant in POOLINGS.items() if constant in graph.constants), LAST)
     hidden = _shape(graph, "level_0.B", axes=2)[1] // (2 * GATES[cell])
     _refuse_wide(2 * hidden)
+    if SAME_WORD in graph.constants:
+        return _comparing_recurrent(graph, cell=cell, levels=levels, hidden=hidden)
     int8, names = _is_int8(graph), [f"level_{number}" for number in range(levels)]
     arguments: dict[str, Any] = {"cell": cell, "pooling": pooling, "layers": [_level(graph, name) for name in names]}
     weights: dict[str, GraphWeight] = {}
@@ -131,6 +146,64 @@ def recurrent(graph: OnnxFile) -> Plan:
             **{f"{name}.{matrix}.zero": no_zero_points for name in names for matrix in "WR"},
         },
         first_nodes=[node for name in restored for node in dequantised(name)],
+    )
+
+
+def _comparing_recurrent(graph: OnnxFile, *, cell: str, levels: int, hidden: int) -> Plan:
+    """Of one that compares two texts word by word after its only level."""
+    if levels > 1:
+        raise GraphNotUnderstood("of networks that compare two texts it runs those with one recurrent layer")
+    int8 = _is_int8(graph)
+    restored = [f"level_0.{matrix}" for matrix in "WR"] if int8 and cell == "gru" else []
+    no_zero_points = np.zeros((2, GATES[cell] * hidden), dtype=np.int8)
+    plan = _comparing(
+        graph, width=2 * hidden, nodes=partial(recurrent_word_states, cell=cell, hidden=hidden, int8=int8)
+    )
+    return plan._replace(
+        network=_native.Recurrent,
+        arguments={"cell": cell, "pooling": "max", "layers": [_level(graph, "level_0")], **plan.arguments},
+        weights=plan.weights | _level_weights(graph, "level_0", cell=cell, hidden=hidden),
+        fixed={
+            **plan.fixed,
+            "side_by_side": np.array([0, 0, 2 * hidden]),
+            **{f"level_0.{matrix}.zero": no_zero_points for matrix in "WR"},
+        },
+        first_nodes=[node for name in restored for node in dequantised(name)],
+    )
+
+
+def _comparing(graph: OnnxFile, *, width: int, nodes: Callable[[TextNames], list[Node]]) -> Plan:
+    """Of a bag that compares two texts, and the comparison of any other; words have states of this width."""
+    if not is_pair(graph):
+        raise GraphNotUnderstood("it compares two texts, and reads one")
+    int8, (words, _), (size,) = _is_int8(graph), _vector_sizes(graph), _shape(graph, "compare.join.bias", axes=1)
+    _refuse_wide(size)
+    biases = [_constant(graph, f"compare.{name}.bias") for name in ("project", "join")]
+    same_word, word_weights = _constant(graph, SAME_WORD).reshape(1), _constant(graph, COMPARED_WEIGHTS)
+    return Plan(
+        network=_native.Bag,
+        arguments={
+            "comparison": (
+                *_matrix(graph, PROJECT),
+                biases[0],
+                *_matrix(graph, JOIN),
+                biases[1],
+                same_word,
+                word_weights,
+            )
+        },
+        nodes=nodes,
+        features=2 * size + 2,
+        weights={
+            **_product_weights(PROJECT, width, size, int8=int8),
+            **_product_weights(JOIN, 4 * size + 1, size, int8=int8),
+            **{f"compare.{name}.bias": floats(size) for name in ("project", "join")},
+            SAME_WORD: floats(),
+            COMPARED_WEIGHTS: floats(words + 1, outside=float(LOWEST)),
+        },
+        fixed={**COMPARISON_FIXED, SCALE: np.array(1 / math.sqrt(size), dtype=np.float32)},
+        first_nodes=[],
+        together=compared_nodes(int8=int8),
     )
 
 
@@ -190,7 +263,10 @@ def convolution(graph: OnnxFile) -> Plan:
 
 
 def bag(graph: OnnxFile) -> Plan:
-    """The plan of a weighted mean of word vectors."""
+    """The plan of a weighted mean of word vectors, or of a comparison of theirs."""
+    if SAME_WORD in graph.constants:
+        nodes = partial(bag_word_states, int8=_is_int8(graph))
+        return _comparing(graph, width=_vector_sizes(graph)[1], nodes=nodes)
     return _bag(graph, weighted=WORD_WEIGHTS in graph.constants, unit_length=False)
 
 
@@ -228,6 +304,7 @@ def _exported(graph: OnnxFile, plan: Plan) -> ExportedGraph:
         nodes=[
             *plan.first_nodes,
             *(node for text in texts for node in (*words_of(text), *plan.nodes(text))),
+            *plan.together,
             *(joined_features() if is_pair(graph) else []),
             *classified(features, dense=has_dense),
         ],

@@ -83,6 +83,8 @@ WORDS: tuple[Setting, ...] = (
     Whole("vocabulary.max_size", 2_000, 50_000),
     Whole("vocabulary.min_count", 1, 5, log=False),
 )
+# How the two texts of a pair meet, and how wide they are compared.
+PAIRING: tuple[Setting, ...] = (OneOf("pairing", ("siamese", "attend")), Whole("compare_size", 32, 200))
 BUCKETS: Setting = Whole("buckets", 2**12, 2**18)
 TRAINING: tuple[Setting, ...] = (Real(RATE, 0.25, 4.0, log=True), Real(DROPOUT, 0.0, 0.6))
 TEMPERATURE: Setting = Real("temperature", 1.0, 4.0)
@@ -139,7 +141,8 @@ class Space:
         section = resolved(STUDENT_KINDS[kind].section)
         if issubclass(section, Ngrams):
             return [BUCKETS, *TRAINING]
-        sizes = [setting for setting in SIZES if setting.key in section.model_fields]
+        of_pairs = PAIRING if self.recipe.corpus.pair is not None else ()
+        sizes = [setting for setting in (*SIZES, *of_pairs) if setting.key in section.model_fields]
         return [*sizes, *self._widths(kind), *WORDS, *TRAINING]
 
     def _widths(self, kind: str) -> Iterator[Setting]:

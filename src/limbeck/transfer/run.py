@@ -18,6 +18,7 @@ from limbeck.recipe.transfer import Transfer as TransferSection
 from limbeck.text.forms import chosen_steps, form_of
 from limbeck.transfer.domain import FAR, domain_of
 from limbeck.transfer.held_out import pieces_of
+from limbeck.transfer.partners import paired
 from limbeck.transfer.text_filter import Kept, TextFilter, rows_to_draw, teacher_chooses
 from limbeck.transfer.text_sources import TextSource, sample_of, text_sources
 
@@ -47,7 +48,7 @@ def gather_transfer(
         form = _form(section, sources, corpus)
         text_filter = TextFilter(section, corpus=corpus, steps=form["steps"])
         _read_all(sources, text_filter, reporter)
-        kept = text_filter.kept()
+        kept = paired(text_filter.kept(), section, corpus=corpus) if section.partners else text_filter.kept()
         if not kept:
             raise NothingGathered(files=[source.name for source in sources], counts=text_filter.counts)
         quality = {
@@ -55,6 +56,7 @@ def gather_transfer(
             **text_filter.counts,
             "overlap": text_filter.overlap(),
             **_drawn(section, text_filter, kept),
+            **({"paired_texts": text_filter.passed} if section.partners else {}),
             **_used(sources, kept),
             "form": form,
             "domain": domain_of((one.piece for one in kept), corpus=corpus),
@@ -91,7 +93,7 @@ def _rows(section: TransferSection, kept: Sequence[Kept]) -> Rows:
     return Rows.of(
         ids=[f"transfer-{number}" for number in range(len(kept))],
         texts=[one.piece[0] for one in kept],
-        pairs=[one.piece[1] or "" for one in kept] if section.pair is not None else None,
+        pairs=[one.piece[1] or "" for one in kept] if section.pair is not None or section.partners else None,
     )
 
 

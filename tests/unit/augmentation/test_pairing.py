@@ -1,18 +1,23 @@
 """New pairs of texts of train."""
 
+import math
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from pydantic import ValidationError
 
 from limbeck.artifacts.rows import content_key
 from limbeck.augmentation.masking import MaskWords
 from limbeck.augmentation.method import SourceText
-from limbeck.augmentation.pairing import NewPairs, nearest_texts, pairing
+from limbeck.augmentation.pairing import ExchangeTexts, NewPairs, pairing
 from limbeck.augmentation.words import cut_words
 from limbeck.recipe.augmentation import Pairing
 from limbeck.recipe.recipe import Recipe
+from limbeck.text.nearest_texts import nearest_texts, nearest_vectors
 
 TEXTS = ["how do i lose weight", "how can i lose weight quickly", "what is a verb", "is this a verb"]
 PAIRS = ["how to lose weight", "the way to paris", "what does a verb do", "how far is paris"]
@@ -81,9 +86,9 @@ def test_a_text_without_neighbours_keeps_its_partner(make_rows: Any, make_contex
     new_pairs = method(make_rows(TEXTS, PAIRS), context=make_context)
     alone = "something else altogether"
 
-    partner = new_pairs.partner(SourceText(content_key(alone), cut_words(alone, language="en")), Random(0))
+    sources = [SourceText(content_key(text), cut_words(text, language="en")) for text in (alone, TEXTS[0])]
 
-    assert partner is None
+    assert new_pairs.new_pair(sources, [alone, TEXTS[0]], 0, Random(0)) is None
 
 
 def test_texts_that_differ_only_in_case_are_not_neighbours(make_rows: Any, make_context: Any) -> None:
@@ -102,8 +107,42 @@ def test_without_new_pairs_the_copies_are_what_they_were(make_copies: Any) -> No
     assert copy.sides == ["[MASK] two [MASK] four", "[MASK] [MASK] [MASK] eight"]
 
 
-def test_pairing_is_refused_without_pairs() -> None:
-    methods = {"methods": [{"kind": "pairing"}]}
+def test_an_encoder_finds_the_neighbours_by_the_cosine_of_its_vectors(
+    make_rows: Any, make_context: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    angles = {TEXTS[0]: 0.0, TEXTS[1]: 2.0, TEXTS[2]: 0.1, TEXTS[3]: 3.0}  # by words, 0 is near 1 and 2 near 3
+
+    def text_vectors(checkpoint: str, texts: Sequence[str], *, read: Callable[[int], None]) -> npt.NDArray[np.float32]:
+        assert checkpoint == "an-encoder"
+        read(len(texts))
+        return np.array([[math.cos(angles[text]), math.sin(angles[text])] for text in texts], dtype=np.float32)
+
+    monkeypatch.setattr("limbeck.models.text_vectors.text_vectors", text_vectors)
+    section = Pairing(kind="pairing", neighbours=1, checkpoint="an-encoder")
+
+    new_pairs = pairing(section, make_rows(TEXTS[:2], TEXTS[2:]), make_context())
+
+    near = {text: [new_pairs.texts[place] for place in new_pairs.nearest[content_key(text)]] for text in TEXTS}
+    assert near == {TEXTS[0]: [TEXTS[2]], TEXTS[2]: [TEXTS[0]], TEXTS[1]: [TEXTS[3]], TEXTS[3]: [TEXTS[1]]}
+
+
+def test_one_vector_alone_has_no_neighbour_and_the_nearest_come_first() -> None:
+    assert nearest_vectors(np.array([[1, 0]], dtype=np.float32), most=3) == [[]]
+    vectors = np.array([[1, 0], [0.6, 0.8], [0.8, 0.6], [-1, 0]], dtype=np.float32)
+    assert nearest_vectors(vectors, most=2) == [[2, 1], [2, 0], [1, 0], [1, 2]]
+
+
+def test_exchanged_texts_are_the_same_pair_the_other_way_round(make_copies: Any, within_four_sigma: Any) -> None:
+    copies = make_copies([MaskWords(1.0), ExchangeTexts(0.3)], TEXTS[0], PAIRS[0], copies=1000)
+
+    exchanged = [copy for copy in copies if copy.changes[1]]
+    assert {tuple(copy.sides) for copy in exchanged} == {(PAIRS[0], TEXTS[0])}
+    assert within_four_sigma(len(exchanged), trials=1000, chance=0.3)
+
+
+@pytest.mark.parametrize("kind", ["pairing", "exchange"])
+def test_new_pairs_are_refused_without_pairs(kind: str) -> None:
+    methods = {"methods": [{"kind": kind}]}
 
     with pytest.raises(ValidationError, match="the corpus has no pairs"):
         Recipe.model_validate({"corpus": {"train": "train.csv"}, "augmentation": methods})

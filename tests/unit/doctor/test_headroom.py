@@ -71,7 +71,11 @@ def test_a_student_of_pairs_is_not_advised_like_one_of_single_texts(make_known: 
         "augmentation": ALL_PULLED["augmentation"],
     }
 
-    assert headroom(make_known(tables, report=report_of())) == []
+    (finding,) = headroom(make_known(tables, report=report_of()))
+
+    assert finding.advice.endswith('comparing the two texts word by word (student.pairing = "attend").')
+    attending = {**tables, "student": {"pairing": "attend"}}
+    assert headroom(make_known(attending, report=report_of())) == []
 
 
 def test_with_every_lever_pulled_there_is_nothing_to_say(make_known: Make) -> None:

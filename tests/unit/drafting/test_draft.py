@@ -245,6 +245,38 @@ def test_pairs_get_the_settings_of_the_recipes_for_pairs(chinese_pairs: Inspecti
     assert settings(drafted(chinese_pairs)) == (150, True, 8, 128, [0, 1, 2])
 
 
+@pytest.fixture
+def english_pairs(tmp_path: Path) -> Inspection:
+    path = tmp_path / "pairs.csv"
+    rows = [
+        f"is the {word} a friend,are {word}s friends of ours,{number % 2}" for number, word in enumerate("abcdefgh")
+    ]
+    path.write_text("\n".join(["question1,question2,label", *rows]))
+    return inspect_file(path)
+
+
+def test_pairs_are_compared_word_by_word_and_have_copies_also_without_a_gpu(
+    chinese_pairs: Inspection, english_pairs: Inspection
+) -> None:
+    for found, start in ((chinese_pairs, "random"), (english_pairs, "general:english")):
+        recipe = drafted(found)
+
+        assert isinstance(recipe.student, BiLstm)
+        assert (recipe.student.pairing, recipe.student.start) == ("attend", start)
+        assert recipe.student.tune_vectors
+        assert [student.kind for student in recipe.candidates] == ["bag", "ngrams"]
+        assert recipe.augmentation is not None
+        assert recipe.augmentation.methods[0].kind == "pairing"
+
+
+@pytest.mark.usefixtures("gpu")
+def test_on_a_gpu_pairs_are_compared_too_and_start_from_the_teacher(english_pairs: Inspection) -> None:
+    student = drafted(english_pairs).student
+
+    assert isinstance(student, BiLstm)
+    assert (student.pairing, student.start, student.word_vectors) == ("attend", "random", "teacher")
+
+
 def many_words(recipe: Recipe) -> tuple[int | None, int, int]:
     assert isinstance(recipe.student, BiLstm)
     return recipe.student.vector_rank, recipe.student.vocabulary.max_size, recipe.student.vocabulary.min_count

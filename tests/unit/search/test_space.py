@@ -65,6 +65,14 @@ def test_the_defaults_of_a_kind_are_those_of_its_section_and_can_be_asked_for(na
         assert space.ask(study.ask()) == defaults
 
 
+def test_how_two_texts_meet_is_searched_for_pairs_alone_and_where_a_kind_can_choose() -> None:
+    single, pairs = space_of("vectors of a file"), space_of("pairs, vectors of a file")
+
+    assert "pairing" not in {setting.key for setting in single.settings("bilstm")}
+    searched = [kind for kind in pairs.kinds if "pairing" in {setting.key for setting in pairs.settings(kind)}]
+    assert searched == ["bilstm", "bag"]
+
+
 def test_a_kind_that_is_not_the_recipes_keeps_what_the_recipe_says_about_its_text() -> None:
     student = {"kind": "bilstm", "max_length": 40, "hidden_size": 77, "vocabulary": {"lowercase": False}}
     space = Space(Recipe.model_validate({"corpus": {"train": "x.csv"}, "student": student}))

@@ -10,8 +10,13 @@ namespace {
 
 bool folds_dense(const Weights& dense, bool pair) { return dense.outputs > 0 && !pair; }
 
-std::vector<Matrix> dense_matrix(const Weights& dense, bool pair, const Kernels& kernels) {
+std::vector<Matrix> folded_matrix(const Weights& dense, const ComparisonWeights& comparison, bool pair,
+                                  const Kernels& kernels) {
     std::vector<Matrix> matrices;
+    if (comparison.given())
+        matrices.push_back(packed(comparison.project, in_order(comparison.project.outputs, kernels.lanes),
+                                  in_order(comparison.project.inputs), comparison.project_bias, 4, Form::floats,
+                                  kernels));
     if (folds_dense(dense, pair))
         matrices.push_back(packed(dense, in_order(dense.outputs, kernels.lanes), in_order(dense.inputs), nullptr, 4,
                                   Form::floats, kernels));
@@ -43,13 +48,18 @@ float summed(const float* numbers, long count, bool squares) {
 
 }  // namespace
 
-Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_length, const Weights& dense,
-         const float* dense_bias, const Weights& classifier, const float* classifier_bias, bool pair, long budget,
+Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_length,
+         const ComparisonWeights& comparison, const Weights& dense, const float* dense_bias, const Weights& classifier, const float* classifier_bias, bool pair, long budget,
          const Kernels& kernels)
     : Student(Head(folds_dense(dense, pair) ? Weights{} : dense, dense_bias, classifier, classifier_bias, kernels),
-              kernels, pair, embeddings.words, folds_dense(dense, pair) ? dense.outputs : embeddings.width),
+              kernels, pair, embeddings.words,
+              comparison.given()         ? comparison.features()
+              : folds_dense(dense, pair) ? dense.outputs
+                                         : embeddings.width),
       unit_length_(unit_length),
-      words_(embeddings, dense_matrix(dense, pair, kernels), false, budget, kernels) {
+      comparison_(comparison, embeddings.words, kernels),
+      compares_(comparison.given()),
+      words_(embeddings, folded_matrix(dense, comparison, pair, kernels), false, budget, kernels) {
     if (word_weights != nullptr) logarithms_.assign(word_weights, word_weights + embeddings.words);
     weights_ = weights_of(logarithms_);
     if (!weights_.empty()) logarithms_ = {};
@@ -57,11 +67,28 @@ Bag::Bag(const Embeddings& embeddings, const float* word_weights, bool unit_leng
 }
 
 void Bag::read(const Text* texts, long count, float* const* features, Scratch& scratch) const {
-    for (long text = 0; text < count; ++text) {
+    for (long text = 0; text < count; text += compares_ ? 2 : 1) {
         const Scratch::Mark mark = scratch.mark();
-        read_text(texts[text], features[text], scratch);
+        if (compares_) compare(texts + text, features + text, scratch);
+        else read_text(texts[text], features[text], scratch);
         scratch.release(mark);
     }
+}
+
+// The words' products with the projection are in the table.
+void Bag::compare(const Text* texts, float* const* features, Scratch& scratch) const {
+    const long width = comparison_.width();
+    float* projected[2];
+    for (int which = 0; which < 2; ++which) {
+        const long length = texts[which].length;
+        const void** rows = scratch.take<const void*>(length);
+        projected[which] = scratch.take<float>(length * width);
+        words_.rows(texts[which].ids, length, 0, rows, scratch);
+        for (long token = 0; token < length; ++token)
+            for (long place = 0; place < width; ++place)
+                projected[which][token * width + place] = std::max(static_cast<const float*>(rows[token])[place], 0.0f);
+    }
+    comparison_.read(texts, projected, features, scratch);
 }
 
 void Bag::read_text(const Text& text, float* features, Scratch& scratch) const {

@@ -157,6 +157,32 @@ AttentionWeights attention_of(const Arguments& arguments, Recurrent::Pool pool, 
             arrays.floats(items[3], "the question of attention", states)};
 }
 
+// (inputs, outputs) as the file has them.
+Weights turned(PyObject* object, PyObject* scale_object, const char* name, long inputs, long outputs, Arrays& arrays) {
+    const Array& array = arrays.add(object, name, std::initializer_list<long>{inputs, outputs}, true);
+    Weights weights = weights_of(array, arrays.scales(scale_object, name, array, outputs), outputs, inputs);
+    weights.output_step = 1, weights.input_step = outputs;
+    return weights;
+}
+
+// What compares the two texts of a pair, whose words have states of this width; nothing if it is not given.
+ComparisonWeights comparison_of(const Arguments& arguments, long width, long words, Arrays& arrays) {
+    PyObject* given = arguments.optional("comparison");
+    if (given == nullptr) return {};
+    if (!arguments.truth("pair")) throw std::invalid_argument("a comparison is for pairs");
+    const std::vector<PyObject*> items = items_of(given, "comparison", 8);
+    ComparisonWeights weights;
+    const long size = Array(items[0], "the projection of a comparison", {width, Array::ANY}, true).length(1);
+    if (size < 1) throw std::invalid_argument("a comparison must have an output");
+    weights.project = turned(items[0], items[1], "the projection of a comparison", width, size, arrays);
+    weights.project_bias = arrays.floats(items[2], "the bias of the projection", size);
+    weights.join = turned(items[3], items[4], "the joined numbers of a comparison", 4 * size + 1, size, arrays);
+    weights.join_bias = arrays.floats(items[5], "the bias of the joined numbers", size);
+    weights.same_word = *arrays.floats(items[6], "what equal words count", 1);
+    weights.word_weights = arrays.floats(items[7], "the word weights of a comparison", words + 1);
+    return weights;
+}
+
 // How many words all windows see together. Sums stay within the outputs: larger ones could have gone round to a small one.
 long places_of(const std::vector<long>& windows, long outputs) {
     long places = 0;
@@ -175,12 +201,12 @@ long places_of(const std::vector<long>& windows, long outputs) {
 Built built_recurrent(PyObject* positional, PyObject* keywords) {
     const Arguments arguments(positional, keywords,
                               {"cell", "pooling", "embeddings", "layers", "classifier", "embedding_scales", "attention",
-                               "dense", "pair", "level", "folding_bytes"});
+                               "comparison", "dense", "pair", "level", "folding_bytes"});
     const Kernels& kernels = kernels_of(arguments.text_or_nothing("level"));
     Built built;
     Arrays arrays;
     const Recurrent::Cell cell = cell_of(arguments.text("cell"));
-    const Recurrent::Pool pool = pool_of(arguments.text("pooling"));
+    Recurrent::Pool pool = pool_of(arguments.text("pooling"));
     const Embeddings embeddings = embeddings_of(arguments, built);
     const std::vector<PyObject*> given = items_of(arguments.required("layers"), "layers");
     const long hidden = hidden_of(given, cell);
@@ -188,9 +214,13 @@ Built built_recurrent(PyObject* positional, PyObject* keywords) {
     for (PyObject* layer : given)
         layers.push_back(layer_of(layer, cell, hidden, layers.empty() ? embeddings.width : 2 * hidden, arrays));
     const AttentionWeights attention = attention_of(arguments, pool, 2 * hidden, arrays);
-    const HeadWeights head = head_of(arguments, 2 * hidden, arrays);
+    const ComparisonWeights comparison = comparison_of(arguments, 2 * hidden, embeddings.words, arrays);
+    if (comparison.given() && (layers.size() > 1 || pool != Recurrent::Pool::largest))
+        throw std::invalid_argument("a comparison reads the states of one layer, and pools by itself");
+    if (comparison.given()) pool = Recurrent::Pool::compared;
+    const HeadWeights head = head_of(arguments, comparison.given() ? comparison.features() : 2 * hidden, arrays);
     built.student = std::make_unique<Recurrent>(
-        cell, pool, embeddings, layers, attention,
+        cell, pool, embeddings, layers, attention, comparison,
         Head(head.dense, head.dense_bias, head.classifier, head.classifier_bias, kernels), arguments.truth("pair"),
         arguments.number("folding_bytes", FOLDING_BYTES), kernels);
     return built;
@@ -223,8 +253,8 @@ Built built_convolution(PyObject* positional, PyObject* keywords) {
 
 Built built_bag(PyObject* positional, PyObject* keywords) {
     const Arguments arguments(positional, keywords,
-                              {"embeddings", "classifier", "embedding_scales", "word_weights", "unit_length", "dense",
-                               "pair", "level", "folding_bytes"});
+                              {"embeddings", "classifier", "embedding_scales", "word_weights", "unit_length",
+                               "comparison", "dense", "pair", "level", "folding_bytes"});
     const Kernels& kernels = kernels_of(arguments.text_or_nothing("level"));
     Built built;
     Arrays arrays;
@@ -232,8 +262,10 @@ Built built_bag(PyObject* positional, PyObject* keywords) {
     PyObject* weights = arguments.optional("word_weights");
     const float* word_weights =
         weights == nullptr ? nullptr : arrays.floats(weights, "word_weights", embeddings.words + 1);
-    const HeadWeights head = head_of(arguments, embeddings.width, arrays);
-    built.student = std::make_unique<Bag>(embeddings, word_weights, arguments.truth("unit_length"), head.dense,
+    const ComparisonWeights comparison = comparison_of(arguments, embeddings.width, embeddings.words, arrays);
+    const HeadWeights head =
+        head_of(arguments, comparison.given() ? comparison.features() : embeddings.width, arrays);
+    built.student = std::make_unique<Bag>(embeddings, word_weights, arguments.truth("unit_length"), comparison, head.dense,
                                           head.dense_bias, head.classifier, head.classifier_bias,
                                           arguments.truth("pair"), arguments.number("folding_bytes", FOLDING_BYTES),
                                           kernels);

@@ -45,6 +45,7 @@ struct Recurrent::Group {
     float* new_states[MOST_TEXTS];
     std::uint8_t* new_rounded[MOST_TEXTS];
     float* pooled[DIRECTIONS][MOST_TEXTS];
+    float** projected;  // for a comparison
 
     long active(long step) const {
         long number = count;
@@ -80,15 +81,21 @@ std::vector<Matrix> Recurrent::taken_inputs(std::vector<Direction>& layer) {
 }
 
 Recurrent::Recurrent(Cell cell, Pool pool, const Embeddings& embeddings, const std::vector<LayerWeights>& layers,
-                     const AttentionWeights& attention, Head head, bool pair, long budget, const Kernels& kernels)
-    : Student(std::move(head), kernels, pair, embeddings.words, 2 * layers[0][0].recurrent.inputs),
+                     const AttentionWeights& attention, const ComparisonWeights& comparison, Head head, bool pair,
+                     long budget, const Kernels& kernels)
+    : Student(std::move(head), kernels, pair, embeddings.words,
+              comparison.given() ? comparison.features() : 2 * layers[0][0].recurrent.inputs),
       cell_(cell),
       pool_(pool),
       units_(layers[0][0].recurrent.inputs, cell == Cell::lstm ? 4 : 3, kernels.lanes),
       hidden_(units_.hidden),
       padded_(units_.padded()),
       layers_(packed_layers(layers, units_, embeddings, kernels)),
+      comparison_(comparison, embeddings.words, kernels),
       words_(embeddings, taken_inputs(layers_[0]), layers_[0][0].recurrent.bytes, budget, kernels) {
+    if (pool == Pool::compared)
+        attention_ = packed(comparison.project, in_order(comparison.project.outputs, kernels.lanes),
+                            padded_inputs(units_), comparison.project_bias, 4, Form::bytes, kernels);
     if (pool != Pool::attention) return;
     std::vector<Output> outputs = in_order(2 * hidden_, kernels.lanes);
     for (Output& output : outputs) output.factor = -2.0f * LOG2_E;
@@ -101,22 +108,30 @@ void Recurrent::read(const Text* texts, long count, float* const* features, Scra
     long* order = scratch.take<long>(count);
     std::iota(order, order + count, 0);
     std::sort(order, order + count, [&](long one, long other) { return texts[one].length > texts[other].length; });
+    float** projected = scratch.take<float*>(count);
+    for (long text = 0; pool_ == Pool::compared && text < count; ++text)
+        projected[text] = scratch.take<float>(texts[text].length * comparison_.width());
     for (long first = 0; first < count; first += kernels_.most_texts) {
         const Scratch::Mark mark = scratch.mark();
         Group group{};
         group.count = std::min<long>(kernels_.most_texts, count - first);
         Text* chosen = scratch.take<Text>(group.count);
         group.features = scratch.take<float*>(group.count);
+        group.projected = scratch.take<float*>(group.count);
         for (long text = 0; text < group.count; ++text) {
             chosen[text] = texts[order[first + text]];
             group.features[text] = features[order[first + text]];
+            group.projected[text] = projected[order[first + text]];
         }
         group.texts = chosen;
         for (std::size_t number = 0; number < layers_.size(); ++number) layer(number, group, scratch);
         if (pool_ == Pool::attention) answer(group, scratch);
+        else if (pool_ == Pool::compared) project(group, scratch);
         else pool(group);
         scratch.release(mark);
     }
+    for (long text = 0; pool_ == Pool::compared && text < count; text += 2)
+        comparison_.read(texts + text, projected + text, features + text, scratch);
 }
 
 // Pooled states of both directions → features.
@@ -130,7 +145,8 @@ void Recurrent::pool(Group& group) const {
 }
 
 void Recurrent::layer(std::size_t number, Group& group, Scratch& scratch) const {
-    const bool top = number + 1 == layers_.size(), asked = top && pool_ == Pool::attention;
+    const bool top = number + 1 == layers_.size();
+    const bool asked = top && (pool_ == Pool::attention || pool_ == Pool::compared);
     const bool read_rounded = asked ? attention_.bytes : !top && layers_[number + 1][0].input.bytes;
     const bool read_floats = asked || (!top && !read_rounded);
     for (long text = 0; text < group.count; ++text) {
@@ -259,6 +275,24 @@ void Recurrent::answer(Group& group, Scratch& scratch) const {
         kernels_.weighted_sum(states, shares, tokens, 2 * padded_, sum);
         for (int direction = 0; direction < DIRECTIONS; ++direction)
             std::copy_n(sum + direction * padded_, hidden_, group.features[text] + direction * hidden_);
+    }
+}
+
+// relu(P·hₜ + c) of each token.
+void Recurrent::project(Group& group, Scratch& scratch) const {
+    const long width = comparison_.width();
+    for (long text = 0; text < group.count; ++text) {
+        const long tokens = group.texts[text].length;
+        for (long first = 0; first < tokens; first += CHUNK) {
+            const Scratch::Mark mark = scratch.mark();
+            const long count = std::min(CHUNK, tokens - first);
+            void* outputs[CHUNK];
+            for (long token = 0; token < count; ++token) outputs[token] = group.projected[text] + (first + token) * width;
+            multiply_states(attention_, group, text, first, count, outputs, false, scratch);
+            scratch.release(mark);
+        }
+        float* numbers = group.projected[text];
+        for (long place = 0; place < tokens * width; ++place) numbers[place] = std::max(numbers[place], 0.0f);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comparison.hpp"
 #include "student.hpp"
 #include "units.hpp"
 
@@ -23,12 +24,13 @@ struct AttentionWeights {
 class Recurrent : public Student {
   public:
     enum class Cell { lstm, gru };
-    enum class Pool { largest, last, mean, attention };
+    enum class Pool { largest, last, mean, attention, compared };
     static constexpr int DIRECTIONS = 2;
     using LayerWeights = std::vector<DirectionWeights>;  // forwards, backwards
 
     Recurrent(Cell cell, Pool pool, const Embeddings& embeddings, const std::vector<LayerWeights>& layers,
-              const AttentionWeights& attention, Head head, bool pair, long budget, const Kernels& kernels);
+              const AttentionWeights& attention, const ComparisonWeights& comparison, Head head, bool pair, long budget,
+              const Kernels& kernels);
 
     long folded_bytes() const override { return words_.kept_bytes(); }
 
@@ -63,14 +65,16 @@ class Recurrent : public Student {
     void pool(Group& group) const;
     void ask(const Group& group, long text, float* relevance, Scratch& scratch) const;
     void answer(Group& group, Scratch& scratch) const;
+    void project(Group& group, Scratch& scratch) const;
 
     Cell cell_;
     Pool pool_;
     Units units_;
     long hidden_, padded_;  // units of a direction, and the same in full vectors
     std::vector<std::vector<Direction>> layers_;
-    Matrix attention_;
+    Matrix attention_;  // what reads the uppermost states: of attention, or of a comparison
     Block<float> question_;
+    Comparison comparison_;
     WordTable words_;
 };
 

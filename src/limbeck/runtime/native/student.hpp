@@ -6,14 +6,10 @@
 
 #include "head.hpp"
 #include "memory.hpp"
+#include "text.hpp"
 #include "words.hpp"
 
 namespace limbeck {
-
-struct Text {
-    const std::int32_t* ids;
-    long length;  // at least 1
-};
 
 class Student {
   public:

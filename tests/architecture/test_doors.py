@@ -48,9 +48,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "sbom": {"artifacts"},
+    "packaging": {"artifacts", "text", "runtime"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "review", "teacher", "augmentation", "judging", "sbom"),
+        *("search", "review", "teacher", "augmentation", "judging", "sbom", "packaging"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
@@ -65,7 +66,7 @@ ONLY_THESE = {  # doors that lead to one file of the room
 TORCH = {"torch", "transformers", "accelerate"}
 TORCH_FREE = {
     *(*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "transfer"),
-    *("drafting", "report", "sbom", "cli"),
+    *("drafting", "report", "sbom", "packaging", "cli"),
 }
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
@@ -73,7 +74,7 @@ EXTRAS = {
     *("optuna", "tensorboard", "tensorflow"),
     *("anyio", "httptools", "prometheus_client", "starlette", "uvicorn"),
 }
-BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "cli"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "packaging", "cli"}
 BASE_INSTALL_FILES = {
     *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/model_json.py", "artifacts/model_profile.py"),
     "artifacts/atomic_folder.py",

@@ -21,6 +21,8 @@ from limbeck.cli import serve
 from limbeck.cli import pretrain
 from limbeck.cli import import_tf
 from limbeck.cli import bench
+from limbeck.cli import package
+from limbeck.cli import vectors
 from limbeck.cli import sbom
 # isort: on
 
@@ -40,6 +42,7 @@ __all__ = [
     "init",
     "labels",
     "main",
+    "package",
     "predict",
     "pretrain",
     "recipes",
@@ -50,4 +53,5 @@ __all__ = [
     "search",
     "serve",
     "transfer",
+    "vectors",
 ]

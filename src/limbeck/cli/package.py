@@ -44,5 +44,5 @@ def package(
     if written.checked is None:
         typer.echo("not checked: there is no Node here. Check it elsewhere with: node check.mjs")
     else:
-        typer.echo(f"checked in Node, {written.checked.sentence}; {written.checked.ms_per_row:.2f} ms per row")
+        typer.echo(f"checked in Node, {written.checked.sentence}")
     typer.echo(f"to see it: python -m http.server --directory {written.folder}")

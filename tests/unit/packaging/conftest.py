@@ -91,12 +91,11 @@ def _ngram_student(folder: Path, **_options: Literal[False]) -> StudentFolder:
 @pytest.fixture(scope="session")
 def packages(
     tmp_path_factory: pytest.TempPathFactory,
-    word_model: Path,
     pair_model: Path,
     framed_model: Path,
     blend_model: Path,
 ) -> dict[Path, WrittenPackage]:
     """Packages of models, by the model. Shared: read them, don't write to them."""
     folder = tmp_path_factory.mktemp("packages")
-    models = enumerate((word_model, pair_model, framed_model, blend_model))
+    models = enumerate((pair_model, framed_model, blend_model))
     return {model: package(model, out=folder / str(number), rows=VECTORS) for number, model in models}

@@ -134,10 +134,12 @@ def in_chromium(folder: Path) -> Json | None:
     with tempfile.TemporaryDirectory() as profile, served(folder) as address:
         browser = Chromium(Path(profile))
         tab = browser.open(address)
-        tab.wait("!document.querySelector('#check').disabled")
+        while tab.evaluate("document.querySelector('#check').disabled"):
+            time.sleep(1)
         tab.click("#check")
-        tab.wait("document.querySelector('#checked').dataset.found")
-        found = json.loads(tab.evaluate("document.querySelector('#checked').dataset.found"))
+        while not (text := tab.evaluate("document.querySelector('#checked').dataset.found ?? ''")):
+            time.sleep(1)
+        found = json.loads(text)
         browser.close()
     return of_javascript(found)
 

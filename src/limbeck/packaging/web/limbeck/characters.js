@@ -15,7 +15,9 @@ export function stripped(text) {
 
 /** The parts between white space, as Python's str.split. */
 export function split(text) {
-  return stripped(text).split(SPACES).filter((part) => part !== "");
+  return stripped(text)
+    .split(SPACES)
+    .filter((part) => part !== "");
 }
 
 /** The first characters of a text (code points, not units of UTF-16). */

@@ -7,7 +7,14 @@ import { argmax } from "./probabilities.js";
  * firstOther, msPerRow}; `progress` is called with the number of rows that are done.
  */
 export async function checkVectors(model, vectors, progress = () => {}) {
-  const found = { rows: vectors.rows.length, otherTokens: 0, otherLabels: 0, largestDifference: 0, firstOther: null, msPerRow: 0 };
+  const found = {
+    rows: vectors.rows.length,
+    otherTokens: 0,
+    otherLabels: 0,
+    largestDifference: 0,
+    firstOther: null,
+    msPerRow: 0,
+  };
   let spent = 0;
   for (const [at, { row, tokens, logits }] of vectors.rows.entries()) {
     const started = performance.now();
@@ -18,7 +25,8 @@ export async function checkVectors(model, vectors, progress = () => {}) {
       found.firstOther ??= at;
       continue;
     }
-    for (const [place, logit] of logits.entries()) found.largestDifference = Math.max(found.largestDifference, Math.abs(own[place] - logit));
+    for (const [place, logit] of logits.entries())
+      found.largestDifference = Math.max(found.largestDifference, Math.abs(own[place] - logit));
     if (decision(own, model.facts) !== decision(logits, model.facts)) found.otherLabels += 1;
     if (at % 50 === 49) progress(at + 1);
   }

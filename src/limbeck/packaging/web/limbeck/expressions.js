@@ -9,8 +9,7 @@ const NUMBER = "\\p{Nd}{1,20}(?:[.,]\\p{Nd}{1,20}){1,9}";
 const MARK = "[^\\p{White_Space}\\p{Cc}\\p{Cf}\\ufe0f]";
 const NOT = `[nN]'[tT](?!${INSIDE})`;
 const CLITIC =
-  `'(?:[sSſ]|[mM]|[dD]|[lL]{2}|[rR][eE]|[vV][eE])(?!${INSIDE})` +
-  `|[cC][aA][nN](?=[nN][oO][tT](?!${INSIDE}))`;
+  `'(?:[sSſ]|[mM]|[dD]|[lL]{2}|[rR][eE]|[vV][eE])(?!${INSIDE})` + `|[cC][aA][nN](?=[nN][oO][tT](?!${INSIDE}))`;
 const ENGLISH = `${NOT}|${CLITIC}|\\p{Script=Han}|${NUMBER}|${FIRST}(?:(?!${NOT})${INSIDE}){0,99}|${MARK}`;
 const CHINESE = `\\p{Script=Han}{1,999}|${NUMBER}|${FIRST}(?:${INSIDE}){0,99}|${MARK}`;
 

@@ -15,7 +15,10 @@ const BATCH_TOKENS = 1_024;
  * interface, such as onnxruntime-node; by default the WebAssembly that is beside this module.
  */
 export async function load(place = MODEL, { runtime } = {}) {
-  const folder = new URL(String(place).replace(/\/?$/, "/"), globalThis.location?.href ?? import.meta.url);
+  const folder = new URL(
+    String(place).replace(/\/?$/, "/"),
+    globalThis.location?.href ?? `file://${encodeURI(process.cwd())}/`,
+  );
   const facts = JSON.parse(await readText(new URL("model.json", folder)));
   const ort = runtime ?? (await runtimeOf());
   if (!facts.members?.length) return new Classifier(facts, [await open(folder, facts, ort)], [1]);
@@ -33,7 +36,11 @@ export async function load(place = MODEL, { runtime } = {}) {
 async function open(folder, facts, ort) {
   const tokenizer = openTokenizer(await readText(new URL("tokenizer.json", folder)), facts);
   const graph = await readBytes(new URL("model.onnx", folder));
-  const session = await ort.InferenceSession.create(graph, { executionProviders: ["cpu"], intraOpNumThreads: 1, interOpNumThreads: 1 });
+  const session = await ort.InferenceSession.create(graph, {
+    executionProviders: ["cpu"],
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+  });
   return new Network(facts, tokenizer, session, ort);
 }
 
@@ -58,7 +65,11 @@ class Network {
     const [first, second] = rows[0].map((_, column) => rows.map((row) => row[column]));
     const feed = { input_ids: this.#padded(first, this.tokenizer.padId), lengths: this.#lengths(first) };
     if (second && this.facts.tokenizer === "framed") feed.type_ids = this.#padded(second, 0);
-    else if (second) Object.assign(feed, { pair_ids: this.#padded(second, this.tokenizer.padId), pair_lengths: this.#lengths(second) });
+    else if (second)
+      Object.assign(feed, {
+        pair_ids: this.#padded(second, this.tokenizer.padId),
+        pair_lengths: this.#lengths(second),
+      });
     return Object.fromEntries(this.session.inputNames.map((name) => [name, feed[name]]));
   }
 
@@ -70,7 +81,11 @@ class Network {
   }
 
   #lengths(rows) {
-    return new this.ort.Tensor("int32", Int32Array.from(rows, (row) => row.length), [rows.length]);
+    return new this.ort.Tensor(
+      "int32",
+      Int32Array.from(rows, (row) => row.length),
+      [rows.length],
+    );
   }
 }
 
@@ -129,13 +144,18 @@ class Classifier {
     if (!columns.length) return [];
     if (this.#networks.length === 1) return this.#networks[0].logits(columns.map(([own]) => own));
     const each = [];
-    for (const [at, network] of this.#networks.entries()) each.push(await network.logits(columns.map((row) => row[at])));
+    for (const [at, network] of this.#networks.entries())
+      each.push(await network.logits(columns.map((row) => row[at])));
     return columns.map((_, row) => this.#blended(each.map((logits) => logits[row])));
   }
 
   #blended(logits) {
     const total = logits[0].map((logit) => logit * this.#factors[0]);
-    logits.slice(1).forEach((row, at) => row.forEach((logit, place) => (total[place] += Math.fround(logit * this.#factors[at + 1]))));
+    logits
+      .slice(1)
+      .forEach((row, at) =>
+        row.forEach((logit, place) => (total[place] += Math.fround(logit * this.#factors[at + 1]))),
+      );
     return total;
   }
 
@@ -148,8 +168,12 @@ class Classifier {
 
   #texts(row, at) {
     const texts = this.facts.pair ? row : [row];
-    const isRight = Array.isArray(texts) && texts.length === (this.facts.pair ? 2 : 1) && texts.every((text) => typeof text === "string");
-    if (!isRight) throw new LimbeckError(`row ${at} (counted from 0) is not ${this.facts.pair ? "a pair of texts" : "a text"}`);
+    const isRight =
+      Array.isArray(texts) &&
+      texts.length === (this.facts.pair ? 2 : 1) &&
+      texts.every((text) => typeof text === "string");
+    if (!isRight)
+      throw new LimbeckError(`row ${at} (counted from 0) is not ${this.facts.pair ? "a pair of texts" : "a text"}`);
     return texts;
   }
 }

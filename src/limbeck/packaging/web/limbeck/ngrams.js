@@ -32,7 +32,10 @@ export function ngramReader({ buckets, words: mostRun, shortest, longest, form }
   const mostCharacters = Math.max(10_000, maxLength * 100);
   const unitOf = (word, parts) => {
     const number = crc32(word);
-    return { number, ids: [FIRST_BUCKET + (number % wordBuckets), ...parts.map((part) => firstPart + (crc32(part) % partBuckets))] };
+    return {
+      number,
+      ids: [FIRST_BUCKET + (number % wordBuckets), ...parts.map((part) => firstPart + (crc32(part) % partBuckets))],
+    };
   };
   let seen = new Map();
 
@@ -94,7 +97,8 @@ function partsOfWord(letters, shortest, longest) {
   const framed = ["<", ...letters.slice(0, LONGEST_WORD), ">"];
   const parts = [];
   for (let length = shortest; length <= Math.min(longest, framed.length - 1); length++) {
-    for (let start = 0; start + length <= framed.length; start++) parts.push(framed.slice(start, start + length).join(""));
+    for (let start = 0; start + length <= framed.length; start++)
+      parts.push(framed.slice(start, start + length).join(""));
   }
   return parts;
 }

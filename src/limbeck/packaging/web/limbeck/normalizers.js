@@ -3,7 +3,8 @@
 import { LimbeckError, lowered } from "./characters.js";
 import { expression } from "./expressions.js";
 
-const HAN_OF_BERT = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
+const HAN_OF_BERT =
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
 const CONTROL_OF_BERT = /[\0\ufffd]|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}]/gu;
 const WHITE_SPACE = /\p{White_Space}/gu;
 
@@ -14,11 +15,16 @@ const KINDS = {
   NFKD: () => (text) => text.normalize("NFKD"),
   Lowercase: () => lowered,
   StripAccents: () => (text) => text.replace(/\p{M}/gu, ""),
-  Prepend: ({ prepend }) => (text) => (text === "" ? text : prepend + text),
-  Strip: ({ strip_left, strip_right }) => (text) => {
-    const left = strip_left ? text.replace(/^\p{White_Space}+/u, "") : text;
-    return strip_right ? left.replace(/\p{White_Space}+$/u, "") : left;
-  },
+  Prepend:
+    ({ prepend }) =>
+    (text) =>
+      text === "" ? text : prepend + text,
+  Strip:
+    ({ strip_left, strip_right }) =>
+    (text) => {
+      const left = strip_left ? text.replace(/^\p{White_Space}+/u, "") : text;
+      return strip_right ? left.replace(/\p{White_Space}+$/u, "") : left;
+    },
   Replace: replacing,
   BertNormalizer: likeBert,
   Sequence: ({ normalizers }) => {

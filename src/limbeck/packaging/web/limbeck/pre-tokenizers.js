@@ -4,18 +4,22 @@
 import { LimbeckError, isPunctuation } from "./characters.js";
 import { expression } from "./expressions.js";
 
-const WORDS = /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
-const BYTE_WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
+const WORDS =
+  /[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}\p{White_Space}]+/gu;
+const BYTE_WORDS =
+  /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\p{White_Space}\p{L}\p{N}]+|\p{White_Space}+(?!\P{White_Space})|\p{White_Space}+/gu;
 
 const KINDS = {
-  BertPreTokenizer: () => inTurn(
-    (text) => cut(text, spans(text, /\p{White_Space}/gu), "Removed"),
-    (text) => cut(text, marks(text), "Isolated"),
-  ),
+  BertPreTokenizer: () =>
+    inTurn(
+      (text) => cut(text, spans(text, /\p{White_Space}/gu), "Removed"),
+      (text) => cut(text, marks(text), "Isolated"),
+    ),
   Whitespace: () => each((text) => cut(text, spans(text, WORDS), "Removed", true)),
   WhitespaceSplit: () => each((text) => cut(text, spans(text, /\p{White_Space}/gu), "Removed")),
   Punctuation: ({ behavior }) => each((text) => cut(text, marks(text), behavior ?? "Isolated")),
-  Digits: ({ individual_digits }) => each((text) => cut(text, spans(text, /\p{N}/gu), individual_digits ? "Isolated" : "Contiguous")),
+  Digits: ({ individual_digits }) =>
+    each((text) => cut(text, spans(text, /\p{N}/gu), individual_digits ? "Isolated" : "Contiguous")),
   Split: splitting,
   ByteLevel: byteLevel,
   Metaspace: metaspace,
@@ -36,10 +40,11 @@ export function preTokenizer(state) {
 
 /** A step that cuts every part by itself. */
 function each(cutting) {
-  return (parts) => parts.flatMap((part) => {
-    const found = cutting(part.text);
-    return found.map(([start, text]) => ({ text, isStart: part.isStart && start === 0 }));
-  });
+  return (parts) =>
+    parts.flatMap((part) => {
+      const found = cutting(part.text);
+      return found.map(([start, text]) => ({ text, isStart: part.isStart && start === 0 }));
+    });
 }
 
 function inTurn(...cuttings) {
@@ -58,7 +63,9 @@ function literal(text) {
 
 /** Where an expression matches. */
 function spans(text, found) {
-  return Array.from(text.matchAll(found), (match) => [match.index, match.index + match[0].length]).filter(([start, end]) => start < end);
+  return Array.from(text.matchAll(found), (match) => [match.index, match.index + match[0].length]).filter(
+    ([start, end]) => start < end,
+  );
 }
 
 function marks(text) {
@@ -133,22 +140,24 @@ function byteLetters() {
 
 function byteLevel({ add_prefix_space, use_regex }) {
   const encoder = new TextEncoder();
-  return (parts) => parts.flatMap(({ text, isStart }) => {
-    if (add_prefix_space && !text.startsWith(" ")) text = ` ${text}`;
-    const words = use_regex ?? true ? cut(text, spans(text, BYTE_WORDS), "Isolated") : [[0, text]];
-    return words.map(([start, word]) => ({
-      text: Array.from(encoder.encode(word), (byte) => BYTE_LETTERS[byte]).join(""),
-      isStart: isStart && start === 0,
-    }));
-  });
+  return (parts) =>
+    parts.flatMap(({ text, isStart }) => {
+      if (add_prefix_space && !text.startsWith(" ")) text = ` ${text}`;
+      const words = (use_regex ?? true) ? cut(text, spans(text, BYTE_WORDS), "Isolated") : [[0, text]];
+      return words.map(([start, word]) => ({
+        text: Array.from(encoder.encode(word), (byte) => BYTE_LETTERS[byte]).join(""),
+        isStart: isStart && start === 0,
+      }));
+    });
 }
 
 function metaspace({ replacement, prepend_scheme, split }) {
-  return (parts) => parts.flatMap(({ text, isStart }) => {
-    text = text.replaceAll(" ", replacement);
-    const prepends = prepend_scheme === "always" || (prepend_scheme === "first" && isStart);
-    if (prepends && !text.startsWith(replacement)) text = replacement + text;
-    const words = split ?? true ? cut(text, spans(text, literal(replacement)), "MergedWithNext") : [[0, text]];
-    return words.map(([start, word]) => ({ text: word, isStart: isStart && start === 0 }));
-  });
+  return (parts) =>
+    parts.flatMap(({ text, isStart }) => {
+      text = text.replaceAll(" ", replacement);
+      const prepends = prepend_scheme === "always" || (prepend_scheme === "first" && isStart);
+      if (prepends && !text.startsWith(replacement)) text = replacement + text;
+      const words = (split ?? true) ? cut(text, spans(text, literal(replacement)), "MergedWithNext") : [[0, text]];
+      return words.map(([start, word]) => ({ text: word, isStart: isStart && start === 0 }));
+    });
 }

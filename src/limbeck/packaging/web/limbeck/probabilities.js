@@ -4,7 +4,10 @@ const THRESHOLD = 0.5;
 
 /** Probabilities of one row: they sum to one or, with several labels per row, are independent. */
 export function probabilitiesOf(logits, isMultiLabel) {
-  if (isMultiLabel) return Float32Array.from(logits, (logit) => Math.exp(-Math.max(0, -logit) - Math.log1p(Math.exp(-Math.abs(logit)))));
+  if (isMultiLabel)
+    return Float32Array.from(logits, (logit) =>
+      Math.exp(-Math.max(0, -logit) - Math.log1p(Math.exp(-Math.abs(logit)))),
+    );
   const largest = Math.max(...logits);
   const powers = Array.from(logits, (logit) => Math.exp(logit - largest));
   const total = powers.reduce((sum, power) => sum + power, 0);

@@ -3,7 +3,7 @@
 const SPACE = " \\t\\n\\x0b\\x0c\\r\\x1c-\\x1f\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const LETTER = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f";
 const QUOTE = "['\\u2019]";
-const BRACKET = "()\\[\\]{}\"“”«»;$%#–—…";
+const BRACKET = '()\\[\\]{}"“”«»;$%#–—…';
 const NOT = `[nN]${QUOTE}[tT]`;
 const WORD_ENDS = `(?:(?![${LETTER}])|(?=${NOT}))`;
 const CUT_OFF = "(?:[sSmMdD]|[lL][lL]|[rRvV][eE])";

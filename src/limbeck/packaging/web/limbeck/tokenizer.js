@@ -29,7 +29,11 @@ export function openTokenizer(json, { tokenizer, max_length: maxLength }) {
   }
   const plain = plainReader(state, maxLength);
   if (tokenizer === "framed") return framed(state, plain, maxLength);
-  const idsOf = (text) => plain.read(stripped(text)).map((id) => (id === PAD_ID ? UNK_ID : id)).slice(0, maxLength);
+  const idsOf = (text) =>
+    plain
+      .read(stripped(text))
+      .map((id) => (id === PAD_ID ? UNK_ID : id))
+      .slice(0, maxLength);
   return { padId: PAD_ID, columnsOf: (texts) => texts.map((text) => orUnknown(idsOf(text))) };
 }
 
@@ -45,8 +49,14 @@ function plainReader(state, maxLength) {
   const { idOf, idsOf } = vocabulary(state.model);
   const added = state.added_tokens ?? [];
   for (const { content, id } of added) idOf.set(content, id);
-  const inText = finder(added.filter((token) => !token.normalized), (token) => token.content);
-  const inNormalized = finder(added.filter((token) => token.normalized), (token) => normalize(token.content));
+  const inText = finder(
+    added.filter((token) => !token.normalized),
+    (token) => token.content,
+  );
+  const inNormalized = finder(
+    added.filter((token) => token.normalized),
+    (token) => normalize(token.content),
+  );
 
   function read(text) {
     const ids = [];
@@ -59,7 +69,8 @@ function plainReader(state, maxLength) {
         if (part.id !== undefined) ids.push(part.id);
         else if (part.text !== "") {
           const isStart = raw.start === 0 && part.start === 0;
-          for (const word of pretokenize([{ text: part.text, isStart }])) for (const id of idsOf(word.text)) ids.push(id);
+          for (const word of pretokenize([{ text: part.text, isStart }]))
+            for (const id of idsOf(word.text)) ids.push(id);
         }
       }
     }
@@ -107,7 +118,12 @@ function framed(state, plain, maxLength) {
   const hasMask = plain.idOf.has(MASK) || unknown === undefined;
   const instead = unknown === undefined ? [] : [plain.idOf.get(unknown)];
   const idsOf = (text) => {
-    const given = hasMask ? stripped(text) : readable(stripped(text), Math.max(LEAST_CHARACTERS, maxLength * CHARACTERS_PER_TOKEN)).replaceAll(MASK, unknown);
+    const given = hasMask
+      ? stripped(text)
+      : readable(stripped(text), Math.max(LEAST_CHARACTERS, maxLength * CHARACTERS_PER_TOKEN)).replaceAll(
+          MASK,
+          unknown,
+        );
     return plain.read(given).flatMap((id) => (id === padId ? instead : [id]));
   };
 

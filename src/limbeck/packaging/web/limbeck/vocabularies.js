@@ -40,7 +40,7 @@ function wordPiece({ vocab, unk_token, continuing_subword_prefix: prefix, max_in
     const letters = Array.from(word);
     if (letters.length > most) return unknown;
     const ids = [];
-    for (let start = 0; start < letters.length; ) {
+    for (let start = 0; start < letters.length;) {
       let end = Math.min(letters.length, start + longest);
       let id;
       for (; end > start; end--) {
@@ -120,7 +120,10 @@ function unigram({ vocab, unk_id, byte_fallback }) {
 }
 
 function byteIds(idOf, text) {
-  const names = Array.from(new TextEncoder().encode(text), (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
+  const names = Array.from(
+    new TextEncoder().encode(text),
+    (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`,
+  );
   const ids = names.map((name) => idOf.get(name));
   return ids.includes(undefined) ? undefined : ids;
 }
@@ -157,8 +160,8 @@ function symbols({ continuing_subword_prefix, end_of_word_suffix, unk_token, fus
   const ids = [];
   let wasUnknown = false;
   letters.forEach((letter, at) => {
-    const before = at > 0 ? continuing_subword_prefix ?? "" : "";
-    const after = at === letters.length - 1 ? end_of_word_suffix ?? "" : "";
+    const before = at > 0 ? (continuing_subword_prefix ?? "") : "";
+    const after = at === letters.length - 1 ? (end_of_word_suffix ?? "") : "";
     const symbol = before + letter + after;
     const bytes = idOf.has(symbol) || !byte_fallback ? undefined : byteIds(idOf, symbol);
     const found = bytes ?? (idOf.has(symbol) ? [idOf.get(symbol)] : undefined);

@@ -7,7 +7,7 @@ SITE_STAMP := .venv-site/.installed
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test hostile browser demo fix docs site constraints hashes licences wheels sbom clean
+.PHONY: help setup test hostile browser node demo fix docs site constraints hashes licences wheels sbom clean
 
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ browser:  ## install Chromium, for the tests of the pages in a browser (Debian a
 		if command -v $$name; then exit 0; fi; done; \
 	command -v apt-get > /dev/null || { echo "There is no apt-get here: install Chromium in your system's way." >&2; exit 1; }; \
 	root=$$([ "$$(id -u)" = 0 ] || echo sudo); $$root apt-get update && $$root apt-get install -y chromium
+
+node: setup  ## get the files of onnxruntime-web from npm, for the tests of packaged models (needs Node.js and npm)
+	$(BIN)/python -c 'from limbeck.packaging.onnxruntime_web import put_runtime; from tempfile import mkdtemp; \
+		from pathlib import Path; put_runtime(Path(mkdtemp()))'
 
 demo: setup  ## the whole story offline: teacher, student, export, report
 	$(BIN)/limbeck demo

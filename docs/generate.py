@@ -38,6 +38,7 @@ ROOMS_IN_ORDER = [
         "training",
         "runtime",
         "serving",
+        "packaging",
         "sbom",
         "errors",
     ),

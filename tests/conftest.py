@@ -48,6 +48,7 @@ LONG_FILES = {
 ENABLED_BY = {
     "browser": "install Chromium, e.g. apt-get install chromium (make browser tries that)",
     "gpu": "run them on a machine with an NVIDIA GPU that PyTorch can use",
+    "node": "install Node.js 20 (apt-get install nodejs npm), then: make node",
     "trial": "set LIMBECK_DATA to a folder with the public data sets that docs/data.md lists",
 }
 

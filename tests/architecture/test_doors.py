@@ -51,9 +51,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "publishing": {"artifacts", "runtime"},
     "mlflow": {"artifacts", "runtime"},
     "sbom": {"artifacts"},
+    "packaging": {"artifacts", "text", "runtime"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing"),
+        *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing", "packaging"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room
@@ -68,7 +69,7 @@ ONLY_THESE = {  # doors that lead to one file of the room
 TORCH = {"torch", "transformers", "accelerate"}
 TORCH_FREE = {
     *(*OPEN_TO_ALL, "recipe", "artifacts", "text", "tables", "runtime", "serving", "corpus", "transfer"),
-    *("drafting", "report", "sbom", "cli", "publishing", "mlflow"),
+    *("drafting", "report", "sbom", "cli", "publishing", "mlflow", "packaging"),
 }
 # What the base install does not bring may be imported there only inside the function that needs it.
 EXTRAS = {
@@ -76,7 +77,7 @@ EXTRAS = {
     *("optuna", "tensorboard", "tensorflow"),
     *("anyio", "httptools", "prometheus_client", "starlette", "uvicorn"),
 }
-BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "publishing", "cli"}
+BASE_INSTALL = {*OPEN_TO_ALL, "recipe", "text", "tables", "runtime", "sbom", "publishing", "cli", "packaging"}
 BASE_INSTALL_FILES = {
     *("artifacts/manifest.py", "artifacts/model_folder.py", "artifacts/model_json.py", "artifacts/model_profile.py"),
     "artifacts/atomic_folder.py",

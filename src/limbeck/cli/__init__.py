@@ -22,6 +22,8 @@ from limbeck.cli import pretrain
 from limbeck.cli import import_tf
 from limbeck.cli import bench
 from limbeck.cli import push
+from limbeck.cli import package
+from limbeck.cli import vectors
 from limbeck.cli import sbom
 # isort: on
 
@@ -41,6 +43,7 @@ __all__ = [
     "init",
     "labels",
     "main",
+    "package",
     "predict",
     "pretrain",
     "push",
@@ -52,4 +55,5 @@ __all__ = [
     "search",
     "serve",
     "transfer",
+    "vectors",
 ]

@@ -242,6 +242,8 @@ class _Run:
         labelled, name = self.labelled(), self.teacher().facts.name
         if not any(kind_of(member.facts).traits.answers_new_texts for member in self.members().values()):
             raise NotThere("the teacher is a file, whose answers do not change")
+        if any(member.facts.kind == "endpoint" for member in self.members().values()):
+            raise NotThere("the teacher is a language model behind an address: asking it again would cost money")
         rows = sample(labelled.splits["train"], most=ROWS_ASKED)
         asking = _sources(self.folder) if sources is None else sources
         between = max(_difference(source.open(), rows.texts, rows.pairs) for source in asking)

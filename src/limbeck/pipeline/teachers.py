@@ -184,15 +184,15 @@ def _asking(recipe: Recipe, corpus: Corpus, run: RunFolder) -> AskAndKeep:
 
     def ask(teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
         source = TeacherSource(name=name, fingerprint=fingerprint, open=lambda: teacher)
-        root, classes = _store(recipe, run), len(corpus.labels)
+        root, classes = store_of(recipe, run.folder), len(corpus.labels)
         return asked_rows(source, recipe.labeling, rows=rows, classes=classes, root=root, reporter=run.reporter)
 
     return ask
 
 
-def _store(recipe: Recipe, run: RunFolder) -> Path:
-    """The folder of the label store."""
-    return Path(recipe.labeling.store) if recipe.labeling.store else run.folder.parent / LABEL_STORE
+def store_of(recipe: Recipe, folder: Path) -> Path:
+    """The label store of the run in this folder."""
+    return Path(recipe.labeling.store) if recipe.labeling.store else folder.parent / LABEL_STORE
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:
@@ -232,7 +232,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
             combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
             uncovered=uncovered,
             fingerprint=teachers.teacher.fingerprint,
-            store=_store(recipe, run),
+            store=store_of(recipe, run.folder),
             out=out,
             key=key,
             reporter=run.reporter,

@@ -172,12 +172,12 @@ def test_limits_stop_it_cleanly_and_the_next_run_goes_on(toy_corpus: Corpus, cha
 
     first = ask(max_requests=20)
     assert chat.seen()["requests"] == 20 == (~np.isnan(first).any(axis=1)).sum()
-    cost = spent_in(tmp_path / "it").cost(section(chat, prices={"input_per_million": 10.0}))
+    cost = spent_in(tmp_path / "it").cost(section(chat, prices={"input_per_million": 10.0})) or 0.0
     assert cost == pytest.approx(chat.seen()["tokens_in"] * 10 / 1e6)
-    second = ask(max_cost=2 * (cost or 0))
+    second = ask(max_cost=2 * cost)
     known = int((~np.isnan(second).any(axis=1)).sum())
     assert 30 <= known <= 42
-    assert spent_in(tmp_path / "it").cost(section(chat, prices={"input_per_million": 10.0})) <= 2 * (cost or 0)
+    assert spent_in(tmp_path / "it").tokens_in * 10 / 1e6 <= 2 * cost
     third = ask()
 
     assert not np.isnan(third).any()
@@ -231,12 +231,13 @@ def test_pairs_and_several_labels_are_asked_too(chat: Any, tmp_path: Path) -> No
     several = Rows.of(ids=["a", "b"], texts=["loud and cheap", "nothing"], labels=np.array([[1, 0, 1], [0, 0, 0]]))
     corpus = corpus_of(tmp_path / "several", labels=labels, rows=several, multi_label=True)
     words = {"loud": "loud", "cheap": "cheap"}
-    for keys, script in (
+    trials: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, {}),
         ({"answers": "votes"}, {}),
         ({"answers": "confidence"}, {}),
         ({}, {"logprobs": False}),
-    ):
+    ]
+    for keys, script in trials:
         chat.script(words=words, **script)
         asked = section(chat, **keys)
         teacher = EndpointAnswers(asked, Questions(described_for(asked, corpus)))
@@ -259,8 +260,19 @@ def test_answers_that_depend_on_the_position_show_in_the_counts(
 def test_its_answers_depend_on_the_question_and_not_on_how_it_is_asked(chat: Any, toy_corpus: Corpus) -> None:
     first = fingerprint_for(section(chat), toy_corpus)
 
-    same = [{"url": "http://elsewhere/v1"}, {"concurrency": 3}, {"max_requests": 5}, {"key_from": "K"}, {"name": "n"}]
-    other = [{"model": "b"}, {"instruction": "Judge."}, {"descriptions": {"negative": "x"}}, {"examples_from_train": 2}]
+    same: list[dict[str, Any]] = [
+        {"url": "http://elsewhere/v1"},
+        {"concurrency": 3},
+        {"max_requests": 5},
+        {"key_from": "K"},
+        {"name": "n"},
+    ]
+    other: list[dict[str, Any]] = [
+        {"model": "b"},
+        {"instruction": "Judge."},
+        {"descriptions": {"negative": "x"}},
+        {"examples_from_train": 2},
+    ]
     assert [keys for keys in same if fingerprint_for(section(chat, **keys), toy_corpus) != first] == []
     prints = [fingerprint_for(section(chat, **keys), toy_corpus) for keys in other]
     assert len({first, *prints}) == 5

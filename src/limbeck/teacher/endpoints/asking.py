@@ -144,8 +144,8 @@ class EndpointAnswers:
             )
         if outcomes.unseen:
             found.append(
-                f"{outcomes.unseen / outcomes.answered:.1f} classes per answer were not among the tokens that the server "
-                "gave, and share what is left"
+                f"{outcomes.unseen / max(outcomes.answered, 1):.1f} classes per answer were not among the tokens that "
+                "the server gave, and share what is left"
             )
         return found
 

@@ -68,7 +68,8 @@ class Questions:
     def about(self, text: str, pair: str | None, *, way: str, samples: int = 1, attempt: int = 0) -> Question:
         """The request for a text; `way` is "logprobs", "votes" or "confidence"."""
         order, symbols = self.order_of(text, pair, attempt), self.symbols
-        text, pair = (None if one is None else one[: self.described["max_characters"]] for one in (text, pair))
+        most = self.described["max_characters"]
+        text, pair = text[:most], None if pair is None else pair[:most]
         body: dict[str, Any] = {
             "model": self.described["model"],
             "messages": self._messages(text, pair, order=order, way=way),

@@ -46,11 +46,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("recipe", "artifacts", "models", "training", "runtime"),
         *("corpus", "transfer", "teacher", "pipeline", "report"),
     },
+    "annotation": {
+        *("recipe", "artifacts", "models", "tables"),
+        *("drafting", "teacher", "labeling", "pipeline"),
+    },
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "sbom": {"artifacts"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "review", "teacher", "augmentation", "judging", "sbom"),
+        *("search", "review", "annotation", "teacher", "augmentation", "judging", "sbom"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room

@@ -59,6 +59,7 @@ def evaluate(
     rival: RivalFolder | None = None,
     max_size_mb: float | None = None,
     corrections: Mapping[str, Any] | None = None,
+    labelled_by: Mapping[str, Any] | None = None,
     refused: Sequence[RefusedCandidate] = (),
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
@@ -129,6 +130,7 @@ def evaluate(
         keys, names = [key.tobytes() for key in rows.keys], _label_names(rows, corpus)
         save_right_rows(scratch, right, keys=keys, labels=names)
         data["corrections"] = compared_with_before(corrections, models=models, best=judged.best, report=scratch)
+        data["labelled_by"] = labelled_by
         save_report(scratch, data=data, page=page(data))
     return Report(out)
 

@@ -4,12 +4,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from limbeck.artifacts.atomic_folder import written_atomically
-from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.manifest import DIGEST_BYTES
 from limbeck.artifacts.rows import Rows, draw_order
 from limbeck.artifacts.teacher_folder import (
@@ -36,6 +35,19 @@ LONGEST_NUMBERED = 1000
 
 class ExampleUnusable(TeacherError):
     """The examples of the recipe do not fit the corpus."""
+
+
+class Task(Protocol):
+    """What a question depends on: a corpus, or what is known of one that does not exist yet."""
+
+    @property
+    def labels(self) -> list[str]: ...
+    @property
+    def is_multi_label(self) -> bool: ...
+    @property
+    def is_pair(self) -> bool: ...
+    @property
+    def splits(self) -> Mapping[str, Rows]: ...
 
 
 def prepare_endpoint(section: EndpointTeacher, given: Preparation) -> TeacherFolder:
@@ -81,7 +93,7 @@ def endpoint_problems(section: EndpointTeacher) -> list[str]:
     return []
 
 
-def facts_of(section: EndpointTeacher, corpus: Corpus) -> TeacherFacts:
+def facts_of(section: EndpointTeacher, corpus: Task) -> TeacherFacts:
     """Its facts before it is evaluated."""
     return TeacherFacts(
         name=section.shown_name,
@@ -92,13 +104,13 @@ def facts_of(section: EndpointTeacher, corpus: Corpus) -> TeacherFacts:
     )
 
 
-def fingerprint_for(section: EndpointTeacher, corpus: Corpus) -> str:
+def fingerprint_for(section: EndpointTeacher, corpus: Task) -> str:
     """The name of its folder in the label store: of model, question and settings, not of the address."""
     digest = blake2b(_as_bytes(described_for(section, corpus)), digest_size=DIGEST_BYTES).hexdigest()
     return fingerprint_of_teacher({ENDPOINT: digest}, facts_of(section, corpus))
 
 
-def described_for(section: EndpointTeacher, corpus: Corpus) -> dict[str, Any]:
+def described_for(section: EndpointTeacher, corpus: Task) -> dict[str, Any]:
     """Everything that its answers depend on, for these classes. Raises ExampleUnusable."""
     keys = (
         "model",
@@ -127,7 +139,7 @@ def _as_bytes(described: Mapping[str, Any]) -> bytes:
     return json.dumps(described, indent=1, ensure_ascii=False).encode()
 
 
-def _refuse_classes(section: EndpointTeacher, corpus: Corpus) -> None:
+def _refuse_classes(section: EndpointTeacher, corpus: Task) -> None:
     """One token has at most as many classes as there are letters; JSON and votes take numbers."""
     most = LONGEST_NUMBERED if section.answers in ("votes", "confidence") else len(LETTERS)
     if len(corpus.labels) > most:
@@ -135,14 +147,14 @@ def _refuse_classes(section: EndpointTeacher, corpus: Corpus) -> None:
         raise TeacherError(what, advice='Set answers = "votes" in [teacher]: then classes have numbers.')
 
 
-def _known_descriptions(descriptions: Mapping[str, str], corpus: Corpus) -> dict[str, str]:
+def _known_descriptions(descriptions: Mapping[str, str], corpus: Task) -> dict[str, str]:
     if unknown := [name for name in descriptions if name not in corpus.labels]:
         advice = f"The classes are: {', '.join(corpus.labels[:20])}."
         raise ExampleUnusable(f"teacher.descriptions has '{unknown[0]}', which is not a class", advice=advice)
     return dict(descriptions)
 
 
-def _examples(section: EndpointTeacher, corpus: Corpus) -> list[dict[str, Any]]:
+def _examples(section: EndpointTeacher, corpus: Task) -> list[dict[str, Any]]:
     given = [example.model_dump(mode="json") for example in section.examples]
     for number, example in enumerate(given):
         unknown = [name for name in example["labels"] if name not in corpus.labels]
@@ -155,7 +167,7 @@ def _examples(section: EndpointTeacher, corpus: Corpus) -> list[dict[str, Any]]:
     return [*given, *_drawn(labelled(corpus.splits["train"]), section.examples_from_train, corpus)]
 
 
-def _drawn(train: Rows, count: int, corpus: Corpus) -> list[dict[str, Any]]:
+def _drawn(train: Rows, count: int, corpus: Task) -> list[dict[str, Any]]:
     """So many rows of train, in turn of each class, always the same ones."""
     order = sorted(range(len(train)), key=lambda at: draw_order(0, train.ids[at]))
     by_class: dict[Any, list[int]] = {}
@@ -166,12 +178,12 @@ def _drawn(train: Rows, count: int, corpus: Corpus) -> list[dict[str, Any]]:
     return [_example(train, at, corpus) for at in turns[:count]]
 
 
-def _example(train: Rows, at: int, corpus: Corpus) -> dict[str, Any]:
+def _example(train: Rows, at: int, corpus: Task) -> dict[str, Any]:
     texts, pairs = train.texts_at(np.array([at]))
     label = train.labels[at]
     labels = [name for name, yes in zip(corpus.labels, label, strict=True) if yes] if corpus.is_multi_label else None
     return {"text": texts[0], "pair": pairs[0] if pairs else None, "labels": labels or _one(corpus, label)}
 
 
-def _one(corpus: Corpus, label: Any) -> list[str]:
+def _one(corpus: Task, label: Any) -> list[str]:
     return [] if corpus.is_multi_label else [corpus.labels[int(label)]]

@@ -2,11 +2,14 @@
 
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from limbeck.errors import PathUnusable
+from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.teacher.endpoints.questions import LETTERS, Question, Questions
 from limbeck.teacher.endpoints.readings import (
     read_confidence,
@@ -15,7 +18,7 @@ from limbeck.teacher.endpoints.readings import (
     read_lines,
     read_votes,
 )
-from limbeck.teacher.endpoints.tokens import estimated_tokens
+from limbeck.teacher.endpoints.tokens import TokenCount, estimated_tokens
 
 LABELS = ("cheap", "dear", "free")
 QUESTION = Question(order=(2, 0, 1), symbols=("A", "B", "C"), body={})  # A is free, B cheap, C dear
@@ -140,3 +143,15 @@ def test_many_classes_have_numbers_and_halves_of_characters_are_replaced() -> No
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a cat", 2), ("unbelievably", 2), ("价格 12345!", 5)])
 def test_tokens_are_estimated_by_words_signs_and_digits(text: str, tokens: int) -> None:
     assert estimated_tokens(text) == tokens
+
+
+def test_the_tokenizer_of_the_model_counts_exactly(tiny_teacher_folder: Path) -> None:
+    section = EndpointTeacher(
+        kind="endpoint", url="http://localhost", model="m", tokenizer=str(tiny_teacher_folder / "tokenizer.json")
+    )
+    body = {"messages": [{"role": "system", "content": "the film is gorgeous"}, {"role": "user", "content": "a road"}]}
+
+    assert TokenCount(section).of_question(body) == 4 + 2 + 2 * 4 + 3  # of the texts, around each, and at the end
+    assert not TokenCount(section).is_estimate
+    with pytest.raises(PathUnusable, match="not a tokenizer"):
+        TokenCount(section.model_copy(update={"tokenizer": __file__})).of_question(body)

@@ -79,9 +79,13 @@ def prepare_endpoint(section: EndpointTeacher, given: Preparation) -> TeacherFol
 
 def open_endpoint(teacher: TeacherFolder) -> EndpointAnswers:
     """A prepared teacher, opened: nothing is sent before it is asked."""
-    described = json.loads((teacher.folder / ENDPOINT).read_text(encoding="utf-8"))
     settings = (teacher.folder / SETTINGS).read_text(encoding="utf-8")
-    return EndpointAnswers(EndpointTeacher.model_validate_json(settings), Questions(described))
+    return EndpointAnswers(EndpointTeacher.model_validate_json(settings), questions_of(teacher))
+
+
+def questions_of(teacher: TeacherFolder) -> Questions:
+    """What a prepared teacher is asked."""
+    return Questions(json.loads((teacher.folder / ENDPOINT).read_text(encoding="utf-8")))
 
 
 def endpoint_problems(section: EndpointTeacher) -> list[str]:

@@ -83,17 +83,18 @@ class Chat(BaseHTTPRequestHandler):
         """One question."""
         body = self._body()
         with LOCK:
-            SEEN.requests += 1
-            SEEN.at_once += 1
-            SEEN.most_at_once = max(SEEN.most_at_once, SEEN.at_once)
-            SEEN.last = body
+            seen = self._seen = SEEN  # a later script does not count what began before it
+            seen.requests += 1
+            seen.at_once += 1
+            seen.most_at_once = max(seen.most_at_once, seen.at_once)
+            seen.last = body
             fault = SCRIPT.faults.pop(0) if SCRIPT.faults else SCRIPT.always
         try:
             if not self._failed(fault, body):
                 self._answer(body, fault)
         finally:
             with LOCK:
-                SEEN.at_once -= 1
+                seen.at_once -= 1
 
     def _failed(self, fault: str, body: Json) -> bool:
         if SCRIPT.key and self.headers.get("authorization") != f"Bearer {SCRIPT.key}":
@@ -124,10 +125,10 @@ class Chat(BaseHTTPRequestHandler):
         spent = sum(len(PIECE.findall(message["content"])) + PER_MESSAGE for message in body["messages"])
         out = sum(len(PIECE.findall(one["message"]["content"])) + 1 for one in choices)
         with LOCK:
-            SEEN.answered += 1
-            SEEN.tokens_in += spent
-            SEEN.tokens_out += out
-            SEEN.texts[text] = SEEN.texts.get(text, 0) + 1
+            self._seen.answered += 1
+            self._seen.tokens_in += spent
+            self._seen.tokens_out += out
+            self._seen.texts[text] = self._seen.texts.get(text, 0) + 1
         usage = {"prompt_tokens": spent, "completion_tokens": out, "total_tokens": spent + out}
         self._send(200, {"object": "chat.completion", "model": body["model"], "choices": choices, "usage": usage})
 

@@ -4,7 +4,7 @@
 
 The "language model" is `benchmarks/chat_server.py`, whose answers are the probabilities of an encoder that was
 fine-tuned on other rows of SST-2 (all-MiniLM-L6-v2, on the CPU): so the numbers mean something, and everybody can make
-them. The texts are 4,000 rows of train; the person who checks is SST-2's own dev file. The student is of n-grams, which
+them. The texts are 2,500 rows of train; the person who checks is SST-2's own dev file. The student is of n-grams, which
 takes seconds; for each number of requests it is trained on the model's answers, and alone on the human labels of as
 many random texts. One seed.
 """
@@ -30,9 +30,9 @@ from limbeck.teacher.run import opened
 
 HERE = Path(__file__).resolve().parent
 CLASSES = ("negative", "positive")
-FOR_MODEL, POOL, LEAST_WORDS = 3_000, 4_000, 4
+FOR_MODEL, POOL, LEAST_WORDS = 2_000, 2_500, 4
 CHOICES: dict[str, Choice] = {"random": "all", "spread": "spread", "uncertain": "uncertain"}  # "all": no rounds
-BUDGETS = (100, 200, 400, 800, 1_600, 3_200)
+BUDGETS = (100, 200, 400, 800, 1_600)
 QUICK = [
     *("student.kind=ngrams", "evaluation.latency_rows=4", "evaluation.throughput_batches=[]", "candidates=[]"),
     *("distillation.epochs=20", "distillation.baseline=true", "evaluation.rival=false", "export.blend=false"),
@@ -58,7 +58,7 @@ def answers_of_encoder(folder: Path, train: list[tuple[str, str]], texts: list[s
     recipe = folder / "model.toml"
     recipe.write_text(
         '[corpus]\ntrain = "model.csv"\n[teacher]\ncheckpoint = "all-MiniLM-L6-v2"\nhead = "mean"\nepochs = 1\n'
-        "learning_rate = 2e-4\nmax_length = 64\nprecision = "fp32"\n",
+        'learning_rate = 2e-4\nmax_length = 64\nprecision = "fp32"\n',
         encoding="utf-8",
     )
     made = run(recipe, out=folder / "model-run", until=Stage.TEACHER).folder

@@ -119,6 +119,9 @@ def test_faults_are_waited_out_and_what_names_no_class_has_no_answer(
     assert np.isnan(teacher.logits(TEXTS, None)).all()
     assert "4 texts have no answer" in " ".join(teacher.remarks)
     assert chat.seen()["requests"] == 8
+    with pytest.raises(EndpointUnusable, match="it said: 'I would rather not say'"):
+        answers(answer_retries=0).logits([f"text {number}" for number in range(60)], None)
+    assert chat.seen()["requests"] < 8 + 40
 
 
 def test_a_server_that_asks_for_patience_gets_it(answers: Callable[..., EndpointAnswers], chat: Any) -> None:

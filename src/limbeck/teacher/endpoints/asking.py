@@ -28,10 +28,16 @@ from limbeck.teacher.endpoints.readings import (
 from limbeck.teacher.endpoints.tokens import TokenCount
 from limbeck.teacher.preparation import Logits
 
+ENOUGH_UNKNOWN = 20  # texts without a single answer: then it is not the texts
+LONGEST_SAID = 80
 ENOUGH_MISSING = 3  # answers in a row without logprobs: then the server has none
 REFUSALS_OF_FIELDS = (400, 422, 501)
 OF_THE_TEXT = (400, 413, 422)  # may be about one text, and not about the others
 NO_LOGPROBS = "it tells no probabilities of tokens (logprobs)"
+NO_CLASS = (
+    "Say more clearly what to answer (instruction in [teacher]), switch a model's thinking off "
+    '(options = {reasoning_effort = "none"}, or as its server has it), set structured_output, or take a larger model.'
+)
 INSTEAD = 'Set answers = "votes" or "confidence" in [teacher], or "auto".'
 
 Item = tuple[int, str, str | None]  # number of the row, text, second text
@@ -45,6 +51,7 @@ class Outcomes:
     unknown: int = 0
     refused: int = 0
     reason: str = ""
+    said: str = ""  # the last answer that names no class
     not_asked: int = 0
     unseen: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -134,7 +141,9 @@ class EndpointAnswers:
         if self._repeated:
             found.append(f"{self._repeated:,} requests were repeated")
         if outcomes.unknown:
-            found.append(f"{outcomes.unknown:,} texts have no answer: what the model said names no class")
+            found.append(
+                f"{outcomes.unknown:,} texts have no answer: what the model said names no class ({outcomes.said!r})"
+            )
         if outcomes.refused:
             found.append(f"{outcomes.refused:,} texts have no answer: the server refused them ({outcomes.reason})")
         if outcomes.not_asked:
@@ -188,6 +197,9 @@ class EndpointAnswers:
             self._outcomes.answered += reading is not None
             self._outcomes.unknown += reading is None
             self._outcomes.unseen += reading.unseen if reading else 0
+            if not self._outcomes.answered and self._outcomes.unknown >= ENOUGH_UNKNOWN:
+                reason = f"none of its {self._outcomes.unknown} answers names a class; it said: {self._outcomes.said!r}"
+                raise EndpointUnusable(url=self.section.url, reason=reason, advice=NO_CLASS)
         if reading is None:
             return None
         return logits_from(reading, self.section, multi_label=self.questions.multi_label)
@@ -216,7 +228,15 @@ class EndpointAnswers:
         if way == "logprobs" and not has_logprobs(choices[0]):
             return self._without_logprobs(text, pair, attempt, client, ledger)
         self._has_logprobs = self._has_logprobs or way == "logprobs"
-        return reading_of(question, choices, self.questions, way)
+        return self._noted(reading_of(question, choices, self.questions, way), choices)
+
+    def _noted(self, reading: ReadAnswer | None, choices: Sequence[dict[str, Any]]) -> ReadAnswer | None:
+        """The reading; what was said is kept if it is none."""
+        if reading is None and choices:
+            message = choices[0].get("message")
+            said = message.get("content") if isinstance(message, dict) else None
+            self._outcomes.said = " ".join(str(said).split())[:LONGEST_SAID]
+        return reading
 
     def _voted(
         self, text: str, pair: str | None, attempt: int, client: ChatClient, ledger: Ledger
@@ -227,7 +247,7 @@ class EndpointAnswers:
         while len(choices) < wanted:
             question.body["n"] = wanted - len(choices)
             choices += self._asked(question, "votes", client, ledger)[: wanted - len(choices)]
-        return reading_of(question, choices, self.questions, "votes")
+        return self._noted(reading_of(question, choices, self.questions, "votes"), choices)
 
     def _question(self, text: str, pair: str | None, way: str, attempt: int) -> Question:
         question = self.questions.about(text, pair, way=way, samples=self.section.samples, attempt=attempt)

@@ -21,7 +21,6 @@ from limbeck.artifacts.teacher_folder import (
 from limbeck.errors import TeacherError
 from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.teacher.endpoints.asking import EndpointAnswers
-from limbeck.teacher.endpoints.client import EndpointUnusable, key_of
 from limbeck.teacher.endpoints.quality import measured
 from limbeck.teacher.endpoints.questions import LETTERS, Questions
 from limbeck.teacher.preparation import Preparation, dev_facts, labelled
@@ -86,15 +85,6 @@ def open_endpoint(teacher: TeacherFolder) -> EndpointAnswers:
 def questions_of(teacher: TeacherFolder) -> Questions:
     """What a prepared teacher is asked."""
     return Questions(json.loads((teacher.folder / ENDPOINT).read_text(encoding="utf-8")))
-
-
-def endpoint_problems(section: EndpointTeacher) -> list[str]:
-    """Whether the key is missing."""
-    try:
-        key_of(section)
-    except EndpointUnusable as error:
-        return [f"key_from: {error.reason}"]
-    return []
 
 
 def facts_of(section: EndpointTeacher, corpus: Task) -> TeacherFacts:

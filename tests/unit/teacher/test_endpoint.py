@@ -26,7 +26,7 @@ from limbeck.teacher.endpoints.client import EndpointUnusable
 from limbeck.teacher.endpoints.ledger import spent_in
 from limbeck.teacher.endpoints.quality import p_of_positions, positions_of
 from limbeck.teacher.endpoints.questions import Questions
-from limbeck.teacher.run import opened, prepare_teacher, refuse_unusable
+from limbeck.teacher.run import opened, prepare_teacher
 
 KEY = Key(section={}, inputs={})
 SECRET = "sk-a-secret-of-the-user"
@@ -152,10 +152,6 @@ def test_errors_say_what_to_do_and_never_the_key(
     monkeypatch.delenv("MODEL_KEY")
     with pytest.raises(EndpointUnusable, match="MODEL_KEY"):
         answers(key_from="MODEL_KEY").logits(TEXTS, None)
-    from limbeck.errors import RecipeInvalid
-
-    with pytest.raises(RecipeInvalid, match=r"teacher\.key_from"):
-        refuse_unusable(section(chat, key_from="MODEL_KEY"), recipe="r.toml")
     for wrong in ({"options": {"api_key": "x"}}, {"url": "http://me:x@host"}, {"max_cost": 1.0}, {"options": {"n": 2}}):
         with pytest.raises(ValueError, match=r"key|prices|sets itself"):
             section(chat, **wrong)

@@ -41,8 +41,9 @@ def ask_in_rounds(
     The first student is TF-IDF with a linear classifier, which takes seconds. `ask` gets places of rows.
     """
     logits = np.full((len(rows), truth.shape[1]), np.nan, dtype=np.float32)
-    order, curve, why = _order(rows, choice), list[dict[str, Any]](), "all texts are asked"
     limit = len(rows) if most is None else min(most, len(rows))
+    order, curve = _order(rows, choice), list[dict[str, Any]]()
+    why = "all texts are asked" if limit == len(rows) else "as many texts are asked as were wanted"
     student: TfidfClassifier | None = None
     while (asked := int(_is_known(logits).sum())) < limit and len(curve) < limit:
         size = limit if choice == "all" else min(limit, max(FIRST_ROUND, 2 * asked))

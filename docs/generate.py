@@ -33,6 +33,7 @@ ROOMS_IN_ORDER = [
         "report",
         "doctor",
         "search",
+        "annotation",
         "review",
         "models",
         "training",

@@ -1,12 +1,15 @@
 """What every test may count on: no network, fixed seeds, toy rows of our own making, and a tiny teacher."""
 
 import csv
+import json
 import os
 import random
 import shutil
 import signal
 import socket
+import subprocess
 import sys
+import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -290,3 +293,60 @@ def _toy_tokenizer() -> Any:
     backend.post_processor = processors.BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
     backend.decoder = decoders.WordPiece()
     return BertTokenizer(tokenizer_object=backend)
+
+
+class ScriptedChat:
+    """`benchmarks/chat_server.py` in a process of its own: a language model that answers and fails as it is told."""
+
+    def __init__(self) -> None:
+        script = Path(__file__).resolve().parents[1] / "benchmarks" / "chat_server.py"
+        self._process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.url = f"http://127.0.0.1:{self._process.stdout.readline().strip()}"
+
+    def script(self, **settings: Any) -> None:
+        """How it answers from now on; what it has seen is forgotten."""
+        body = json.dumps({"words": DECIDING, **settings}).encode()
+        self._asked(urllib.request.Request(f"{self.url}/script", body, method="PUT"))
+
+    def seen(self) -> dict[str, Any]:
+        """What it was asked since then."""
+        return self._asked(urllib.request.Request(f"{self.url}/seen"))
+
+    def answered(self, batch: Path, out: Path, *, most: int) -> Path:
+        """The answers to the first requests of a batch file, as OpenAI writes them."""
+        lines = []
+        for line in batch.read_text(encoding="utf-8").splitlines()[:most]:
+            given = json.loads(line)
+            body = json.dumps(given["body"]).encode()
+            found = self._asked(urllib.request.Request(f"{self.url}{given['url']}", body, method="POST"))
+            response = {"status_code": 200, "request_id": "r", "body": found}
+            lines.append(json.dumps({"id": "b", "custom_id": given["custom_id"], "response": response, "error": None}))
+        out.write_text("\n".join(lines), encoding="utf-8")
+        return out
+
+    def close(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def _asked(self, request: urllib.request.Request) -> dict[str, Any]:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return dict(json.load(answer))
+
+
+@pytest.fixture(scope="session")
+def chat_process() -> Iterator[ScriptedChat]:
+    """The server, one for all tests of this process."""
+    server = ScriptedChat()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def chat(chat_process: ScriptedChat) -> ScriptedChat:
+    """The server, which knows the toy words and has no faults yet."""
+    chat_process.script()
+    return chat_process

@@ -46,6 +46,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         *("recipe", "artifacts", "models", "training", "runtime"),
         *("corpus", "transfer", "teacher", "pipeline", "report"),
     },
+    "annotation": {
+        *("recipe", "artifacts", "models", "tables"),
+        *("drafting", "teacher", "labeling", "pipeline"),
+    },
     "demo": {"recipe", "artifacts", "pipeline", "runtime", "report"},
     "estimator": {"recipe", "artifacts", "runtime", "drafting", "pipeline"},
     "publishing": {"artifacts", "runtime"},
@@ -54,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "packaging": {"artifacts", "text", "runtime"},
     "cli": {
         *("recipe", "artifacts", "pipeline", "doctor", "drafting", "report", "serving", "timing", "runtime", "demo"),
-        *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing", "packaging"),
+        *("search", "review", "teacher", "augmentation", "judging", "sbom", "publishing", "packaging", "annotation"),
     },
 }
 ONLY_THESE = {  # doors that lead to one file of the room

@@ -11,7 +11,8 @@ import pytest
 import limbeck
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder, save_teacher_facts
 from limbeck.recipe.base import Section
-from limbeck.recipe.teacher import AnyTeacher, CustomTeacher, TeacherTraits
+from limbeck.recipe.teacher import AnyTeacher, CustomTeacher
+from limbeck.recipe.traits import TeacherTraits
 from limbeck.teacher.kinds import CUSTOM, ENCODER, KINDS, TeacherAdvice, TeacherKind
 
 SRC = Path(str(limbeck.__file__)).parent

@@ -11,7 +11,8 @@ from limbeck.artifacts.model_folder import CARD
 NAMES_OF_WIDTH = ("hidden_size", "dim", "d_model", "emb_dim", "n_embd")  # BERT · DistilBERT · XLNet · XLM · GPT-2
 TWIN = "twin_encoder"  # the model_type of limbeck.models.twin_encoder
 MEAN = "mean_encoder"  # the model_type of limbeck.models.mean_encoder
-NOT_IN_FINGERPRINT = ("history.json", "teacher.json")  # files that its answers do not depend on
+QUALITY = "quality.json"  # of an endpoint: how good its answers are on dev
+NOT_IN_FINGERPRINT = ("history.json", "teacher.json", "settings.json", QUALITY)  # its answers do not depend on these
 ANSWERS = "answers.arrow"  # of a file teacher: content key → logits, see limbeck.artifacts.answers
 
 
@@ -38,14 +39,15 @@ class TeacherFacts:
     members: dict[str, str] = field(default_factory=dict)  # of an ensemble: name → fingerprint
     weights: list[float] = field(default_factory=list)  # of an ensemble: the weight of each member; they sum to 1
     combine: str | None = None  # of an ensemble: "mean_logits" or "mean_probabilities"
+    temperature: float | None = None  # of an endpoint: its logits are divided by it when they are used
     texts_per_call: int | None = None  # upper limit; the answers of each call are stored separately; None: any number
 
 
 @dataclass(frozen=True)
 class TeacherFolder:
     """An encoder: weights, config and tokenizer as save_pretrained writes them. A file: answers.arrow. A student: the
-    files of its folder, or of the exported model. A function: custom.json. Always teacher.json; history.json if it was
-    trained."""
+    files of its folder, or of the exported model. A function: custom.json. An endpoint: endpoint.json. Always
+    teacher.json; history.json if it was trained."""
 
     folder: Path
 

@@ -9,6 +9,7 @@ from limbeck.cli import search
 from limbeck.cli import doctor
 from limbeck.cli import report
 from limbeck.cli import compare
+from limbeck.cli import label
 from limbeck.cli import labels
 from limbeck.cli import review
 from limbeck.cli import transfer
@@ -41,6 +42,7 @@ __all__ = [
     "evaluate",
     "import_tf",
     "init",
+    "label",
     "labels",
     "main",
     "package",

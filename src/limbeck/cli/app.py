@@ -26,9 +26,16 @@ TRAINING = (
     *("rensa", "safetensors", "scipy", "sentencepiece", "sklearn", "torch", "transformers"),
 )
 SERVING = ("anyio", "httptools", "prometheus_client", "starlette", "uvicorn")
-OTHERS = {"jieba": "zh", "tensorflow": "tf", "tensorboard": "track", "HanTa": "augment", "optuna": "search"}
+OTHERS = {
+    "jieba": "zh",
+    "tensorflow": "tf",
+    "tensorboard": "track",
+    "HanTa": "augment",
+    "optuna": "search",
+    "httpx2": "llm",
+}
 EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"), **OTHERS}
-RESUMABLE = {"run", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued
+RESUMABLE = {"run", "label", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued
 
 ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
 AllowOption = Annotated[

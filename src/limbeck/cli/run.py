@@ -1,18 +1,30 @@
 """`limbeck run`: all stages, from files to report."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from limbeck.cli.app import AllowOption, DevOption, EncodingOption, TestOption, TransferOption, app, reported, starting
+from limbeck.errors import DataError
 from limbeck.progress import plain_console
 from limbeck.recipe.stages import Stage
+
+
+class Choice(StrEnum):
+    """Which texts a language model is asked about."""
+
+    ALL = "all"
+    RANDOM = "random"
+    SPREAD = "spread"
+    UNCERTAIN = "uncertain"
 
 
 @app.command(
     epilog="Examples: `limbeck run reviews.csv` · `limbeck run reviews.csv --test test.csv --transfer more.csv` · "
     "`limbeck run reviews.csv --minutes 10` · "
+    "`limbeck run texts.csv --classes refund,shipping,other --endpoint http://localhost:8000/v1 --model NAME` · "
     "`limbeck run reviews.toml --until teacher` · `limbeck run sst2-small --set distillation.seeds=[0,1,2]`"
 )
 @reported
@@ -38,9 +50,47 @@ def run(
         float | None,
         typer.Option(min=0.5, help="Plan rows, epochs and copies so that the run takes about so long on this machine."),
     ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C",
+            help="The classes of a file without labels: a language model labels its texts, --model at --endpoint.",
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="A server of chat completions: http://localhost:8000/v1.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The language model, as the server calls it.")
+    ] = None,
+    key_from: Annotated[
+        str | None, typer.Option(metavar="VARIABLE", help="The environment variable with the key of the server.")
+    ] = None,
+    multi_label: Annotated[
+        bool, typer.Option("--multi-label", help="With --classes: a text may have several of them, or none.")
+    ] = False,
+    text: Annotated[str | None, typer.Option(help="With --classes: column of the text.")] = None,
+    pair: Annotated[str | None, typer.Option(help="With --classes: column of a second text.")] = None,
+    ask: Annotated[
+        Choice,
+        typer.Option(
+            help="With --classes: which texts the model is asked about. All; or, in rounds that end when a first "
+            "student stops getting better, random ones, some of each cluster, or those it is unsure about."
+        ),
+    ] = Choice.ALL,
+    max_texts: Annotated[
+        int | None, typer.Option(min=1, help="With --classes: ask about at most so many texts.")
+    ] = None,
     allow_custom_code: AllowOption = False,
 ) -> None:
-    """Run all stages, from files to report. Run it again and it continues where it stopped."""
+    """Run all stages, from files to report. Run it again and it continues where it stopped.
+
+    From texts without labels: --classes, --endpoint and --model (docs/endpoint.md)."""
+    if classes is not None or endpoint is not None or model is not None:
+        given = (classes, endpoint, model)
+        recipe, changes = _annotated(
+            recipe, *given, key_from, multi_label, text, pair, ask, max_texts, changes=changes or []
+        )
     from limbeck.drafting.run import draft_to_run
 
     draft = draft_to_run(recipe, transfer=transfer or [], held_out={"dev": dev, "test": test}, encoding=encoding)
@@ -65,3 +115,42 @@ def run(
         from limbeck.cli.report import show_report
 
         show_report(finished.folder)
+
+
+def _annotated(
+    data: str,
+    classes: str | None,
+    endpoint: str | None,
+    model: str | None,
+    key_from: str | None,
+    multi_label: bool,
+    text: str | None,
+    pair: str | None,
+    ask: Choice,
+    max_texts: int | None,
+    *,
+    changes: list[str],
+) -> tuple[str, list[str]]:
+    """The recipe for texts that a language model has labelled, and the changes of its keys."""
+    names = tuple(dict.fromkeys(name.strip() for name in (classes or "").split(",") if name.strip()))
+    if endpoint is None or model is None or len(names) < (1 if multi_label else 2):
+        what = "texts without labels need --classes (two or more), --endpoint and --model"
+        advice = f"limbeck run {data} --classes refund,shipping,other --endpoint http://localhost:8000/v1 --model NAME"
+        raise DataError(what, advice=advice)
+    with starting():
+        from limbeck.annotation.run import Wanted, annotate
+    wanted = Wanted(
+        classes=names,
+        url=endpoint,
+        model=model,
+        key_from=key_from,
+        multi_label=multi_label,
+        text=text,
+        pair=pair,
+        choice=ask.value,
+        most_texts=max_texts,
+        overrides=tuple(changes),
+    )
+    found = annotate(Path(data), wanted)
+    plain_console(stderr=True, soft_wrap=True).print(found.summary)
+    return str(found.recipe), wanted.changes

@@ -54,7 +54,7 @@ def known_of_recipe(loaded: LoadedRecipe, *, scratch: Path, asks: bool = True, r
     collected.add("student_reading", lambda: _reading(recipe, corpus, gathered, teachers), check="teacher")
     reading = collected.parts.get("student_reading")
     collected.add("vocabulary", lambda: _vocabulary(recipe, reading, teachers), check="teacher")
-    for name in ("copies", "chosen", "teacher", "students", "models", "report"):
+    for name in ("copies", "chosen", "teacher", "model_answers", "students", "models", "report"):
         collected.absent[name] = NO_RUN
     if recipe.augmentation is None:
         collected.absent["copies"] = "the recipe has no [augmentation]"

@@ -26,6 +26,7 @@ from limbeck.artifacts.transfer_text import TransferText
 from limbeck.artifacts.vocabulary_folder import VocabularyFolder
 from limbeck.doctor.finding import Finding
 from limbeck.doctor.known import Asked, AskedTwice, Collected, Known, NotThere, Stale
+from limbeck.doctor.language_model import ModelAnswers
 from limbeck.doctor.tokens import StudentReading, TeacherReading, sample
 from limbeck.errors import ArtifactError, ArtifactMissing, in_shell, some
 from limbeck.kinds import STUDENT_KINDS
@@ -34,6 +35,8 @@ from limbeck.labeling.verification import TOLERANCES
 from limbeck.pipeline.labels import EXTRA, LabelledRun, labelled_run
 from limbeck.recipe.load import load_recipe
 from limbeck.recipe.recipe import Recipe
+from limbeck.teacher.endpoint import questions_of
+from limbeck.teacher.endpoints.quality import positions_of
 from limbeck.teacher.kinds import kind_of
 from limbeck.text.framed_tokenizer import FramedTokenizer
 from limbeck.text.student_tokenizer import StudentTokenizer
@@ -122,6 +125,7 @@ def _kind(path: Path) -> str:
 
 
 ROWS_ASKED = 32
+ROWS_COUNTED = 20_000  # of each split: answers of a language model
 
 
 def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[TeacherSource] | None = None) -> Known:
@@ -139,6 +143,7 @@ def known_of_run(folder: Path, *, asks: bool = True, sources: Sequence[TeacherSo
         "chosen": run.chosen,
         "asked": run.asked,
         "asked_twice": lambda: run.asked_twice(asks=asks, sources=sources),
+        "model_answers": run.model_answers,
         "vocabulary": lambda: run.vocabulary().facts,
         "student_reading": run.student_reading,
         "students": run.students,
@@ -242,11 +247,32 @@ class _Run:
         labelled, name = self.labelled(), self.teacher().facts.name
         if not any(kind_of(member.facts).traits.answers_new_texts for member in self.members().values()):
             raise NotThere("the teacher is a file, whose answers do not change")
+        if any(member.facts.kind == "endpoint" for member in self.members().values()):
+            raise NotThere("the teacher is a language model behind an address: asking it again would cost money")
         rows = sample(labelled.splits["train"], most=ROWS_ASKED)
         asking = _sources(self.folder) if sources is None else sources
         between = max(_difference(source.open(), rows.texts, rows.pairs) for source in asking)
         from_kept = labelled.verified(asking, sample=ROWS_ASKED).largest_difference
         return [AskedTwice(name, len(rows), between, from_kept, tolerance=TOLERANCES[labelled.precision])]
+
+    def model_answers(self) -> ModelAnswers:
+        """Of a language model: the order of its choices follows from the text, so nothing has to be asked again."""
+        teacher, labelled = self.teacher(), self.labelled()
+        if teacher.facts.kind != "endpoint" or labelled.corpus.is_multi_label:
+            raise NotThere("it is for one language model, and rows of one label")
+        classes, questions = len(labelled.corpus.labels), questions_of(teacher)
+        counts, places = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+        for rows in labelled.splits.values():
+            part = sample(rows, most=ROWS_COUNTED)
+            part = part.select(np.flatnonzero(labelled.labels.covers(part.ids)))
+            if len(part):
+                logits = labelled.labels.for_rows(part.ids)
+                counts += np.bincount(logits.argmax(axis=1), minlength=classes)
+                places += positions_of(logits, part.texts, part.pairs, questions)
+        train = labelled.corpus.splits["train"].labels
+        is_shuffled = questions.described["order"] == "shuffled"
+        of_labels = np.bincount(train[train >= 0], minlength=classes)
+        return ModelAnswers(teacher.facts.name, counts, places if is_shuffled else None, of_labels)
 
     def chosen(self) -> ChosenRows:
         if self.recipe.transfer is None and self.recipe.augmentation is None:

@@ -87,6 +87,8 @@ class ReadyTeachers:
             (member, kind_of(member).ready(member, self._look(number))) for number, member in enumerate(self.members)
         ]
         ready = [(member, one) for member, one in looked if one is not None]
+        if not ready and any(member.kind == "endpoint" for member in self.members):
+            raise NotThere("asking the teacher costs money: limbeck label RECIPE --dry-run says how much")
         if not ready:
             raise NotThere("the teacher is not fine-tuned yet")
         return ready

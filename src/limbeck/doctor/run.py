@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
-from limbeck.doctor import corpus, extra_text, levers, outcome, reading, teacher, training
+from limbeck.doctor import corpus, extra_text, language_model, levers, outcome, reading, teacher, training
 from limbeck.doctor.finding import Examination, Finding, Kind, print_examination, worst_first
 from limbeck.doctor.known import Known, NotThere
 from limbeck.doctor.of_recipe import known_of_recipe
@@ -27,6 +27,7 @@ CHECKS: dict[str, Callable[[Known], list[Finding]]] = {
     "label-order": teacher.label_order,
     "teacher-chance": teacher.near_chance,
     "teacher-steady": teacher.steady,
+    "language-model": language_model.answers_of_model,
     "teacher-length": reading.teacher_length,
     "student-length": reading.student_length,
     "unknown-words": reading.unknown_words,

@@ -3,6 +3,7 @@
 import os
 import shutil
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -38,12 +39,14 @@ def draft_recipe(
     transfer: Unlabelled | None = None,
     beside: Unlabelled | None = None,
     teacher: DraftedTeacher | None = None,
+    teacher_section: Sequence[str] = (),
 ) -> str:
     """The recipe's text for the data file `path`, which the recipe is to call `data_path`.
 
     `recipe_path` is where it will be saved; default: here, under the data file's name. Other files are named by their
     paths from `folder`, or by absolute ones. The student learns from the text `transfer`; text that was found `beside`
-    the data is mentioned in a comment. Without a `teacher` one is chosen.
+    the data is mentioned in a comment. Without a `teacher` one is chosen; `teacher_section` are lines for it that are
+    ready.
     """
     gpu = has_gpu()
     rows = inspection.rows + (transfer.rows if transfer else 0)
@@ -63,7 +66,7 @@ def draft_recipe(
         *([] if gpu or inspection.scores else [_minutes(inspection)]),
         _corpus(inspection, data_path=data_path, folder=folder),
         *([] if inspection.scores else more_text),
-        _answers(inspection, path=data_path) if inspection.scores else teacher_lines(teacher, inspection, gpu=gpu),
+        list(teacher_section) or _teacher(inspection, teacher, path=data_path, gpu=gpu),
         student_lines(inspection, gpu=gpu, has_vectors=teacher.has_vectors),
         distillation_lines(
             inspection,
@@ -182,6 +185,10 @@ def _form(found: Inspection) -> list[str]:
     if found.form.encoding != "utf-8":
         lines.append(line("encoding", found.form.encoding, "a guess" if found.guesses_encoding else ""))
     return [*lines, f"language = {value(found.language)}"]
+
+
+def _teacher(found: Inspection, teacher: DraftedTeacher, *, path: str, gpu: bool) -> list[str]:
+    return _answers(found, path=path) if found.scores else teacher_lines(teacher, found, gpu=gpu)
 
 
 def _answers(found: Inspection, *, path: str) -> list[str]:

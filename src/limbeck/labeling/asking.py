@@ -1,7 +1,7 @@
 """Runs one teacher on the texts that it has not labelled yet, and stores its answers shard by shard."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +14,24 @@ from limbeck.artifacts.answers import Logits
 from limbeck.artifacts.rows import Rows
 from limbeck.errors import LabelsDoNotCover
 from limbeck.labeling.index import TextIndex
+from limbeck.labeling.journal import Journal, recover_journals
 from limbeck.labeling.places import Places, locate, read_labels, unlabelled_texts
-from limbeck.labeling.source import Answer, BlockTeacher, CallTeacher, FeatureTeacher, Pooling, Teacher, TeacherSource
+from limbeck.labeling.source import (
+    Answer,
+    BlockTeacher,
+    CallTeacher,
+    FeatureTeacher,
+    PaidTeacher,
+    Pooling,
+    Teacher,
+    TeacherSource,
+)
 from limbeck.labeling.store import LabelStore
 from limbeck.progress import Bar, Reporter
 from limbeck.recipe.labeling import Labeling
 
 LOW_HALF = np.uint64(2**32 - 1)
+ROWS_READ = 512  # at a time, of a teacher that is asked one by one
 
 
 @dataclass
@@ -74,6 +85,7 @@ def answers_of(
 
     pooling: Pooling | None = section.features if section.features in ("cls", "mean") else None
     store = LabelStore(root, teacher=source.fingerprint, classes=classes, pooling=pooling)
+    recover_journals(store)
     answered = AskedTeacher(source, store, locate(index, store, on_damage=forget), texts, is_alone)
     is_missing = unlabelled_texts(index, answered.places)
     answered.asked = int(is_missing.sum())
@@ -109,8 +121,10 @@ def _ask(
     reporter: Reporter,
 ) -> npt.NDArray[np.int64]:
     """Ask for each missing text; returns the rows for which there was no answer."""
-    queue = _long_texts_first(index, is_missing)
     teacher = answered.source.open()
+    if isinstance(teacher, PaidTeacher):
+        return _ask_one_by_one(teacher, answered, section, index=index, is_missing=is_missing, reporter=reporter)
+    queue = _long_texts_first(index, is_missing)
     if isinstance(teacher, CallTeacher):
         at_once = min(section.rows_per_shard, teacher.texts_per_call)
         section = section.model_copy(update={"rows_per_shard": at_once})
@@ -129,6 +143,46 @@ def _ask(
                 answered.store.write(index.keys[rows[is_answer]], logits[is_answer], kept)
     answered.seconds = time.perf_counter() - started
     return np.concatenate(unanswered)
+
+
+def _ask_one_by_one(
+    teacher: PaidTeacher,
+    answered: AskedTeacher,
+    section: Labeling,
+    *,
+    index: TextIndex,
+    is_missing: npt.NDArray[np.bool_],
+    reporter: Reporter,
+) -> npt.NDArray[np.int64]:
+    """The same for a teacher whose answers are paid one by one, in the order of the keys: if there is money for some of
+    the texts only, these are drawn at random."""
+    rows = np.flatnonzero(is_missing)
+    rows = rows[np.argsort(index.keys[rows, 0], kind="stable")]
+    unanswered, started = [], time.perf_counter()
+    called, store = "the teacher" if answered.is_alone else answered.source.name, answered.store
+    with (
+        reporter.bar(f"asking {called}", total=len(rows), unit="rows") as bar,
+        Journal(store, rows_per_shard=section.rows_per_shard) as journal,
+        closing(teacher.one_by_one(_items(index, rows), folder=store.folder, bar=bar)) as answers,
+    ):
+        for number, logits in answers:
+            if logits is None:
+                unanswered.append(number)
+            else:
+                journal.add(index.keys[number], logits)
+    for remark in teacher.remarks:
+        reporter.note(f"  {answered.source.name}: {remark}")
+    answered.seconds = time.perf_counter() - started
+    return np.array(unanswered, dtype=np.int64)
+
+
+def _items(index: TextIndex, rows: npt.NDArray[np.int64]) -> Iterator[tuple[int, str, str | None]]:
+    """(number, text, second text) of each of these rows; some hundred are in memory at a time."""
+    for start in range(0, len(rows), ROWS_READ):
+        part = rows[start : start + ROWS_READ]
+        texts, pairs = index.texts_of(part)
+        seconds: Sequence[str | None] = [None] * len(texts) if pairs is None else pairs
+        yield from zip(part.tolist(), texts, seconds, strict=True)
 
 
 def _shards(queue: npt.NDArray[np.uint64], section: Labeling) -> Iterator[npt.NDArray[np.int64]]:

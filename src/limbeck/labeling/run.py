@@ -174,7 +174,8 @@ def _combined_answers(
     """The combined answers of all teachers on a window of rows; features are those of a single teacher."""
     answers = [read_labels(index, one.places, one.store, window) for one in answered]
     weights = [one.source.weight for one in answered]
-    logits = combined([logits for logits, _ in answers], weights, combine=combine, multi_label=multi_label)
+    found = [one.source.tempered(logits) for one, (logits, _) in zip(answered, answers, strict=True)]
+    logits = combined(found, weights, combine=combine, multi_label=multi_label)
     return logits, answers[0][1]
 
 

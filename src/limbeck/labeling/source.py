@@ -1,8 +1,11 @@
 """The protocols of a teacher that this room uses, for all kinds of teachers."""
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
 
 from limbeck.artifacts.answers import Features, Logits
 from limbeck.progress import Bar
@@ -67,6 +70,21 @@ class CallTeacher(Teacher, Protocol):
     texts_per_call: int
 
 
+@runtime_checkable
+class PaidTeacher(Teacher, Protocol):
+    """A teacher each of whose answers is paid for: every single one is stored as soon as it is there."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is worth saying after it was asked."""
+
+    def one_by_one(
+        self, items: Iterator[tuple[int, str, str | None]], *, folder: Path | None, bar: Bar | None = None
+    ) -> Generator[tuple[int, Logits | None], None, None]:
+        """(number of the row, its logits), in any order, for every (number, text, second text); None if it has no
+        answer. It may keep files of its own in the folder of its label store."""
+
+
 @dataclass(frozen=True)
 class TeacherSource:
     """One teacher as this room sees it: its name and fingerprint, and how to open it."""
@@ -75,3 +93,8 @@ class TeacherSource:
     fingerprint: str
     open: Callable[[], Teacher]  # called only if the store has no answer for some text
     weight: float = 1.0  # of an ensemble's member; the weights sum to 1
+    temperature: float = 1.0  # its logits in the store are divided by it when they are used
+
+    def tempered(self, logits: Logits) -> Logits:
+        """Its logits as they are used."""
+        return logits if self.temperature == 1.0 else logits / np.float32(self.temperature)

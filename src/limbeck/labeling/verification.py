@@ -58,7 +58,7 @@ def verify(
 ) -> Verification:
     """Ask the sources again for a sample of labelled rows, always the same one; check all their shards."""
     rows = _sample(labels, splits, size=sample)
-    answers = [source.open().logits(rows.texts, rows.pairs) for source in sources]
+    answers = [source.tempered(source.open().logits(rows.texts, rows.pairs)) for source in sources]
     weights = [source.weight for source in sources]
     now = combined(answers, weights, combine=combine, multi_label=multi_label)
     is_answer = ~np.isnan(now).any(axis=1)

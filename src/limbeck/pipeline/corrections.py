@@ -1,4 +1,4 @@
-"""What corrected labels have changed: the numbers of the run that was reviewed, beside those of this one."""
+"""Where labels come from: corrections of a review and what they have changed; a language model, and its costs."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +29,26 @@ def corrections_in(section: CorpusSection) -> dict[str, Any] | None:
         advice = "Give the -corrections.json of `limbeck review --apply`, or remove `corrections` from [corpus]."
         reason = f"it does not have what that file has ({type(error).__name__})"
         raise FileUnreadable(path=path, kind="a file of corrections", reason=reason, advice=advice) from None
+
+
+def labelled_by_key(section: CorpusSection) -> dict[str, str]:
+    """What the facts about a model's labels add to the key of the report; nothing if persons gave the labels."""
+    return {"labelled by": file_digest(Path(section.labelled_by))} if section.labelled_by else {}
+
+
+def labelled_by(section: CorpusSection) -> dict[str, Any] | None:
+    """These facts. Raises FileUnreadable for a file that `limbeck run --endpoint` has not written."""
+    if not section.labelled_by:
+        return None
+    path = Path(section.labelled_by)
+    try:
+        found = dict(read_small_json(path))
+        counts = {name: int(found[name]) for name in ("texts", "answered", "checked")}
+        return {**found, "model": str(found["model"]), **counts, "spent": dict(found["spent"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        advice = "Give the labels.json of `limbeck run --endpoint`, or remove `labelled_by` from [corpus]."
+        reason = f"it does not have what that file has ({type(error).__name__})"
+        raise FileUnreadable(path=path, kind="a file about a model's labels", reason=reason, advice=advice) from None
 
 
 def compared_with_before(

@@ -60,6 +60,7 @@ def evaluate(
     rival: RivalFolder | None = None,
     max_size_mb: float | None = None,
     corrections: Mapping[str, Any] | None = None,
+    labelled_by: Mapping[str, Any] | None = None,
     refused: Sequence[RefusedCandidate] = (),
 ) -> Report:
     """Evaluate all models on the judged split, time them, and write report.json and report.html.
@@ -134,6 +135,7 @@ def evaluate(
             scratch, predictions, rows=rows, labels=names, classes=corpus.labels, multi_label=corpus.is_multi_label
         )
         data["corrections"] = compared_with_before(corrections, models=models, best=judged.best, report=scratch)
+        data["labelled_by"] = labelled_by
         save_report(scratch, data=data, page=page(data))
     return Report(out)
 

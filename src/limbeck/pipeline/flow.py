@@ -17,7 +17,7 @@ from limbeck.drafting.frames import DataFrame, keep_frame
 from limbeck.drafting.run import draft_to_run
 from limbeck.errors import some
 from limbeck.pipeline.budget import PLANNED_KEYS, NothingToPlan, kept_plan, planned_overrides
-from limbeck.pipeline.corrections import corrections_in, corrections_key
+from limbeck.pipeline.corrections import corrections_in, corrections_key, labelled_by, labelled_by_key
 from limbeck.pipeline.evaluation import evaluate, int8_teacher, rival_of, write_cards, write_teacher_card
 from limbeck.pipeline.exports import Exports, exports_of, ship_best
 from limbeck.pipeline.extra_text import ChosenText, choose_text, copies_of, transfer_of
@@ -226,6 +226,7 @@ def _report(
                 rival=rival,
                 max_size_mb=recipe.student.max_size_mb,
                 corrections=corrections_in(recipe.corpus),
+                labelled_by=labelled_by(recipe.corpus),
             )
 
     models = {
@@ -244,6 +245,7 @@ def _report(
                 **texts(corpus, chosen_text.parts),
                 **({"rival": rival.fingerprint} if rival else {}),
                 **corrections_key(recipe.corpus),
+                **labelled_by_key(recipe.corpus),
                 **models,
                 **{f"refused {one.name}": one.key for one in exports.refused},
             },

@@ -21,6 +21,7 @@ from limbeck.labeling.source import TeacherSource
 from limbeck.pipeline.keys import ExtraText, settings_of, texts
 from limbeck.pipeline.pretraining import Pretrained
 from limbeck.recipe.decisions import settings
+from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.recipe import Recipe
 from limbeck.recipe.teacher import AnyTeacher, EncoderTeacher, EnsembleTeacher, FileTeacher, each_teacher
 from limbeck.teacher.chance import refuse_guessing
@@ -38,19 +39,19 @@ LABEL_STORE = ".label-store"
 class OpenedOnce:
     """A teacher that is loaded on first use: often every answer is already in the label store."""
 
-    def __init__(self, folder: TeacherFolder) -> None:
-        self.folder = folder
+    def __init__(self, folder: TeacherFolder, section: AnyTeacher | None = None) -> None:
+        self.folder, self.section = folder, section
 
     @cached_property
     def _teacher(self) -> Any:
-        return opened(self.folder)
+        return opened(self.folder, self.section)
 
     def __call__(self) -> Any:
         return self._teacher
 
     def reloaded(self) -> Any:
         """A copy loaded for the caller alone, who can release its memory."""
-        return opened(self.folder)
+        return opened(self.folder, self.section)
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Teachers:
 
     def unloaded(self) -> "Teachers":
         """The same teachers, not loaded."""
-        return Teachers(self.teacher, {name: OpenedOnce(member.folder) for name, member in self.members.items()})
+        return Teachers(self.teacher, {name: OpenedOnce(one.folder, one.section) for name, one in self.members.items()})
 
     @property
     def sources(self) -> list[TeacherSource]:
@@ -75,7 +76,13 @@ class Teachers:
         facts = self.teacher.facts
         weights = dict(zip(facts.members, facts.weights, strict=True))
         return [
-            TeacherSource(name=name, fingerprint=member.folder.fingerprint, open=member, weight=weights.get(name, 1.0))
+            TeacherSource(
+                name=name,
+                fingerprint=member.folder.fingerprint,
+                open=member,
+                weight=weights.get(name, 1.0),
+                temperature=member.folder.facts.temperature or 1.0,
+            )
             for name, member in self.members.items()
         ]
 
@@ -91,13 +98,12 @@ def teachers_of(recipe: Recipe, corpus: Corpus, pretrained: Pretrained, run: Run
     prepare = partial(_prepared, recipe=recipe, corpus=corpus, pretrained=pretrained, run=run, tracks=tracks)
     if not isinstance(section, EnsembleTeacher):
         teacher = prepare(section, "teacher", table="[teacher]")
-        return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher)})
+        return Teachers(teacher, {teacher.facts.name: OpenedOnce(teacher, section)})
     table = f"its [[teacher.members]] table{' (with teacher.seeds: in [teacher])' if section.is_of_seeds else ''}"
-    members = {
-        name: prepare(member, f"teachers/{name}", table=table) for name, member in member_names(section.members).items()
-    }
+    named = member_names(section.members)
+    members = {name: prepare(member, f"teachers/{name}", table=table) for name, member in named.items()}
     together = prepare(section, "teacher", members=members)
-    return Teachers(together, {name: OpenedOnce(folder) for name, folder in members.items()})
+    return Teachers(together, {name: OpenedOnce(folder, named[name]) for name, folder in members.items()})
 
 
 def _prepared(
@@ -178,15 +184,15 @@ def _asking(recipe: Recipe, corpus: Corpus, run: RunFolder) -> AskAndKeep:
 
     def ask(teacher: OpenTeacher, *, name: str, fingerprint: str, rows: Rows) -> Logits:
         source = TeacherSource(name=name, fingerprint=fingerprint, open=lambda: teacher)
-        root, classes = _store(recipe, run), len(corpus.labels)
+        root, classes = store_of(recipe, run.folder), len(corpus.labels)
         return asked_rows(source, recipe.labeling, rows=rows, classes=classes, root=root, reporter=run.reporter)
 
     return ask
 
 
-def _store(recipe: Recipe, run: RunFolder) -> Path:
-    """The folder of the label store."""
-    return Path(recipe.labeling.store) if recipe.labeling.store else run.folder.parent / LABEL_STORE
+def store_of(recipe: Recipe, folder: Path) -> Path:
+    """The label store of the run in this folder."""
+    return Path(recipe.labeling.store) if recipe.labeling.store else folder.parent / LABEL_STORE
 
 
 def encoder_section(recipe: Recipe) -> EncoderTeacher:
@@ -214,7 +220,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
         kind="labels",
         key=Key(
             section=settings_of(recipe, "labels"),
-            inputs={"teacher": teachers.teacher.fingerprint, **texts(corpus, extra)},
+            inputs={"teacher": teachers.teacher.fingerprint, **_temperatures(teachers), **texts(corpus, extra)},
         ),
         load=TeacherLabels,
         make=lambda out, key: label(
@@ -226,7 +232,7 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
             combine="mean_logits" if facts.combine == "mean_logits" else "mean_probabilities",
             uncovered=uncovered,
             fingerprint=teachers.teacher.fingerprint,
-            store=_store(recipe, run),
+            store=store_of(recipe, run.folder),
             out=out,
             key=key,
             reporter=run.reporter,
@@ -238,9 +244,15 @@ def labels_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, teachers: Teache
     return labels
 
 
+def _temperatures(teachers: Teachers) -> dict[str, str]:
+    """Fitted on dev, not part of the fingerprint that the label store is named by: nothing is asked again for them."""
+    found = {name: member.folder.facts.temperature for name, member in teachers.members.items()}
+    return {f"temperature {name}": str(value) for name, value in found.items() if value not in (None, 1.0)}
+
+
 def _uncovered(recipe: Recipe) -> Literal["stop", "skip"]:
-    files = (member for member in each_teacher(recipe.teacher) if isinstance(member, FileTeacher))
-    return next((file.uncovered for file in files), "stop")
+    members = (one for one in each_teacher(recipe.teacher) if isinstance(one, FileTeacher | EndpointTeacher))
+    return next((member.uncovered for member in members), "stop")
 
 
 def teacher_sources(folder: Path) -> list[TeacherSource]:

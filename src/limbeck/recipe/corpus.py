@@ -15,6 +15,9 @@ Column = AnyColumn
 FileFormat = AnyFormat
 
 
+FILES = ("train", "dev", "test", "corrections", "labelled_by")
+
+
 class CorpusSection(Section):
     """The labelled rows: `train`, and `dev` and `test` if there are any."""
 
@@ -29,6 +32,9 @@ class CorpusSection(Section):
     `save_to_disk` wrote, or one of parquet files, works too."""
     corrections: Annotated[str | None, by_content("report")] = None
     """File that `limbeck review --apply` has written beside corrected rows; the report says what they changed."""
+    labelled_by: Annotated[str | None, by_content("report")] = None
+    """File that `limbeck run --endpoint` has written beside rows that a language model has labelled; the report says
+    first that its numbers are agreement with that model, unless a person has checked the rows of test."""
     split: Column | None = None
     """Column of `train` that says to which split a row belongs: train, dev or test; also training, validation, val …"""
     text: Column = "text"
@@ -97,8 +103,8 @@ class CorpusSection(Section):
         return self
 
     def located(self, locate: Locate) -> Self:
-        """With `train`, `dev`, `test` and `corrections` as absolute paths, and `hub` if it is a local folder."""
-        files = {key: locate(value) for key in ("train", "dev", "test", "corrections") if (value := getattr(self, key))}
+        """With the paths of files as absolute paths, and `hub` if it is a local folder."""
+        files = {key: locate(value) for key in FILES if (value := getattr(self, key))}
         if self.hub is not None and is_dir(Path(folder := locate(self.hub, required=False))):
             files["hub"] = folder
         return self.model_copy(update=files)

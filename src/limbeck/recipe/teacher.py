@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,28 +10,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from limbeck.recipe.base import Locate, Section
 from limbeck.recipe.corpus import Column, FileFormat
 from limbeck.recipe.decisions import by_content, decides, decides_nothing, fields_marked, has_effect_if
+from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.files import is_dir
+from limbeck.recipe.traits import NearChance, TeacherTraits
 
 Precision = Literal["auto", "fp32", "bf16"]
 LongTexts = Literal["head", "head_and_tail"]
-NearChance = Literal["stop", "warn"]
 ReadingOfPairs = Literal["together", "apart"]
 Head = Literal["own", "mean"]
 Keep = Literal["best", "latest"]
 FINE_TUNING = has_effect_if('train is not "none"')
 TAIL_IS_READ = has_effect_if('long_texts = "head_and_tail"')
-
-
-@dataclass(frozen=True)
-class TeacherTraits:
-    """What a kind of teacher has in addition to logits. The rest of a kind is in its row of limbeck.teacher.kinds."""
-
-    has_tokens: bool
-    """Hidden states of tokens in every layer, and word pieces with a vector for each."""
-    has_features: bool
-    """One vector per text."""
-    answers_new_texts: bool
-    """Whether it can be asked about any text. A teacher that cannot is a list of answers, read from a file."""
 
 
 class Pretraining(Section):
@@ -323,7 +311,7 @@ def _with_kind(given: Any) -> Any:
     return {"kind": "encoder", **given} if isinstance(given, Mapping) else given
 
 
-AnyMember = EncoderTeacher | FileTeacher | StudentTeacher | CustomTeacher | LinearTeacher
+AnyMember = EncoderTeacher | FileTeacher | StudentTeacher | CustomTeacher | LinearTeacher | EndpointTeacher
 Member = Annotated[AnyMember, Field(discriminator="kind"), BeforeValidator(_with_kind)]
 
 
@@ -351,9 +339,9 @@ class EnsembleTeacher(Section):
     @model_validator(mode="after")
     def _same_rows(self) -> Self:
         """A row that is missing in two files cannot both stop the run and be skipped."""
-        rules = {member.uncovered for member in self.members if isinstance(member, FileTeacher)}
+        rules = {member.uncovered for member in self.members if isinstance(member, FileTeacher | EndpointTeacher)}
         if len(rules) > 1:
-            raise ValueError("the members that are files must agree on `uncovered`")
+            raise ValueError("the members that are files or endpoints must agree on `uncovered`")
         return self
 
     @property

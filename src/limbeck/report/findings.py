@@ -85,6 +85,7 @@ def notes(report: Mapping[str, Any]) -> list[str]:
         *_unknown(report),
         *_unanswered(report),
         *_labels_of_columns(report),
+        *_labelled_by(report),
         *_sampled_rival(report),
         *_chosen_on_dev(report),
         *corrected(report),
@@ -150,13 +151,32 @@ def _unanswered(report: Mapping[str, Any]) -> list[str]:
 
 
 def _labels_of_columns(report: Mapping[str, Any]) -> list[str]:
-    if report["corpus"].get("labels_from") != "columns":
+    if report["corpus"].get("labels_from") != "columns" or report.get("labelled_by"):
         return []
     rule = "label is the largest of its columns"
     if wording.is_multi_label(report):
         rule = "labels are all of its columns with 0.5 or more"
     agreement = f"{wording.measure(report)} here means agreement with it"
     return [f"a row's {rule}; if a model wrote those columns, {agreement}"]
+
+
+def _labelled_by(report: Mapping[str, Any]) -> list[str]:
+    """What the labels of a language model took, and how much more of them taught a first student."""
+    facts: Mapping[str, Any] = report.get("labelled_by") or {}
+    if not facts:
+        return []
+    spent = facts["spent"]
+    cost = f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
+    tokens = spent["tokens_in"] + spent["tokens_out"]
+    found = [
+        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts']:,} texts, in {spent['requests']:,} "
+        f"requests and {tokens:,} tokens{cost}"
+    ]
+    curve = [point for point in facts.get("curve") or [] if point["accuracy"] is not None]
+    if len(curve) > 1:
+        points = " · ".join(f"{point['asked']:,} texts {wording.percent(point['accuracy'])} %" for point in curve)
+        found.append(f"agreement of a first student (TF-IDF, linear) with it: {points}; {facts['why_stopped']}")
+    return found
 
 
 def corpus_facts(report: Mapping[str, Any]) -> list[tuple[str, str]]:

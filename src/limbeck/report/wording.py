@@ -163,11 +163,12 @@ def verdict(report: Mapping[str, Any]) -> str:
 def verdict_sentences(report: Mapping[str, Any]) -> list[Sentence]:
     """What the best model is worth, what it keeps of the teacher, what it costs, and what distilling gained.
 
-    The first sentence is about the best model and the rival. Then losses come before gains, and speed and size last.
+    If a language model gave the labels, the first sentence says so. Then one is about the best model and the rival.
+    Losses come before gains, and speed and size last.
     """
-    model = main_model(report)
+    model, first = main_model(report), _whose_labels(report)
     if model is None:
-        return [Sentence("There is no student in this report to compare with the teacher.")]
+        return [*first, Sentence("There is no student in this report to compare with the teacher.")]
     gain = model.get("gain_over_baseline")
     gained = [_capital(gain_in_words(gain, seeds=model["seed_count"]))] if gain else []
     rest = [
@@ -175,7 +176,22 @@ def verdict_sentences(report: Mapping[str, Any]) -> list[Sentence]:
         *(Sentence(f"{words}.", is_loss=gain["ci95"][1] < 0) for words in gained if gain),
     ]
     rest.sort(key=lambda sentence: not sentence.is_loss)
-    return [_against_rival(model, report), *rest, Sentence(f"It {_cost(model, report)}.")]
+    return [*first, _against_rival(model, report), *rest, Sentence(f"It {_cost(model, report)}.")]
+
+
+def _whose_labels(report: Mapping[str, Any]) -> list[Sentence]:
+    """If a language model gave the labels: that all numbers are agreement with it, or which rows a person checked."""
+    facts: Mapping[str, Any] = report.get("labelled_by") or {}
+    if not facts:
+        return []
+    name = facts["model"]
+    if not facts["checked"] or report["judged_split"] != "test":
+        text = f"No person has checked a label here: every number measures agreement with {name}, and nothing else."
+        return [Sentence(text, is_loss=True)]
+    rows = f"{facts['checked']:,} rows"
+    return [
+        Sentence(f"A person has labelled the {rows} of test that the numbers are about; {name} labelled all others.")
+    ]
 
 
 def _capital(words: str) -> str:

@@ -3,7 +3,7 @@
 from limbeck.artifacts.teacher_folder import TeacherFacts
 from limbeck.errors import TeacherError
 from limbeck.progress import Reporter
-from limbeck.recipe.teacher import NearChance
+from limbeck.recipe.traits import NearChance
 from limbeck.teacher.kinds import kind_of
 from limbeck.training.skill import HOPELESS, MIN_OTHERS, NEAR_CHANCE, skill_at_best
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from limbeck.artifacts.corpus import Corpus
 from limbeck.artifacts.rows import Rows
 from limbeck.artifacts.teacher_folder import TeacherFacts, TeacherFolder
+from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.teacher import (
     AnyTeacher,
     CustomTeacher,
@@ -20,9 +21,9 @@ from limbeck.recipe.teacher import (
     FileTeacher,
     LinearTeacher,
     StudentTeacher,
-    TeacherTraits,
 )
-from limbeck.teacher import answers_file, custom, encoder_teacher, ensemble, linear, student_teacher
+from limbeck.recipe.traits import TeacherTraits
+from limbeck.teacher import answers_file, custom, encoder_teacher, endpoint, ensemble, linear, student_teacher
 from limbeck.teacher.loading import open_teacher
 from limbeck.teacher.preparation import BeforeRun, OpenTeacher, Preparation, ReadyTeacher
 from limbeck.teacher.student_asking import open_student_teacher
@@ -186,6 +187,27 @@ LINEAR = TeacherKind(
         cost_unknown="ten lines of scikit-learn, which are timed as tfidf",
     ),
 )
+ENDPOINT = TeacherKind(
+    section=EndpointTeacher,
+    prepare=endpoint.prepare_endpoint,
+    open=endpoint.open_endpoint,
+    inputs=lambda _: {},
+    name=lambda section: section.shown_name,
+    report_name=lambda facts: facts.name,
+    is_fine_tuned=lambda _: False,
+    problems=lambda _: [],  # its key is missed when something is asked: what it costs is known without
+    ready=lambda *_: None,  # the doctor spends no money
+    parameters=lambda *_: None,
+    rates=lambda *_: None,
+    advice=TeacherAdvice(
+        guessing="likely reasons: class names that say too little, an instruction for another task, too small a model",
+        when_guessing="Describe each class in a line (descriptions), say what the task is (instruction), show examples "
+        "(examples_from_train), or take a larger model.",
+        when_swapped="Say which class is which: descriptions in [teacher].",
+        better="a larger model, or examples from train",
+        cost_unknown="a language model behind an address",
+    ),
+)
 ENSEMBLE = TeacherKind(
     section=EnsembleTeacher,
     prepare=ensemble.join_teachers,
@@ -212,6 +234,7 @@ KINDS: dict[str, TeacherKind[Any]] = {
     "student": STUDENT,
     "custom": CUSTOM,
     "linear": LINEAR,
+    "endpoint": ENDPOINT,
     "ensemble": ENSEMBLE,
 }
 

@@ -9,7 +9,9 @@ from limbeck.artifacts.manifest import Key, fingerprint_of
 from limbeck.artifacts.teacher_folder import TeacherFolder
 from limbeck.errors import RecipeInvalid
 from limbeck.progress import Reporter
+from limbeck.recipe.endpoint import EndpointTeacher
 from limbeck.recipe.teacher import AnyMember, AnyTeacher, EnsembleTeacher, each_teacher
+from limbeck.teacher.endpoints.asking import EndpointAnswers
 from limbeck.teacher.kinds import kind_of
 from limbeck.teacher.preparation import AskAndKeep, OpenTeacher, Preparation, ask_alone
 from limbeck.training.tracks import NO_TRACKS, Tracks
@@ -18,6 +20,10 @@ __all__ = ["member_names", "opened", "prepare_teacher", "refuse_unusable"]
 
 IMPORTABLE = "Python must find it: install its package, or put PYTHONPATH=. before the command."
 CORRECT = "Correct these keys, or the function."
+ASKING = (  # how an endpoint is asked: its answers do not depend on it
+    *("url", "key_from", "name", "concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "retries"),
+    *("retry_seconds", "answer_retries", "prices", "max_requests", "max_tokens", "max_cost", "tokenizer", "uncovered"),
+)
 
 
 def prepare_teacher(
@@ -41,9 +47,16 @@ def prepare_teacher(
     return kind_of(section).prepare(section, given)
 
 
-def opened(teacher: TeacherFolder) -> OpenTeacher:
-    """A prepared teacher, opened for inference; for an ensemble, open its members instead."""
-    return kind_of(teacher.facts).open(teacher)
+def opened(teacher: TeacherFolder, section: AnyTeacher | None = None) -> OpenTeacher:
+    """A prepared teacher, opened for inference; for an ensemble, open its members instead.
+
+    With its section in the recipe, address and limits of an endpoint are those of now: its answers do not depend on
+    them, so it is not prepared again when they change.
+    """
+    found = kind_of(teacher.facts).open(teacher)
+    if isinstance(found, EndpointAnswers) and isinstance(section, EndpointTeacher):
+        return EndpointAnswers(section, found.questions)
+    return found
 
 
 def refuse_unusable(teacher: AnyTeacher, *, recipe: str) -> None:
@@ -84,7 +97,15 @@ def _not_in_name(member: AnyMember) -> set[str]:
         "pairs": "together",
     }  # keys that were added later: with these values names are as before
     not_given = {key for key, value in usual.items() if getattr(member, key, value) == value}
-    return {"near_chance", "processes", "compile", "seeds", "texts_per_call", *not_given}
+    return {
+        "near_chance",
+        "processes",
+        "compile",
+        "seeds",
+        "texts_per_call",
+        *(ASKING if member.kind == "endpoint" else ()),
+        *not_given,
+    }
 
 
 def _plain_name(member: AnyMember) -> str:

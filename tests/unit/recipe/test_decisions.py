@@ -35,6 +35,11 @@ TABLES = {
     "evaluation": "report",
     "tracking": "",
 }
+# Of an endpoint: its answers do not depend on these.
+HOW_IT_IS_ASKED = (
+    *("url", "key_from", "concurrency", "requests_per_minute", "tokens_per_minute", "timeout", "retries"),
+    *("retry_seconds", "answer_retries", "prices", "tokenizer"),
+)
 # Every field that decides something else than its table does.
 EXCEPTIONS = {
     "corpus.corrections": "report",
@@ -51,6 +56,9 @@ EXCEPTIONS = {
     "teacher.near_chance": "",
     "teacher.uncovered": "labels",
     "teacher.members": "members",
+    "teacher.calibration": "teacher members labels",
+    **dict.fromkeys(("teacher.max_requests", "teacher.max_tokens", "teacher.max_cost"), "labels"),
+    **dict.fromkeys((f"teacher.{name}" for name in HOW_IT_IS_ASKED), ""),
     "labeling.store": "",
     "labeling.tokens_per_batch": "",
     "labeling.rows_per_shard": "",

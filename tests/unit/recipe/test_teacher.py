@@ -126,7 +126,7 @@ def test_a_written_recipe_is_read_back_the_same(teacher: Any) -> None:
         ({"kind": "student", "path": "a", "epochs": 3}, "teacher.epochs: unknown key (known: kind, near_chance, path)"),
         (
             {"kind": "studnet"},
-            "(did you mean 'student'?); known kinds: encoder, file, student, custom, linear, ensemble",
+            "(did you mean 'student'?); known kinds: encoder, file, student, custom, linear, endpoint, ensemble",
         ),
         (5, "teacher: should be a table"),
         (["a"], "teacher: should be a table"),

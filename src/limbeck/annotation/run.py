@@ -1,0 +1,206 @@
+"""`limbeck run texts.csv --classes … --endpoint …`: labels by a language model, and the recipe of a run on them."""
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbeck.annotation.checking import Checked, draw, read_sheet, sheet_keys, write_sheet
+from limbeck.annotation.recipes import refuse_other_recipe, section_in, written_recipe
+from limbeck.annotation.rounds import Asked, Choice, ask_in_rounds
+from limbeck.annotation.texts import read_texts
+from limbeck.artifacts.rows import Rows
+from limbeck.artifacts.run_folder import RUNS
+from limbeck.labeling.asking import asked_rows
+from limbeck.labeling.source import TeacherSource
+from limbeck.labeling.store import LabelStore
+from limbeck.labeling.summary import probabilities
+from limbeck.pipeline.teachers import LABEL_STORE
+from limbeck.progress import Reporter, TerminalReporter
+from limbeck.recipe.corpus import Column
+from limbeck.recipe.endpoint import EndpointTeacher
+from limbeck.recipe.labeling import Labeling
+from limbeck.teacher.endpoint import described_for, fingerprint_for
+from limbeck.teacher.endpoints.asking import EndpointAnswers
+from limbeck.teacher.endpoints.ledger import spent_in
+from limbeck.teacher.endpoints.questions import Questions
+
+TRAIN, TEST, CHECK, FACTS = "train.csv", "test.csv", "check.csv", "labels.json"
+MOST_CHECKED, CHECKED_SHARE = 200, 0.2  # texts for a person, and their share of few texts
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user asks for."""
+
+    classes: tuple[str, ...]
+    url: str
+    model: str
+    key_from: str | None = None
+    multi_label: bool = False
+    text: Column | None = None
+    pair: Column | None = None
+    choice: Choice = "all"
+    most_texts: int | None = None
+    """Texts to ask about at most, besides those for a person to check."""
+    overrides: Sequence[str] = ()
+    """Changes of keys, as for `--set`; those of `[teacher]` matter here."""
+
+    @property
+    def changes(self) -> list[str]:
+        """For the run: an existing recipe may name another address."""
+        key = [f"teacher.key_from={self.key_from}"] if self.key_from else []
+        return [f"teacher.url={self.url}", *key, *self.overrides]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a teacher has to know of a corpus that does not exist yet."""
+
+    labels: list[str]
+    is_multi_label: bool
+    is_pair: bool
+    splits: Mapping[str, Rows]
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The files, and what to print about them."""
+
+    recipe: Path
+    folder: Path
+    summary: str
+
+
+def annotate(data: Path, wanted: Wanted, *, runs: Path = RUNS, reporter: Reporter | None = None) -> Annotation:
+    """Label the texts of a file, draw some for a person, and write the recipe of a run on them, beside each other in
+    the current folder. What was asked before is not asked again; labels that a person has filled in are the test.
+    """
+    reporter, stem = reporter or TerminalReporter(), data.name.partition(".")[0]
+    recipe, folder = Path(f"{stem}.toml"), Path(f"{stem}-labels")
+    refuse_other_recipe(recipe, wanted)
+    section = section_in(recipe, wanted)
+    rows = read_texts(data, text=wanted.text, pair=wanted.pair)
+    folder.mkdir(exist_ok=True)
+    sheet = folder / CHECK
+    is_for_person = _is_for_person(rows, sheet)
+    for_person, others = (rows.select(np.flatnonzero(mask)) for mask in (is_for_person, ~is_for_person))
+    write_sheet(sheet, for_person)
+    checked = read_sheet(sheet, classes=wanted.classes, multi_label=wanted.multi_label)
+    model = _Model(section, wanted, rows, runs / LABEL_STORE, reporter)
+    truth = model.ask(for_person)
+    asked = ask_in_rounds(
+        others,
+        choice=wanted.choice,
+        most=wanted.most_texts,
+        ask=lambda places: model.ask(others.select(places)),
+        judge=for_person,
+        truth=truth,
+        reporter=reporter,
+    )
+    _write_rows(folder / TRAIN, others, model.shares(asked.logits), wanted.classes)
+    test = checked or Checked(for_person, model.shares(truth))
+    _write_rows(folder / TEST, test.rows, test.labels, wanted.classes)
+    facts = _facts(wanted, model, asked, checked, texts=len(rows))
+    (folder / FACTS).write_text(json.dumps(facts, indent=1, ensure_ascii=False), encoding="utf-8")
+    written_recipe(recipe, folder, section, wanted, data=data)
+    return Annotation(recipe, folder, _summary(facts, sheet, recipe, rows=len(for_person)))
+
+
+class _Model:
+    """The language model, asked through the label store of the runs."""
+
+    def __init__(self, section: EndpointTeacher, wanted: Wanted, rows: Rows, root: Path, reporter: Reporter) -> None:
+        self.section, self._root, self._reporter = section, root, reporter
+        empty = rows.select([])
+        self.task = Task(list(wanted.classes), wanted.multi_label, rows.is_pair, {"train": empty, "dev": empty})
+        self.fingerprint = fingerprint_for(section, self.task)
+        self._answers = EndpointAnswers(section, Questions(described_for(section, self.task)))
+
+    def ask(self, rows: Rows) -> npt.NDArray[np.float32]:
+        """(rows, classes) logits; NaN where there is no answer."""
+        source = TeacherSource(name=self.section.shown_name, fingerprint=self.fingerprint, open=lambda: self._answers)
+        classes = len(self.task.labels)
+        return asked_rows(source, Labeling(), rows=rows, classes=classes, root=self._root, reporter=self._reporter)
+
+    def shares(self, logits: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+        """Probabilities; NaN where there is no answer."""
+        found = np.full(logits.shape, np.nan)
+        known = ~np.isnan(logits).any(axis=1)
+        found[known] = probabilities(logits[known], multi_label=self.task.is_multi_label)
+        return found
+
+    def spent(self) -> dict[str, Any]:
+        """Requests, tokens and cost so far."""
+        total = spent_in(LabelStore(self._root, teacher=self.fingerprint, classes=len(self.task.labels)).folder)
+        cost = total.cost(self.section)
+        found = {"requests": total.requests, "tokens_in": total.tokens_in, "tokens_out": total.tokens_out}
+        return found if cost is None else {**found, "cost": cost}
+
+
+def _is_for_person(rows: Rows, sheet: Path) -> npt.NDArray[np.bool_]:
+    """Those of the existing sheet, else a draw."""
+    found = np.zeros(len(rows), dtype=np.bool_)
+    if kept := sheet_keys(sheet):
+        found[:] = [key.tobytes() in kept for key in rows.keys]
+    if not found.any():
+        found[draw(rows, count=min(MOST_CHECKED, int(CHECKED_SHARE * len(rows))))] = True
+    return found
+
+
+def _write_rows(path: Path, rows: Rows, shares: npt.NDArray[np.float64], classes: Sequence[str]) -> None:
+    """The rows that have labels, with a column for each class."""
+    pairs, scratch = rows.pairs, path.with_name(f"{path.name}.partial")
+    with scratch.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", *([] if pairs is None else ["pair"]), *classes])
+        for place, text in enumerate(rows.texts):
+            if not np.isnan(shares[place]).any():
+                given = [f"{share:.6g}" for share in shares[place]]
+                writer.writerow([text, *([] if pairs is None else [pairs[place]]), *given])
+    scratch.replace(path)
+
+
+def _facts(wanted: Wanted, model: _Model, asked: Asked, checked: Checked | None, *, texts: int) -> dict[str, Any]:
+    """For the report: whose labels these are, and what they took."""
+    right: float | None = None
+    if checked is not None:
+        found = model.ask(checked.rows)
+        known = ~np.isnan(found).any(axis=1)
+        answers = np.eye(found.shape[1])[found.argmax(axis=1)] if not wanted.multi_label else found > 0
+        is_right = (answers == (checked.labels > 0.5)).all(axis=1)
+        right = float(is_right[known].mean()) if known.any() else None
+    return {
+        "model": model.section.shown_name,
+        "texts": texts,
+        "answered": int((~np.isnan(asked.logits).any(axis=1)).sum()),
+        "choice": wanted.choice,
+        "curve": asked.curve,
+        "why_stopped": asked.why_stopped,
+        "checked": 0 if checked is None else len(checked.rows),
+        "right_of_checked": right,
+        "spent": model.spent(),
+    }
+
+
+def _summary(facts: Mapping[str, Any], sheet: Path, recipe: Path, *, rows: int) -> str:
+    spent = facts["spent"]
+    cost = f", cost {spent['cost']:,.2f}" if "cost" in spent else ""
+    lines = [
+        f"{facts['model']} labelled {facts['answered']:,} of {facts['texts']:,} texts: {spent['requests']:,} requests, "
+        f"{spent['tokens_in'] + spent['tokens_out']:,} tokens{cost} ({facts['why_stopped']})"
+    ]
+    if facts["checked"]:
+        right = "" if facts["right_of_checked"] is None else f"; the model has {facts['right_of_checked']:.1%} right"
+        lines.append(f"  {facts['checked']:,} texts were labelled by a person: they are the test{right}")
+    else:
+        lines.append(
+            f"  no person has checked a label: fill in the column label of {sheet} ({rows:,} texts, or the first of\n"
+            "  them) and run the same command again; until then the report measures agreement with the model only"
+        )
+    return "\n".join([*lines, f"  {recipe} has the recipe\n"])

@@ -1,0 +1,114 @@
+"""From texts without labels: a language model labels them, a person checks some, and the report says whose they are."""
+
+import csv
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from limbeck.annotation.recipes import RecipeOfOtherLabels
+from limbeck.annotation.run import Wanted, annotate
+from limbeck.pipeline import run
+from limbeck.pipeline.label import RowsToLabel
+from limbeck.progress import SilentReporter
+from limbeck.recipe.stages import Stage
+from limbeck.report import wording
+
+CLASSES = ("praise", "complaint")
+WORDS = {"gorgeous": "praise", "dreadful": "complaint"}
+SMALL = [
+    *("student.kind=ngrams", "evaluation.latency_rows=4", "export.int8_agreement=0.0", "evaluation.rival=false"),
+    *("distillation.epochs=1", "distillation.baseline=false", "candidates=[]"),
+]
+
+
+@pytest.fixture
+def mails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy_rows: Any) -> Path:
+    """The toy rows without their labels, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    texts = [text for text, _ in toy_rows]
+    random.Random(0).shuffle(texts)
+    with Path("mails.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *enumerate(texts)])
+    return Path("mails.csv")
+
+
+def test_the_report_is_about_the_model_until_a_person_has_checked_some(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = Wanted(classes=CLASSES, url=chat.url, model="tiny", overrides=("teacher.concurrency=4", *SMALL))
+
+    found = annotate(mails, wanted, reporter=SilentReporter())
+    first = run(found.recipe, overrides=wanted.changes, reporter=SilentReporter()).report
+
+    assert chat.seen()["requests"] == 200  # each text once, by annotate; the run asks for nothing
+    assert "until then the report measures agreement" in found.summary
+    said = wording.verdict_sentences(first)[0]
+    assert said.is_loss
+    assert (
+        said.text == "No person has checked a label here: every number measures agreement with tiny, and nothing else."
+    )
+
+    sheet = Path("mails-labels/check.csv")
+    lines = list(csv.reader(sheet.read_text(encoding="utf-8").splitlines()))
+    right = [next(label for word, label in WORDS.items() if word in text) for text, _ in lines[1:]]
+    filled = [[text, label] for (text, _), label in zip(lines[1:31], right, strict=False)]
+    filled[0][1] = "praise" if filled[0][1] == "complaint" else "complaint"  # the person disagrees once
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([lines[0], *filled, *lines[31:]])
+    annotate(mails, wanted, reporter=SilentReporter())
+    second = run(found.recipe, overrides=wanted.changes, reporter=SilentReporter()).report
+
+    assert chat.seen()["requests"] == 200
+    said = wording.verdict_sentences(second)[0]
+    assert (
+        said.text == "A person has labelled the 30 rows of test that the numbers are about; tiny labelled all others."
+    )
+    assert second["labelled_by"]["right_of_checked"] == pytest.approx(29 / 30)
+    assert wording.teacher_of(second)["accuracy"] == pytest.approx(29 / 30)
+
+
+def test_a_recipe_for_other_classes_is_not_used(mails: Path, chat: Any) -> None:
+    chat.script(words=WORDS)
+    wanted = Wanted(classes=CLASSES, url=chat.url, model="tiny", most_texts=60, choice="spread")
+    recipe = annotate(mails, wanted, reporter=SilentReporter()).recipe
+    assert chat.seen()["requests"] == 60 + 40  # 40 for a person to check
+
+    with pytest.raises(RecipeOfOtherLabels, match=r"corpus\.label"):
+        annotate(mails, Wanted(classes=("a", "b"), url=chat.url, model="tiny"), reporter=SilentReporter())
+    assert recipe.exists()
+
+
+def test_costs_are_known_before_the_first_request_and_batches_are_paid_once(
+    toy_csv: Path, chat: Any, tmp_path: Path
+) -> None:
+    recipe = tmp_path / "films.toml"
+    recipe.write_text(
+        f'[corpus]\ntrain = "{toy_csv.name}"\n[teacher]\nkind = "endpoint"\nurl = "{chat.url}"\nmodel = "tiny"\n'
+        "prices = { input_per_million = 10.0, output_per_million = 20.0 }\n"
+    )
+
+    def forecast() -> Any:
+        rows = RowsToLabel(recipe, out=tmp_path / "runs" / "films", reporter=SilentReporter())
+        return rows.of(rows.teachers[0])
+
+    asked = forecast()
+    before = asked.forecast()
+    assert chat.seen()["requests"] == 0
+    assert (before.texts, before.known, before.requests) == (200, 0, 200)
+    count, files = asked.export(tmp_path / "batch.jsonl")
+    assert (count, len(files)) == (200, 1)
+    answers = chat.answered(files[0], tmp_path / "answers.jsonl", most=50)
+    assert asked.read([answers]).answers == 50
+    assert forecast().read([answers]).known == 50
+    after = forecast().forecast()
+    assert (after.known, after.spent.requests) == (50, 50)
+
+    chat.script()
+    run(recipe, out=tmp_path / "runs" / "films", until=Stage.LABELING, reporter=SilentReporter())
+
+    seen = chat.seen()
+    assert seen["requests"] == 150
+    assert seen["tokens_in"] == pytest.approx(after.tokens_in, rel=0.1)
+    assert seen["tokens_out"] == pytest.approx(after.tokens_out, rel=0.1)
+    assert after.cost == pytest.approx((seen["tokens_in"] * 10 + seen["tokens_out"] * 20) / 1e6, rel=0.1)

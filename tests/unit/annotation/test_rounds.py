@@ -1,0 +1,131 @@
+"""Which texts a model is asked about, and when it is asked no more; and what a person fills in."""
+
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+import pytest
+
+from limbeck.annotation.checking import CheckUnreadable, draw, read_sheet, sheet_keys, write_sheet
+from limbeck.annotation.rounds import FIRST_ROUND, Choice, ask_in_rounds
+from limbeck.annotation.texts import TextUnclear, read_texts
+from limbeck.artifacts.rows import Rows
+from limbeck.progress import SilentReporter
+from limbeck.teacher.answer_values import logits_of
+
+WORDS = ["film scene", "road city", "letter garden", "music night"]
+
+
+def texts(count: int, *, hard: int) -> Rows:
+    """Texts of one topic each, of which some also have a rare word that decides."""
+    found = [f"{WORDS[n % 4]} number {n} {'rare' if n < hard else 'good' if n % 2 else 'bad'}" for n in range(count)]
+    return Rows.of(ids=[str(n) for n in range(count)], texts=found)
+
+
+def answers(rows: Rows) -> Any:
+    shares = [[0.1, 0.9] if "good" in text or "rare" in text else [0.9, 0.1] for text in rows.texts]
+    return logits_of(np.array(shares, dtype=np.float32), least=1e-3, multi_label=False)
+
+
+def asked(choice: Choice, *, most: int | None = None, rows: Rows | None = None) -> Any:
+    given, judge = rows or texts(700, hard=20), texts(60, hard=2)
+    sizes: list[int] = []
+
+    def ask(places: Any) -> Any:
+        sizes.append(len(places))
+        return answers(given.select(places))
+
+    found = ask_in_rounds(
+        given, choice=choice, most=most, ask=ask, judge=judge, truth=answers(judge), reporter=SilentReporter()
+    )
+    return found, sizes
+
+
+def test_all_are_asked_at_once_and_others_in_rounds_that_double_until_nothing_is_gained() -> None:
+    found, sizes = asked("all")
+    assert sizes == [700]
+    assert found.curve[-1]["accuracy"] == 1.0
+    for choice in [cast(Choice, name) for name in get_args(Choice) if name != "all"]:
+        found, sizes = asked(choice)
+        assert sizes[:3] == [FIRST_ROUND, 100, 200], choice
+        assert [point["asked"] for point in found.curve] == np.cumsum(sizes).tolist(), choice
+        if sum(sizes) == 400:  # the third round is the second without gain
+            assert "did not get better" in found.why_stopped, choice
+    assert sum(asked("spread")[1]) == 400
+
+
+def test_no_more_are_asked_than_wanted_and_the_same_ones_again() -> None:
+    found, sizes = asked("random", most=130)
+    again, _ = asked("random", most=130)
+
+    assert sizes == [100, 30]
+    assert (np.isnan(found.logits) == np.isnan(again.logits)).all()
+    assert int((~np.isnan(found.logits[:, 0])).sum()) == 130
+
+
+def test_uncertain_texts_are_asked_before_sure_ones() -> None:
+    rows = texts(700, hard=60)
+    _, random_sizes = asked("random", most=200, rows=rows)
+    uncertain, _ = asked("uncertain", most=200, rows=rows)
+    drawn, _ = asked("random", most=200, rows=rows)
+
+    rare = np.array(["rare" in text for text in rows.texts])
+    assert random_sizes == [100, 100]
+    assert (rare & ~np.isnan(uncertain.logits[:, 0])).sum() > (rare & ~np.isnan(drawn.logits[:, 0])).sum()
+
+
+def test_texts_without_answers_end_the_asking() -> None:
+    given = texts(300, hard=0)
+
+    found = ask_in_rounds(
+        given,
+        choice="random",
+        most=None,
+        ask=lambda places: np.full((len(places), 2), np.nan, dtype=np.float32),
+        judge=given,
+        truth=answers(given),
+        reporter=SilentReporter(),
+    )
+
+    assert found.curve == []
+    assert found.why_stopped == "no further text got an answer"
+
+
+def test_a_sheet_that_was_filled_in_is_kept_and_read(tmp_path: Path) -> None:
+    rows, sheet = texts(30, hard=0), tmp_path / "check.csv"
+    part = rows.select(draw(rows, count=5))
+    write_sheet(sheet, part)
+    assert read_sheet(sheet, classes=["a", "b"], multi_label=False) is None
+    lines = sheet.read_text(encoding="utf-8").splitlines()
+    sheet.write_text("\n".join([lines[0], f"{lines[1]}B", f"{lines[2]}a", *lines[3:]]), encoding="utf-8")
+
+    write_sheet(sheet, rows)
+    checked = read_sheet(sheet, classes=["a", "b"], multi_label=False)
+
+    assert checked is not None
+    assert checked.rows.texts == part.texts[:2]
+    assert checked.labels.tolist() == [[0, 1], [1, 0]]
+    assert sheet_keys(sheet) == {key.tobytes() for key in part.keys}
+    several = read_sheet(sheet, classes=["a", "b"], multi_label=True)
+    assert several is not None
+    sheet.write_text("text,label\none,a|b\ntwo,none\nthree,\n", encoding="utf-8")
+    several = read_sheet(sheet, classes=["a", "b"], multi_label=True)
+    assert several is not None
+    assert several.labels.tolist() == [[1, 1], [0, 0]]
+    with pytest.raises(CheckUnreadable, match=r"'a\|b' of 'one'"):
+        read_sheet(sheet, classes=["a", "b"], multi_label=False)
+
+
+def test_texts_are_found_in_tables_and_lines_each_once(tmp_path: Path) -> None:
+    lines = [f"some text number {number}" for number in range(30)]
+    (tmp_path / "t.txt").write_text("\n".join([*lines, lines[0]]), encoding="utf-8")
+    (tmp_path / "t.csv").write_text("\n".join(["id,review", *(f"{n},{t}" for n, t in enumerate(lines))]))
+    (tmp_path / "two.csv").write_text("\n".join(["one,other", *(f"{t} x,y {t}" for t in lines)]))
+
+    assert read_texts(tmp_path / "t.txt").texts == lines
+    assert read_texts(tmp_path / "t.csv").texts == lines
+    with pytest.raises(TextUnclear, match="--text"):
+        read_texts(tmp_path / "two.csv")
+    paired = read_texts(tmp_path / "two.csv", text="one", pair="other")
+    assert paired.pairs is not None
+    assert paired.pairs[0] == f"y {lines[0]}"

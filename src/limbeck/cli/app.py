@@ -31,6 +31,13 @@ EXTRA_OF = {**dict.fromkeys(TRAINING, "train"), **dict.fromkeys(SERVING, "serve"
 RESUMABLE = {"run", "demo", "search", "pretrain", "review"}  # commands that can be stopped and continued
 
 ENGINE = "What runs the model: native code, onnxruntime, or (auto) the faster one that supports it."
+AbstainOption = Annotated[
+    bool,
+    typer.Option(
+        "--abstain/--no-abstain",
+        help="Whether a model that was exported to abstain gives no label where it is not sure enough.",
+    ),
+]
 AllowOption = Annotated[
     bool,
     typer.Option(

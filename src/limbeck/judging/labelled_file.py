@@ -65,6 +65,11 @@ class LabelledChunk:
     rows: list[Row]
     labels: list[LabelSet]
 
+    def at(self, places: Sequence[int]) -> "LabelledChunk":
+        """Some of the rows."""
+        numbers, rows, labels = self.numbers, self.rows, self.labels
+        return LabelledChunk([numbers[at] for at in places], [rows[at] for at in places], [labels[at] for at in places])
+
 
 class LabelledFile:
     """An opened file of labelled rows. Rows without a text or a label are left out, and counted while it is read."""

@@ -19,7 +19,8 @@ class Abstain(Section):
     count as wrong where it answers them."""
     coverage: float | None = Field(default=None, gt=0, le=1)
     """Share of the rows of dev that the model still answers, at least. Default, without `error`: 0.95; with rows that
-    are labelled as out of scope, or with `foreign`, the threshold that tells these from dev best."""
+    are labelled as out of scope, or with `foreign`, the threshold that treats most rows right: rows of dev that are
+    answered right, and foreign ones that are not answered."""
     score: Literal["probability", "margin", "energy"] = "probability"
     """What is compared with the threshold: the calibrated probability of the best label; its distance to that of the
     second; or the logarithm of the sum of the powers of the calibrated logits (Liu et al. 2020, arXiv:2010.03759)."""

@@ -12,7 +12,7 @@ LONGEST_NAME = 1_000  # characters; a run refuses longer labels, too
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 1e3  # an export fits one from 0.05 to 20
 FROM_ROUNDING = 0.01  # how far the weights of a blend may be from one, in sum
 MOST_SHOWN = 60
-SCORES = {"probability": (0.0, 1.0), "margin": (0.0, 1.0), "energy": (-1e9, 1e9)}  # thresholds that each may have
+SCORES = {"probability": (-1.0, 2.0), "margin": (-1.0, 2.0), "energy": (-1e9, 1e9)}  # thresholds that each may have
 
 
 def faults_of_values(card: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ from limbeck.artifacts.model_profile import AbstainOnDev
 from limbeck.artifacts.rows import Rows, runtime_rows
 from limbeck.export.profile import profile_rows
 from limbeck.recipe.export import Abstain
-from limbeck.runtime.abstaining import scores_of, threshold_above
+from limbeck.runtime.abstaining import ROUNDING, scores_of, threshold_above
 from limbeck.runtime.risk_coverage import RiskCoverage, foreign_measures
 from limbeck.runtime.row import Row
 
@@ -42,8 +42,8 @@ class OnDev:
 
     @property
     def cuts(self) -> npt.NDArray[np.int64]:
-        """How many rows may be withheld: rows of equal score are withheld together."""
-        rises = np.flatnonzero(np.diff(self.scores) > 0) + 1
+        """How many rows may be withheld: rows of equal score, up to rounding, are withheld together."""
+        rises = np.flatnonzero(np.diff(self.scores) > ROUNDING) + 1
         return np.concatenate([[0], rises])
 
     def errors(self, cuts: npt.NDArray[np.int64]) -> Floats:

@@ -1,6 +1,5 @@
 """Giving no label: how sure a model is of a row, by one of several scores, and the rows where that is not enough."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,6 +15,7 @@ Scores = npt.NDArray[np.float64]  # (rows): the higher, the surer
 Bools = npt.NDArray[np.bool_]
 SCORES: tuple[Score, ...] = ("probability", "margin", "energy")
 NO_LABEL = -1
+ROUNDING = 1e-6  # scores that differ by less may be in another order on another machine
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,10 @@ def _native_decisions() -> Callable[[npt.NDArray[np.float32], int, float, float]
 def threshold_above(scores: Scores, place: int) -> float:
     """A threshold below which exactly the first `place` of these ascending scores are: halfway to the next one.
 
-    0 withholds none of them, and their number withholds all.
+    0 withholds none of them, and their number withholds all; both leave room for rounding on another machine.
     """
     if place == 0:
-        return float(np.nextafter(scores[0], -math.inf))
+        return float(scores[0]) - ROUNDING * max(1.0, abs(float(scores[0])))
     if place == len(scores):
-        return float(np.nextafter(scores[-1], math.inf))
+        return float(scores[-1]) + ROUNDING * max(1.0, abs(float(scores[-1])))
     return float(scores[place - 1 : place + 1].mean())

@@ -1,4 +1,4 @@
-"""Abstaining: scores compared, foreign intents told, distilled beside alone, and what a threshold costs in time.
+"""Abstaining: scores compared, foreign intents recognised, distilled beside alone, and what a threshold costs in time.
 
     LIMBECK_DATA=path/to/data python benchmarks/abstain.py [--keep FOLDER] [--out FILE]
     python benchmarks/abstain.py --write-page

@@ -148,8 +148,8 @@ def measured(place: Path, texts: list[str], labels: list[str], judged: dict[str,
         numbers = {"accuracy": float(right.mean()), "aurc": RiskCoverage.of(inside, right).aurc}
         for name, foreign in judged.items():
             outside = scores_of(model.logits(foreign), score="probability", temperature=temperature)
-            told = foreign_measures(inside, outside)
-            numbers |= {f"{name}: {key}": told[key] for key in ("auroc", "recall_at_5", "fpr95")}
+            found = foreign_measures(inside, outside)
+            numbers |= {f"{name}: {key}": found[key] for key in ("auroc", "recall_at_5", "fpr95")}
         of_seeds.append(numbers)
     return {key: mean(one[key] for one in of_seeds) for key in of_seeds[0]}
 

@@ -61,6 +61,10 @@ def evaluate(
             metavar="LABEL", help="Label of rows that belong to no class: they are not judged. Default: as in training."
         ),
     ] = None,
+    slice: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column whose values part the rows, such as their source: more slices."),
+    ] = None,
     format: Annotated[
         Literal["auto", "csv", "tsv", "jsonl", "parquet"],
         typer.Option(help="Format of the file; auto depends on the name, otherwise on the first lines."),
@@ -122,6 +126,7 @@ def evaluate(
             against=against,
             errors=cast("TextIO | None", sink),
             out_of_scope=out_of_scope,
+            slice=slice,
             watch=watch,
         ).as_json()
     if as_json:

@@ -241,6 +241,7 @@ def evaluate(
     against: str | Path | None = None,
     errors: TextIO | None = None,
     out_of_scope: str | None = None,
+    slice: Column | None = None,
     watch: Watch = unwatched,
 ) -> EvaluationResult:
     """Judge an exported model on a labelled file. Needs no PyTorch and no scikit-learn.
@@ -249,11 +250,12 @@ def evaluate(
     the only one that holds the model's classes. `label_names` are the classes that labels of the file mean. Rows
     whose label the model does not know count as wrong. `against` is another model, judged on the same rows. All wrong
     answers are written to `errors`, as csv. Rows with the label `out_of_scope` belong to no class: they are not judged,
-    but the model should be less sure of them. `watch` is called with the number of rows after each part of the file.
+    but the model should be less sure of them. The values of the column `slice` are slices, too. `watch` is called with
+    the number of rows after each part of the file.
 
     What `load` gives for a model with a fallback is judged as it answers, and compared with the model alone.
     """
-    form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding)
+    form = FileForm(text, pair, label, label_names or {}, format, header, quoting, encoding, slice)
     if isinstance(model, CascadeClassifier):
         classifiers, folders, names = _with_fallback(model, against=against)
     else:
@@ -313,7 +315,7 @@ def judged(
         counts.update(chunk.labels)
         answers = tally.add(chunk)
         wrong.add(chunk, answers)
-        slices.add(chunk.rows, answers[0])
+        slices.add(chunk.rows, answers[0], chunk.groups)
         for other in others:
             other.add(chunk)
     _refuse_nothing_to_judge(file, counts, facts)

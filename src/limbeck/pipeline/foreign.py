@@ -43,7 +43,7 @@ def foreign_of(recipe: Recipe, corpus: Corpus, extra: ExtraText, run: RunFolder)
     if section.foreign:
         return _halves(gathered.rows, "files")
     if is_near(gathered.quality["domain"]):
-        run.reporter.note("  general text is too much like the task's own to stand for foreign text: it is not used")
+        run.reporter.note("  general text is too much like the task's own to be foreign: it is not used")
         return {}
     return _halves(_new(gathered.rows, extra), "general")
 

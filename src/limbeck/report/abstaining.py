@@ -77,7 +77,7 @@ def _fitted(dev: Mapping[str, Any] | None) -> str:
 
 
 def foreign(found: Mapping[str, Any]) -> str:
-    """How well foreign rows are told from others, and how far to trust that."""
+    """How well foreign rows are recognised, and how far to trust that."""
     own = found["foreign"]
     return f"{_foreign(own, rows=ROWS_OF[own['source']])} {TRUST[own['source']]}"
 

@@ -1,13 +1,13 @@
 """Rows to label next: 200 rows that `limbeck review` chooses, beside 200 random ones, over five seeds on two sets.
 
-    LIMBECK_DATA=path/to/data python benchmarks/review_next.py [--seeds 5] [--out FILE]
+    LIMBECK_DATA=path/to/data python benchmarks/review_next.py [--seeds 5] [--go-on] [--out FILE]
     python benchmarks/review_next.py --write-page
 
-Needs arena/hwu64 and arena/r8. Of each training file a few hundred rows are labelled, drawn with the seed (600 of
-HWU64, 100 of R8); 2,000 others are the unlabelled text. A run with a linear teacher and a student of n-grams chooses
-200 of these; they get their labels, and a second run, without unlabelled text, is judged on the test file, as is one
-with 200 random rows in their place. Small settings, on a CPU: no encoder. --write-page puts the table into
-docs/review.md.
+Needs arena/hwu64 and arena/tweet_emotion. Of each training file a few hundred rows are labelled, drawn with the seed
+(600 of HWU64, 300 of TweetEval's emotions); 2,000 others are the unlabelled text. A run with a linear teacher and a
+student of n-grams chooses 200 of these; they get their labels, and a second run, without unlabelled text, is judged on
+the test file, as is one with 200 random rows in their place. Small settings, on a CPU: no encoder. --write-page puts
+the table into docs/review.md.
 """
 
 import argparse
@@ -36,8 +36,8 @@ from limbeck.timing.machine import machine_facts  # noqa: E402
 
 RESULT, PAGE = ROOT / "benchmarks" / "results" / "review_next.json", ROOT / "docs" / "review.md"
 START, END = "<!-- next -->", "<!-- /next -->"
-LABELLED = {"hwu64": 600, "r8": 100}
-TITLES = {"hwu64": "HWU64 (64 intents)", "r8": "R8 (8 topics)"}
+LABELLED = {"hwu64": 600, "tweet_emotion": 300}
+TITLES = {"hwu64": "HWU64 (64 intents)", "tweet_emotion": "TweetEval emotion (4)"}
 POOL, CHOSEN = 2_000, 200
 RECIPE = """
 [corpus]
@@ -72,27 +72,27 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--out", type=Path, default=RESULT)
+    options.add_argument("--go-on", action="store_true", help="keep the runs that the file of results has")
     options.add_argument("--write-page", action="store_true")
     asked = options.parse_args()
     if asked.write_page:
         put_between(PAGE, page_table(json.loads(RESULT.read_text(encoding="utf-8"))), start=START, end=END)
         return
-    runs: list[dict[str, Any]] = []
-    for name in LABELLED:
-        for seed in range(asked.seeds):
-            with tempfile.TemporaryDirectory() as scratch:
-                runs.append({"set": name, "seed": seed, **one_seed(name, seed, Path(scratch))})
-            print(json.dumps(runs[-1]), flush=True)
-    found = {
-        "labelled": LABELLED,
-        "pool": POOL,
-        "chosen": CHOSEN,
-        "teacher": "linear",
-        "student": "ngrams",
-        "machine": machine_facts(threads=1),
-        "runs": runs,
-    }
-    asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    runs = json.loads(asked.out.read_text(encoding="utf-8"))["runs"] if asked.out.is_file() and asked.go_on else []
+    done = {(run["set"], run["seed"]) for run in runs}
+    for name, seed in ((name, seed) for name in LABELLED for seed in range(asked.seeds) if (name, seed) not in done):
+        with tempfile.TemporaryDirectory() as scratch:
+            runs.append({"set": name, "seed": seed, **one_seed(name, seed, Path(scratch))})
+        found = {
+            "labelled": LABELLED,
+            "pool": POOL,
+            "chosen": CHOSEN,
+            "teacher": "linear",
+            "student": "ngrams",
+            "machine": machine_facts(threads=1),
+            "runs": runs,
+        }
+        asked.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def one_seed(name: str, seed: int, scratch: Path) -> dict[str, Any]:
